@@ -5,6 +5,7 @@ BIN      := bin
 # Built from source at this version by `go run`, so that a fresh machine needs only Go.
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.2
 VALE     := github.com/errata-ai/vale/v3/cmd/vale@v3.7.1
+RELEASER := github.com/goreleaser/goreleaser/v2@v2.15.1
 # The working copy, for `stepkeeper init` and `stepkeeper agent new`: -trimpath leaves it out everywhere else.
 LDFLAGS  := -ldflags "-X 'github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/scaffold.builtFrom=$(CURDIR)'"
 # The build profile, taken by `make profile`. Only programs that are run for their speed are built with it: it
@@ -175,6 +176,19 @@ lint: ## Lint the code with the pinned golangci-lint, and the documents with the
 	GOLANGCI_LINT_CACHE=$(CURDIR)/$(BIN)/lint-cache $(GO) run $(GOLANGCI) run ./...
 	$(GO) run $(VALE) --config verify/prose/vale.ini --no-exit --output JSON $(PAGES) | $(GO) run ./verify/prose $(PAGES)
 
+# Two systems stand for the others of a release, which share their code with one of these or with Linux.
+.PHONY: cross
+cross: ## Build the program for macOS and Windows
+	for system in darwin/arm64 windows/amd64; do \
+		CGO_ENABLED=0 GOOS=$${system%/*} GOARCH=$${system#*/} $(GO) build -trimpath -o $(BIN)/cross/ ./cmd/stepkeeper || exit 1; done
+
+# Go writes the tag of a clean working copy into the program. Without the tag it is a snapshot.
+.PHONY: release
+release: ## Build the files of a release into bin/release: make release VERSION=v0.1.0 (PUBLISH=1: a draft on GitHub)
+	@test -n "$(VERSION)" || { echo "Name the version: make release VERSION=v0.1.0" >&2; exit 2; }
+	VERSION="$(VERSION)" GORELEASER_CURRENT_TAG="$(VERSION)" GOFLAGS= $(GO) run $(RELEASER) release --clean \
+		$(if $(PUBLISH),,$(if $(filter $(VERSION),$(shell git tag --points-at HEAD)),--skip=publish,--snapshot))
+
 .PHONY: fmt
 fmt: ## Format the code
 	$(GO) fmt ./...
@@ -223,6 +237,10 @@ smoke: build ## Send orders through a deployment and audit them: make smoke STAC
 test-infra: need-node ## Test the templates (needs Node)
 	STEPKEEPER_NEED_NODE=1 JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20 $(GO) test -count=1 ./infra/...
 
+.PHONY: test-sdk
+test-sdk: need-node build ## Test the packages of sdk, and the grades that their agents earn (needs Python 3.11 and Node)
+	sdk/test.sh
+
 CHROMIUM ?= $(or $(shell command -v chromium || command -v chromium-browser || command -v google-chrome),chromium)
 
 .PHONY: test-console
@@ -235,13 +253,17 @@ lambda-size: ## Build the functions, and measure size, start and memory
 	$(GO) test -count=1 -v ./infra/build -run TestFunctionsKeepTheirLimits -measure
 
 # The app in an emulator on this machine; docs/how-to/localstack.md. Nothing listens but on 127.0.0.1.
+LOCAL := $(GO) run ./cmd/stepkeeper aws local
+LOCAL_STATE := $(CURDIR)/localstack/.state
+
 .PHONY: local-up
 local-up: ## Start LocalStack: in Docker where an engine answers, as a process otherwise
-	@localstack/start.sh
+	@STATE=$(LOCAL_STATE)/process $(LOCAL) up
 
 .PHONY: local-deploy
 local-deploy: need-node ## Deploy the app into LocalStack (after local-up)
-	$(GO) run ./localstack/deploy -endpoint http://127.0.0.1:$(or $(LOCALSTACK_PORT),4566) $(ARGS)
+	@mkdir -p $(LOCAL_STATE) && $(GO) run ./localstack/services -agents $(LOCAL_STATE)
+	@$(LOCAL) deploy infra --context keep=false,agents=$(LOCAL_STATE)/agents.yaml,workflows=../workflows/order.yaml $(ARGS)
 
 .PHONY: local-services
 local-services: ## Run the example's remote services on this machine, for local-deploy; until Ctrl-C
@@ -249,7 +271,8 @@ local-services: ## Run the example's remote services on this machine, for local-
 
 .PHONY: local-down
 local-down: ## Stop LocalStack, and MiniStack
-	@localstack/stop.sh
+	@STATE=$(LOCAL_STATE)/process $(LOCAL) down
+	@localstack/ministack/start.sh stop
 
 .PHONY: install-emulators
 install-emulators: need-node infra/node_modules/.package-lock.json ## Fetch what test-infra, test-dynamo and integration need, one after another

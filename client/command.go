@@ -50,9 +50,9 @@ func NewDeadline(t time.Time) CommandOption {
 	return ofResubmit(func(e *core.Resubmit) { e.Deadline = core.TimeOf(t) })
 }
 
-// NewInput replaces the input of a step in a resubmitted order (P51). It is any JSON value of at most 32 KiB.
-// The command is refused if the step's agent got a request and no proof says that it had no effect, because
-// its service must not get two inputs under one key.
+// NewInput replaces the input of a step in a resubmitted order (P51, a call can get another input). It is any
+// JSON value of at most 32 KiB. The command is refused if the step's agent got a request and no proof says
+// that it had no effect, because its service must not get two inputs under one key.
 func NewInput(step string, input json.RawMessage) CommandOption {
 	return ofResubmit(func(e *core.Resubmit) { e.Step, e.Input = step, input })
 }
@@ -118,8 +118,8 @@ type Reply struct {
 	By    string // person or program that answers; required without a Token
 	// Reason is a text for people in the history, of at most 512 bytes. Optional.
 	Reason string
-	// Token is a token of the order, from a link (P39). It states the step, the run and the person, so leave
-	// out Step, Event, Run and By.
+	// Token is a token of the order, from a link (P39, a token is an answer's permission). It states the
+	// step, the run and the person, so leave out Step, Event, Run and By.
 	Token string
 	// Round is the step's round, as it was shown. 0 means the present one. It is unused with Event.
 	Round int
@@ -219,7 +219,7 @@ func signed(by, reason string, opts []CommandOption) []CommandOption {
 }
 
 // command fills in what the caller left out. The ID is made once, so that a repeated attempt is
-// recognised (P5).
+// recognised (P5, commands have a number and an ID).
 func (c *Client) command(ctx context.Context, order string, ev core.Event,
 	opts []CommandOption) (Verdict, error) {
 	_, _, number := core.CommandOf(ev)

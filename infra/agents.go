@@ -31,10 +31,13 @@ func (s *Stepkeeper) addAgent(name string, a Agent) error {
 	id := "Agent" + pascal(name)
 	if a.Function != nil {
 		role, policies := s.adoptFunction(name, a)
-		s.functions[name] = a.Function
+		s.functions[name] = behind(a.Function)
+		if alias, is := a.Function.(awslambda.Alias); is {
+			s.aliases[name] = alias
+		}
 		senders(role.RoleArn())
 		s.sendsAs(name, a, role)
-		s.addMappings(id, a.Function, name, policies...)
+		s.addMappings(id, s.invoked(name), name, policies...)
 		return nil
 	}
 	folder, err := s.agentFolder(name, a)
@@ -42,14 +45,17 @@ func (s *Stepkeeper) addAgent(name string, a Agent) error {
 		return err
 	}
 	f, role := s.addFunction(function{
-		id: id, folder: folder, description: fmt.Sprintf("agent of the %s service", name),
-		memory: a.Memory, timeout: a.Timeout, reserved: a.Reserved, environment: s.agentEnvironment(name, a),
-		access: s.agentAccess(name, a), loops: true, vpc: a.VPC, subnets: a.Subnets, groups: a.SecurityGroups,
+		id: id, folder: folder, language: build.LanguageOf(a.Folder),
+		description: fmt.Sprintf("agent of the %s service", name),
+		memory:      a.Memory, timeout: a.Timeout, reserved: a.Reserved,
+		environment: s.agentEnvironment(name, a), access: s.agentAccess(name, a), loops: true,
+		vpc: a.VPC, subnets: a.Subnets, groups: a.SecurityGroups,
 	})
-	s.functions[name], s.roles[name] = f, role
+	s.publish(name, id, f)
+	s.roles[name] = role
 	senders(role.RoleArn())
 	s.sendsAs(name, a, role)
-	s.addMappings(id, f, name)
+	s.addMappings(id, s.invoked(name), name)
 	return nil
 }
 
@@ -84,10 +90,17 @@ func (s *Stepkeeper) agentFolder(name string, a Agent) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("agent %q: %w", name, err)
 		}
-		return s.assets.folder("agent-"+name, folder, nil)
+		if build.LanguageOf(folder) != build.GoLanguage {
+			out := filepath.Join(s.content.Dir, "agent-"+name)
+			if err := build.Bundle(folder, out, s.props.X86); err != nil {
+				return "", fmt.Errorf("agent %q: %w", name, err)
+			}
+			return out, nil
+		}
+		return s.content.Folder("agent-"+name, folder, nil)
 	}
-	return s.assets.folder("agent-"+name, build.HTTPAgent,
-		map[string][]byte{deployment.AgentFile: s.assets.settings[name]})
+	return s.content.Folder("agent-"+name, build.HTTPAgent,
+		map[string][]byte{deployment.AgentFile: s.content.Settings[name]})
 }
 
 func (s *Stepkeeper) agentEnvironment(name string, a Agent) map[string]*string {
@@ -133,7 +146,7 @@ func (s *Stepkeeper) adoptFunction(name string,
 			policies = append(policies, added.PolicyDependable)
 		}
 	}
-	if own, made := a.Function.(awslambda.Function); made {
+	if own, made := behind(a.Function).(awslambda.Function); made {
 		environment := s.agentEnvironment(name, a)
 		for _, variable := range sorted(environment) {
 			own.AddEnvironment(str(variable), environment[variable], nil)

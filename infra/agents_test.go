@@ -54,8 +54,12 @@ func withSecrets(stack awscdk.Stack, p *infra.Props) {
 // Secrets go by reference: the template says where they are, and the agent alone may read them.
 func TestSecrets(t *testing.T) {
 	x := template(t, withSecrets)
-	same(t, "where", at(variables(x, "AgentPayment"), "STEPKEEPER_SECRETS"),
-		`{"PAYMENT_URL":{"parameter":"/pay/url"},"TOKEN":{"field":"token","secret":"arn:aws:secretsmanager:eu-central-1:123456789012:secret:pay-AbCdEf"}}`)
+	same(
+		t,
+		"where",
+		at(variables(x, "AgentPayment"), "STEPKEEPER_SECRETS"),
+		`{"PAYMENT_URL":{"parameter":"/pay/url"},"TOKEN":{"field":"token","secret":"arn:aws:secretsmanager:eu-central-1:123456789012:secret:pay-AbCdEf"}}`,
+	)
 	same(t, "others' secrets", at(variables(x, "AgentShipping"), "STEPKEEPER_SECRETS"), nil)
 	var who []string
 	for _, s := range allowed(x) {
@@ -71,6 +75,72 @@ func TestSecrets(t *testing.T) {
 			"[arn:aws:secretsmanager:eu-central-1:123456789012:secret:pay-AbCdEf]; "+
 			"AgentPaymentRole ssm:GetParameter "+
 			"[arn:AWS::Partition:ssm:eu-central-1:123456789012:parameter/pay/url]")
+}
+
+// An agent that calls services of AWS may call those of its entries, and nothing else.
+func TestCallsOfAWS(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "agents.yaml")
+	const place = ":eu-central-1:111122223333:"
+	err := os.WriteFile(
+		file,
+		[]byte("agents: {payment: {aws: {invoke: 'arn:aws:lambda"+place+"function:charge'}, "+
+			"operations: {charge: {}, refund: {aws: {invoke: "+
+			"'arn:aws:lambda:eu-central-1:${env:ACCOUNT}:function:refund'}}, "+
+			"put: {aws: {putEvents: 'arn:aws:events"+place+"event-bus/shop'}}, "+
+			"say: {aws: {publish: 'arn:aws:sns"+place+"orders'}}, "+
+			"send: {aws: {send: 'https://sqs.eu-central-1.amazonaws.com/111122223333/orders'}}, "+
+			"wait: {aws: {startExecution: 'arn:aws:states"+place+"stateMachine:short', express: true}}, "+
+			"start: {aws: {startExecution: 'arn:aws:states"+place+"stateMachine:long'}}}}}"),
+		0o600,
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := template(t, func(_ awscdk.Stack, p *infra.Props) {
+		p.Agents["payment"] = infra.Agent{
+			HTTP:        file,
+			Environment: map[string]string{"ACCOUNT": "111122223333"},
+		}
+	})
+	var may []string
+	for _, s := range allowed(x) {
+		if s.where == "AgentPaymentRole" {
+			for _, r := range s.resources {
+				if strings.Contains(r, "111122223333") {
+					may = append(may, fmt.Sprint(s.actions, " ", strings.ReplaceAll(r, place, " ")))
+				}
+			}
+		}
+	}
+	slices.Sort(may)
+	same(t, "what it may", strings.Join(may, "\n"), strings.Join([]string{
+		"[events:PutEvents] arn:aws:events event-bus/shop",
+		"[lambda:InvokeFunction] arn:aws:lambda function:charge",
+		"[lambda:InvokeFunction] arn:aws:lambda function:refund",
+		"[sns:Publish] arn:aws:sns orders",
+		"[sqs:SendMessage] arn:aws:sqs orders",
+		"[states:DescribeExecution] arn:aws:states execution:long:*",
+		"[states:StartExecution] arn:aws:states stateMachine:long",
+		"[states:StartSyncExecution] arn:aws:states stateMachine:short"}, "\n"))
+}
+
+// An agent that signs for an API of the account may call this API alone.
+func TestSignedCalls(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "agents.yaml")
+	err := os.WriteFile(file, []byte("agents: {payment: {auth: {sigv4: {service: execute-api}}, "+
+		"url: 'https://abc123.execute-api.eu-west-1.amazonaws.com/prod'}}"), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := template(t, func(_ awscdk.Stack, p *infra.Props) { p.Agents["payment"] = infra.Agent{HTTP: file} })
+	var may []string
+	for _, s := range allowed(x) {
+		if slices.Contains(s.actions, "execute-api:Invoke") {
+			may = append(may, fmt.Sprint(s.where, s.actions, s.resources))
+		}
+	}
+	same(t, "who may", may, "[AgentPaymentRole[execute-api:Invoke] "+
+		"[arn:AWS::Partition:execute-api:eu-west-1:123456789012:abc123/*]]")
 }
 
 // Each kind of agent: a folder, a function of the app's own, one that was imported, a process elsewhere.
@@ -248,7 +318,7 @@ func TestRefused(t *testing.T) {
 			p.Build = func(build.Binary) error { return nil }
 		},
 			[]string{
-				"function scheduler cannot be built: the app's Build answered no error, and the file Out " +
+				"function scheduler cannot be built: the app's Build returned no error, and the file Out " +
 					"is not there", "no such file"}},
 		{"folder that cannot be written", func(p *infra.Props) {
 			p.Build = func(b build.Binary) error {
@@ -265,7 +335,7 @@ func TestRefused(t *testing.T) {
 			p.Workflows = append(p.Workflows, write("bad.yaml",
 				"workflow: bad\nsteps:\n  a: "+strings.Replace(step, "payment", "missing", 1)+"\n"))
 		}, []string{"Engine cannot be deployed:", "SweepInterval is 45s", `agent "payment": Folder`,
-			"holds no Go program", "open nowhere.yaml", "there is no agent inventory",
+			"holds no agent", "open nowhere.yaml", "there is no agent inventory",
 			"there is no agent missing"}},
 		{"names that would clash", func(p *infra.Props) {
 			p.Agents["pay-1"], p.Agents["pay1"] = infra.Agent{External: true}, infra.Agent{External: true}
@@ -286,7 +356,7 @@ func TestRefused(t *testing.T) {
 				SenderARNs: []string{"arn:aws:iam::999999999999:role/mailer"}}
 		},
 			[]string{
-				`agent "notification": SenderARNs has arn:aws:iam::999999999999:role/mailer of account 999999999999`, "assume one there"}},
+				`agent "notification": SenderARNs has arn:aws:iam::999999999999:role/mailer of account 999999999999`, "assume a role of the stack's account"}},
 		{"an operator of another account", func(p *infra.Props) {
 			p.Operators = []string{"arn:aws:iam::123456789012:role/near",
 				"arn:aws:iam::999999999999:user/far"}
@@ -342,6 +412,7 @@ func TestProps(t *testing.T) {
 			"Environment must not set TOKEN", "PagesPerSweep is 10001",
 			"Tuning.ReservedSchedulers is 5; 11 to 1000", `agent "mail": Reserved is 3; 5 to 1000`,
 			`Tables.Orders is "orders"`, `Tables.Ledgers: there is no agent "missing"`,
+			"\nSubnets and SecurityGroups are for",
 			"Tuning.Warm.Index is 100 writes", "Tuning.Warm.Orders is for a table that the deployment makes",
 		} {
 			if !strings.Contains(text, want) {
@@ -353,7 +424,7 @@ func TestProps(t *testing.T) {
 		Shards: 5000, SweepInterval: 45 * time.Second, TaskTTL: time.Minute,
 		Replicas:   []infra.Replica{{Region: "eu-west-1", KeyARN: "arn"}},
 		AlarmEmail: "ops", Operators: []string{"ops", "arn:aws:sts::123456789012:assumed-role/ops/me"},
-		PagesPerSweep: 10_001, Tables: infra.Tables{Orders: "orders",
+		PagesPerSweep: 10_001, Subnets: &awsec2.SubnetSelection{}, Tables: infra.Tables{Orders: "orders",
 			Ledgers: map[string]string{"missing": tableOf + "L"}},
 		Tuning: infra.Tuning{MaxReceives: 2, ReservedSchedulers: 5,
 			Warm:   infra.Warm{Orders: infra.Throughput{Writes: 5000}, Index: infra.Throughput{Writes: 100}},
@@ -405,7 +476,9 @@ func TestAdoptedIsChecked(t *testing.T) {
 	foreign := awslambda.Function_FromFunctionArn(stack, str("Foreign"),
 		str("arn:aws:lambda:eu-central-1:123456789012:function:f"))
 	p := shop(stack)
-	p.Agents["payment"], p.Agents["inventory"] = infra.Agent{Function: short}, infra.Agent{Function: short}
+	p.Agents["payment"], p.Agents["inventory"] = infra.Agent{Function: short}, infra.Agent{
+		Function: awslambda.NewAlias(stack, str("Alias"), &awslambda.AliasProps{AliasName: str("now"),
+			Version: short.CurrentVersion()})}
 	p.Agents["shipping"] = infra.Agent{Function: foreign, Reserved: 20}
 	p.ReplyTo["fifo"] = awssqs.Queue_FromQueueArn(stack, str("Fifo"),
 		str("arn:aws:sqs:eu-central-1:123456789012:status.fifo"))
@@ -518,7 +591,9 @@ func TestHastyWorkflow(t *testing.T) {
 
 // What `make deploy` deploys is the example's workflow with other times, and no other workflow.
 func TestProductionOrderIsTheExample(t *testing.T) {
-	times := regexp.MustCompile(`"(timeout|queueAllowance|clockSkew|grace|tellAfter|initial|max|extendedInterval|lifetime|deadline)":[0-9]+,?`)
+	times := regexp.MustCompile(
+		`"(timeout|queueAllowance|clockSkew|grace|tellAfter|initial|max|extendedInterval|lifetime|deadline)":[0-9]+,?`,
+	)
 	load := func(file string) string {
 		d, problems := source.LoadFile(file,
 			source.Options{KnownAgents: []string{"inventory", "payment", "shipping", "notification"}})

@@ -1,7 +1,11 @@
 package infra
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
@@ -21,6 +25,7 @@ type alarm struct {
 	periods   int
 	below     bool // alarms below the threshold, and if nothing is reported
 	silent    bool // notifies no subscriber
+	essential bool // member of AlarmsEssential too
 }
 
 func (s *Stepkeeper) addAlarms() {
@@ -45,13 +50,13 @@ func (s *Stepkeeper) addAlarms() {
 			Statistic: str("Maximum"), Period: seconds(s.props.SweepInterval),
 			DimensionsMap: &map[string]*string{deployment.MetricDeployment: s.stackName()},
 		}),
-		threshold: s.props.Tuning.OldestOverdue.Seconds(), periods: 3,
+		threshold: s.props.Tuning.OldestOverdue.Seconds(), periods: 3, essential: true,
 	})
 	s.addAlarm(alarm{
 		id:        "NoSweeps",
 		text:      "the Supervisor is not started by its schedule, so nothing that fails is noticed",
-		metric:    s.functions["supervisor"].MetricInvocations(every(s.props.SweepInterval, "Sum")),
-		threshold: 1, periods: 5, below: true,
+		metric:    s.invoked("supervisor").MetricInvocations(every(s.props.SweepInterval, "Sum")),
+		threshold: 1, periods: 5, below: true, essential: true,
 		silent: s.props.Paused,
 	})
 	for _, name := range s.agentNames() {
@@ -64,18 +69,21 @@ func (s *Stepkeeper) addAlarms() {
 		s.throttleAlarm("Ledger"+pascal(name), "the ledger of agent "+name, s.ledgers[name], "")
 	}
 	for _, name := range sorted(s.functions) {
-		f := s.functions[name]
-		s.addAlarm(alarm{id: pascal(name) + "Errors", text: fmt.Sprintf("function %s fails", name),
-			metric: f.MetricErrors(minute("Sum")), threshold: 1, periods: 3})
+		f := s.invoked(name)
+		s.addAlarm(alarm{id: errorsAlarm(name), text: fmt.Sprintf("function %s fails", name),
+			metric: f.MetricErrors(minute("Sum")), threshold: 1, periods: 3,
+			essential: s.props.Canary != nil})
 		s.addAlarm(alarm{id: pascal(name) + "Throttles", text: fmt.Sprintf("function %s is throttled", name),
 			metric: f.MetricThrottles(minute("Sum")), threshold: 1, periods: 3})
 	}
 }
 
+func errorsAlarm(function string) string { return pascal(function) + "Errors" }
+
 // notCalledAlarm reports that an agent has not called its service for 10 to 20 minutes, because the
-// credentials have expired or the service fails. The agent's steps wait, and no failure is counted (P45). No
-// try is delayed for longer than a period, and a circuit breaker that was open for some seconds raises no
-// alarm.
+// credentials have expired or the service fails. The agent's steps wait, and no failure is counted (P45, "not
+// now" is not a failure). No try is delayed for longer than a period, and a circuit breaker that was open for
+// some seconds raises no alarm.
 func (s *Stepkeeper) notCalledAlarm(agent string) {
 	s.addAlarm(alarm{
 		id: pascal(agent) + "NotCalled",
@@ -97,10 +105,39 @@ func (s *Stepkeeper) deadAlarm(id, text string, q interface {
 	MetricApproximateNumberOfMessagesVisible(*awscloudwatch.MetricOptions) awscloudwatch.Metric
 }) {
 	s.addAlarm(alarm{id: id, text: text,
-		metric: q.MetricApproximateNumberOfMessagesVisible(minute("Maximum")), threshold: 1, periods: 1})
+		metric:    q.MetricApproximateNumberOfMessagesVisible(minute("Maximum")),
+		threshold: 1, periods: 1, essential: true})
 }
 
+// maxPeriods keeps an alarm with periods of up to an hour within the day that CloudWatch evaluates.
+const maxPeriods = 24
+
+// kinds are the endings of the IDs of alarms that several queues, functions, tables or agents have.
+var kinds = []string{"Age", "Dead", "Errors", "NotCalled", "Throttles"}
+
+// thresholdsFit returns an error if a threshold belongs to no alarm.
+func (s *Stepkeeper) thresholdsFit() error {
+	c := &checker{}
+	for _, name := range sorted(s.props.Tuning.Thresholds) {
+		if !slices.Contains(kinds, name) && !slices.Contains(s.alarmIDs, name) {
+			c.wrong("Tuning.Thresholds has %.90q; the ID of an alarm without its ending Alarm is meant, as "+
+				"in IntakeAge, or one of %s", name, strings.Join(kinds, ", "))
+		}
+	}
+	return errors.Join(c.problems...)
+}
+
+// addAlarm adds an alarm if the level of alarms includes it.
 func (s *Stepkeeper) addAlarm(a alarm) {
+	s.alarmIDs = append(s.alarmIDs, a.id)
+	for _, name := range slices.Concat(kinds, []string{a.id}) { // the alarm's own threshold is the last
+		if t, there := s.props.Tuning.Thresholds[name]; there && strings.HasSuffix(a.id, name) {
+			a.threshold, a.periods = cmp.Or(t.Value, a.threshold), cmp.Or(t.Periods, a.periods)
+		}
+	}
+	if s.props.Alarms == AlarmsNone || s.props.Alarms == AlarmsEssential && !a.essential {
+		return
+	}
 	props := &awscloudwatch.AlarmProps{
 		AlarmDescription: str("Stepkeeper " + *s.Construct.Node().Path() + ": " + a.text), Metric: a.metric,
 		Threshold: &a.threshold, EvaluationPeriods: num(a.periods),
@@ -115,7 +152,9 @@ func (s *Stepkeeper) addAlarm(a alarm) {
 		props.TreatMissingData = awscloudwatch.TreatMissingData_BREACHING
 	}
 	made := awscloudwatch.NewAlarm(s.Construct, str(a.id+"Alarm"), props)
-	made.AddAlarmAction(awscloudwatchactions.NewSnsAction(s.alerts))
+	action := awscloudwatchactions.NewSnsAction(s.alarms)
+	made.AddAlarmAction(action)
+	made.AddOkAction(action)
 }
 
 // throttleAlarm watches a table, or its index, for requests that DynamoDB throttled: a hot partition, or a

@@ -10,13 +10,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssecretsmanager"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 
 	"github.com/stepkeeper/stepkeeper/infra/build"
+	"github.com/stepkeeper/stepkeeper/infra/content"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/incident"
@@ -28,15 +28,8 @@ var (
 	replyToName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$`)
 )
 
-// Times of a function: Lambda's own limit, and the shortest time for a batch.
-const (
-	maxFunction  = 15 * time.Minute
-	leastTimeout = 5 * time.Second
-)
-
-// maxWorkflows bounds the workflows of one deployment: a template has 200 outputs, and each workflow needs
-// one.
-const maxWorkflows = 100
+// maxFunction is Lambda's own limit.
+const maxFunction = 15 * time.Minute
 
 // maxAgents bounds the agents of one deployment. Their queues and roles have to fit into a function's
 // environment, and their resources into a template.
@@ -45,10 +38,8 @@ const maxAgents = 20
 // withDefaults returns a complete copy. The error lists all faults.
 func (p Props) withDefaults() (Props, error) {
 	c := &checker{}
-	p.SweepInterval = cmp.Or(p.SweepInterval, time.Minute)
+	c.profile(&p)
 	p.Shards = cmp.Or(p.Shards, dynamo.DefaultShards)
-	p.RemovalPolicy = cmp.Or(p.RemovalPolicy, awscdk.RemovalPolicy_RETAIN)
-	p.LogRetention = cmp.Or(p.LogRetention, awslogs.RetentionDays_ONE_MONTH)
 	if p.Build == nil {
 		p.Build = build.Go
 	}
@@ -82,23 +73,35 @@ func (p Props) withDefaults() (Props, error) {
 					"of its own", i)
 		}
 	}
-	agents := make(map[string]Agent, len(p.Agents))
-	for _, name := range slices.Sorted(maps.Keys(p.Agents)) {
-		a := p.Agents[name]
-		c.agent(name, &a)
-		agents[name] = a
-	}
-	p.Agents = agents
+	p.Agents = c.agents(p.Agents)
 	if p.AlarmEmail != "" && !strings.Contains(p.AlarmEmail, "@") {
 		c.wrong("AlarmEmail is %.100q; an address of mail is meant", p.AlarmEmail)
 	}
+	c.topics(p)
+	c.billing(&p)
+	c.names(p.Names)
+	c.tags(p.Tags)
 	c.principals("Operators", p.Operators)
+	c.principals("Submitters", p.Submitters)
+	c.canary(&p)
+	c.network("", p.VPC, p.Subnets, p.SecurityGroups)
 	c.clashes(p)
 	c.priorities(p)
 	c.tables(p)
 	c.tokens(p.TokenKeys)
 	c.replyTo(p.ReplyTo)
 	return p, errors.Join(c.problems...)
+}
+
+// agents checks the agents, and returns copies with defaults.
+func (c *checker) agents(given map[string]Agent) map[string]Agent {
+	agents := make(map[string]Agent, len(given))
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		a := given[name]
+		c.agent(name, &a)
+		agents[name] = a
+	}
+	return agents
 }
 
 func (c *checker) replyTo(queues map[string]awssqs.IQueue) {
@@ -154,7 +157,8 @@ func (c *checker) clashes(p Props) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(agents)) {
 		for _, other := range slices.Sorted(maps.Keys(agents)) {
-			if f := agents[name].Function; f != nil && name < other && f == agents[other].Function {
+			f, g := agents[name].Function, agents[other].Function
+			if f != nil && g != nil && name < other && *behind(f).FunctionArn() == *behind(g).FunctionArn() {
 				c.wrong("agents %q and %q have the same Function; a function serves one agent", name, other)
 			}
 		}
@@ -223,7 +227,7 @@ func (c *checker) tuning(t *Tuning) {
 	t.OldestRequest = cmp.Or(t.OldestRequest, 15*time.Minute)
 	c.within("Tuning.SchedulerMemory", t.SchedulerMemory, 128, 10_240)
 	c.within("Tuning.SupervisorMemory", t.SupervisorMemory, 128, 10_240)
-	c.spanning("Tuning.SchedulerTimeout", t.SchedulerTimeout, leastTimeout, maxFunction, time.Second)
+	c.spanning("Tuning.SchedulerTimeout", t.SchedulerTimeout, content.Least, maxFunction, time.Second)
 	c.within("Tuning.MaxReceives", t.MaxReceives, 5, 1000) // rule 3
 	c.within("Tuning.ReservedSupervisors", t.ReservedSupervisors, 0, 1000)
 	c.reserved("Tuning.ReservedSchedulers", t.ReservedSchedulers,
@@ -232,6 +236,12 @@ func (c *checker) tuning(t *Tuning) {
 	c.spanning("Tuning.OldestMessage", t.OldestMessage, time.Minute, 4*24*time.Hour, time.Second)
 	c.spanning("Tuning.OldestRequest", t.OldestRequest, time.Minute, 4*24*time.Hour, time.Second)
 	c.spanning("Tuning.OldestOverdue", t.OldestOverdue, time.Minute, 4*24*time.Hour, time.Second)
+	for _, name := range slices.Sorted(maps.Keys(t.Thresholds)) {
+		if th := t.Thresholds[name]; !(th.Value >= 0) || th.Periods < 0 || th.Periods > maxPeriods {
+			c.wrong("Tuning.Thresholds[%.90q] is %v in %d periods; a value above 0 and 1 to %d periods are "+
+				"possible, or 0 for the default", name, th.Value, th.Periods, maxPeriods)
+		}
+	}
 	t.AlertWindow = cmp.Or(t.AlertWindow, incident.DefaultWindow)
 	t.AlertReminder = cmp.Or(t.AlertReminder, incident.DefaultReminder)
 	c.spanning("Tuning.AlertWindow", t.AlertWindow, deployment.MinWindow, deployment.MaxWindow, time.Second)
@@ -278,15 +288,14 @@ func (c *checker) agent(name string, a *Agent) {
 		c.wrong("%s: SenderARNs is for external agents", what)
 	}
 	c.principals(what+": SenderARNs", a.SenderARNs)
+	c.account(what, *a)
 	for _, id := range a.SenderIDs {
 		if !strings.Contains(id, "${Token[") && !principalID.MatchString(id) {
 			c.wrong("%s: SenderIDs has %.100q; the ID of a role or user is meant, as in AROAEXAMPLEEXAMPLE12",
 				what, id)
 		}
 	}
-	if a.VPC == nil && (a.Subnets != nil || len(a.SecurityGroups) > 0) {
-		c.wrong("%s: Subnets and SecurityGroups are for a function in a VPC, and none is set", what)
-	}
+	c.network(what+": ", a.VPC, a.Subnets, a.SecurityGroups)
 	for _, variable := range slices.Sorted(maps.Keys(a.Environment)) {
 		_, secret := a.Secrets[variable]
 		if secret || strings.HasPrefix(variable, "STEPKEEPER_") || strings.HasPrefix(variable, "AWS_") ||
@@ -295,10 +304,14 @@ func (c *checker) agent(name string, a *Agent) {
 		}
 	}
 	a.Timeout = cmp.Or(a.Timeout, time.Minute)
-	a.Memory = cmp.Or(a.Memory, 128)
+	memory := 128
+	if language := build.LanguageOf(a.Folder); language == build.Python || language == build.TypeScript {
+		memory = 256 // their runtimes and SDKs start slowly with less
+	}
+	a.Memory = cmp.Or(a.Memory, memory)
 	c.mapping(what, &a.Mapping, 5)
 	c.within(what+": Memory", a.Memory, 128, 10_240)
-	c.spanning(what+": Timeout", a.Timeout, leastTimeout, maxFunction, time.Second)
+	c.spanning(what+": Timeout", a.Timeout, content.Least, maxFunction, time.Second)
 	c.reserved(what+": Reserved", a.Reserved, a.MaxConcurrency)
 	c.adopted(what, *a)
 	for variable, s := range a.Secrets {
@@ -308,6 +321,23 @@ func (c *checker) agent(name string, a *Agent) {
 			c.wrong("%s: secret %s must be known by its complete ARN, for a permission without wildcards",
 				what, variable)
 		}
+	}
+}
+
+func (c *checker) canary(p *Props) {
+	if p.Canary == nil {
+		return
+	}
+	p.Versions = true
+	if p.Alarms == AlarmsNone {
+		c.wrong("Canary rolls back on the functions' error alarms, and Alarms is None; set AlarmsEssential")
+	}
+}
+
+func (c *checker) network(what string, vpc awsec2.IVpc, subnets *awsec2.SubnetSelection,
+	groups []awsec2.ISecurityGroup) {
+	if vpc == nil && (subnets != nil || len(groups) > 0) {
+		c.wrong("%sSubnets and SecurityGroups are for a function in a VPC, and none is set", what)
 	}
 }
 
@@ -330,7 +360,7 @@ func (c *checker) adopted(what string, a Agent) {
 	if a.Reserved != 0 || a.VPC != nil {
 		c.wrong("%s: Reserved and VPC of a function of your own are set where it is made", what)
 	}
-	if own, made := a.Function.(awslambda.Function); made {
+	if own, made := behind(a.Function).(awslambda.Function); made {
 		if timeout := own.Timeout(); timeout == nil || *timeout.ToSeconds(nil) < a.Timeout.Seconds() {
 			c.wrong("%s: Timeout is %s, which is more than its function's own; give both the same", what,
 				a.Timeout)

@@ -93,13 +93,20 @@ func (p Props) placed(scope constructs.Construct) error {
 			c.wrong("Replicas[%d] is the stack's own Region, %s", i, r.Region)
 		}
 	}
+	for _, what := range sorted(p.ownTopics()) {
+		if t := p.ownTopics()[what]; t != nil && elsewhere(*stack.Region(), *t.Env().Region) {
+			c.wrong("%s is in %s and the stack in %s; they must be the same", what, *t.Env().Region,
+				*stack.Region())
+		}
+	}
 	c.accounts(p, *stack.Account())
+	c.shared(p, *stack.Account())
 	return errors.Join(c.problems...)
 }
 
 const (
-	sameAccount = "an external agent must run with a role of the stack's account: let its process " +
-		"assume one there"
+	sameAccount = "let its process assume a role of the stack's account, or name its account in " +
+		"Agent.Account and its role in SenderARNs"
 	operatorAccount = "the policies Operator cannot be attached in another account, and the queues and " +
 		"tables allow it nothing: let operators assume a role of the stack's account"
 	functionAccount = "an event source mapping must be of the account of its function: make the function " +
@@ -122,6 +129,9 @@ func (p Props) outsiders() (all []outsider) {
 	for _, name := range slices.Sorted(maps.Keys(p.Agents)) {
 		a := p.Agents[name]
 		for _, arn := range a.SenderARNs {
+			if a.Account != "" { // set for this agent
+				break
+			}
 			add(fmt.Sprintf("agent %q: SenderARNs", name), arn, sameAccount)
 		}
 		if a.Function != nil && !*awscdk.Token_IsUnresolved(a.Function.Env().Account) {

@@ -45,7 +45,7 @@ func (s *Stepkeeper) addDashboard() {
 		s.graph("Oldest message, seconds", age...), s.graph("Dead letters, quarantine", dead...))
 	var took, failed, throttled []awscloudwatch.IMetric
 	for _, name := range sorted(s.functions) {
-		f := s.functions[name]
+		f := s.invoked(name)
 		took = append(took, f.MetricDuration(named(name, "p95")))
 		failed = append(failed, f.MetricErrors(named(name, "Sum")))
 		throttled = append(throttled, f.MetricThrottles(named(name, "Sum")))

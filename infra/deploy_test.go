@@ -90,26 +90,30 @@ func TestPermissionsOfCloudFormation(t *testing.T) {
 
 // arns are what IAM sees of a resource of the stack Shop, by its type.
 var arns = map[string]string{
-	"AWS::CloudWatch::Alarm":          "arn:aws:cloudwatch:eu-central-1:ACCOUNT:alarm:Shop-x",
-	"AWS::CloudWatch::Dashboard":      "arn:aws:cloudwatch::ACCOUNT:dashboard/x",
-	"AWS::DynamoDB::GlobalTable":      "arn:aws:dynamodb:eu-central-1:ACCOUNT:table/Shop-x",
-	"AWS::EC2::SecurityGroup":         "arn:aws:ec2:eu-central-1:ACCOUNT:security-group/x",
-	"AWS::Events::Rule":               "arn:aws:events:eu-central-1:ACCOUNT:rule/Shop-x",
-	"AWS::IAM::ManagedPolicy":         "arn:aws:iam::ACCOUNT:policy/Shop-x",
-	"AWS::IAM::Role":                  "arn:aws:iam::ACCOUNT:role/Shop-x",
-	"AWS::KMS::Key":                   "arn:aws:kms:eu-central-1:ACCOUNT:key/x",
-	"AWS::Lambda::EventInvokeConfig":  "arn:aws:lambda:eu-central-1:ACCOUNT:function:Shop-x",
-	"AWS::Lambda::EventSourceMapping": "arn:aws:lambda:eu-central-1:ACCOUNT:event-source-mapping:*",
-	"AWS::Lambda::Function":           "arn:aws:lambda:eu-central-1:ACCOUNT:function:Shop-x",
-	"AWS::Lambda::Permission":         "arn:aws:lambda:eu-central-1:ACCOUNT:function:Shop-x",
-	"AWS::Logs::LogGroup":             "arn:aws:logs:eu-central-1:ACCOUNT:log-group:Shop-x:*",
-	"AWS::SNS::Subscription":          "arn:aws:sns:eu-central-1:ACCOUNT:Shop-x", // the topic's
-	"AWS::SNS::Topic":                 "arn:aws:sns:eu-central-1:ACCOUNT:Shop-x",
-	"AWS::SNS::TopicPolicy":           "arn:aws:sns:eu-central-1:ACCOUNT:Shop-x",
-	"AWS::SQS::Queue":                 "arn:aws:sqs:eu-central-1:ACCOUNT:Shop-x",
-	"AWS::SQS::QueuePolicy":           "arn:aws:sqs:eu-central-1:ACCOUNT:Shop-x",
-	"AWS::Scheduler::Schedule":        "arn:aws:scheduler:eu-central-1:ACCOUNT:schedule/default/Shop-x",
-	"AWS::SecretsManager::Secret":     "arn:aws:secretsmanager:eu-central-1:ACCOUNT:secret:EngineTokenKeys-x",
+	"AWS::CloudWatch::Alarm":           "arn:aws:cloudwatch:eu-central-1:ACCOUNT:alarm:Shop-x",
+	"AWS::CloudWatch::Dashboard":       "arn:aws:cloudwatch::ACCOUNT:dashboard/x",
+	"AWS::DynamoDB::GlobalTable":       "arn:aws:dynamodb:eu-central-1:ACCOUNT:table/Shop-x",
+	"AWS::EC2::SecurityGroup":          "arn:aws:ec2:eu-central-1:ACCOUNT:security-group/x",
+	"AWS::Events::Rule":                "arn:aws:events:eu-central-1:ACCOUNT:rule/Shop-x",
+	"AWS::IAM::ManagedPolicy":          "arn:aws:iam::ACCOUNT:policy/Shop-x",
+	"AWS::IAM::Role":                   "arn:aws:iam::ACCOUNT:role/Shop-x",
+	"AWS::KMS::Key":                    "arn:aws:kms:eu-central-1:ACCOUNT:key/x",
+	"AWS::CodeDeploy::Application":     "arn:aws:codedeploy:eu-central-1:ACCOUNT:application:Shop-x",
+	"AWS::CodeDeploy::DeploymentGroup": "arn:aws:codedeploy:eu-central-1:ACCOUNT:deploymentgroup:Shop-x/Shop-y",
+	"AWS::Lambda::Alias":               "arn:aws:lambda:eu-central-1:ACCOUNT:function:Shop-x:live",
+	"AWS::Lambda::Version":             "arn:aws:lambda:eu-central-1:ACCOUNT:function:Shop-x:7",
+	"AWS::Lambda::EventInvokeConfig":   "arn:aws:lambda:eu-central-1:ACCOUNT:function:Shop-x",
+	"AWS::Lambda::EventSourceMapping":  "arn:aws:lambda:eu-central-1:ACCOUNT:event-source-mapping:*",
+	"AWS::Lambda::Function":            "arn:aws:lambda:eu-central-1:ACCOUNT:function:Shop-x",
+	"AWS::Lambda::Permission":          "arn:aws:lambda:eu-central-1:ACCOUNT:function:Shop-x",
+	"AWS::Logs::LogGroup":              "arn:aws:logs:eu-central-1:ACCOUNT:log-group:Shop-x:*",
+	"AWS::SNS::Subscription":           "arn:aws:sns:eu-central-1:ACCOUNT:Shop-x", // the topic's
+	"AWS::SNS::Topic":                  "arn:aws:sns:eu-central-1:ACCOUNT:Shop-x",
+	"AWS::SNS::TopicPolicy":            "arn:aws:sns:eu-central-1:ACCOUNT:Shop-x",
+	"AWS::SQS::Queue":                  "arn:aws:sqs:eu-central-1:ACCOUNT:Shop-x",
+	"AWS::SQS::QueuePolicy":            "arn:aws:sqs:eu-central-1:ACCOUNT:Shop-x",
+	"AWS::Scheduler::Schedule":         "arn:aws:scheduler:eu-central-1:ACCOUNT:schedule/default/Shop-x",
+	"AWS::SecretsManager::Secret":      "arn:aws:secretsmanager:eu-central-1:ACCOUNT:secret:EngineTokenKeys-x",
 }
 
 // elsewhere are the actions on something else than the resource itself.
@@ -164,6 +168,22 @@ var only = map[string]map[string]string{
 		"iam:AttachUserPolicy": "Users", "iam:DetachUserPolicy": "Users"},
 	"AWS::IAM::Role": {"iam:PutRolePermissionsBoundary": "PermissionsBoundary",
 		"iam:DeleteRolePermissionsBoundary": "PermissionsBoundary"},
+	"AWS::CodeDeploy::DeploymentGroup": {
+		"codedeploy:RegisterOnPremisesInstance": "OnPremisesInstanceTagFilters",
+	},
+	"AWS::Lambda::Alias": {
+		"lambda:PutProvisionedConcurrencyConfig":    "ProvisionedConcurrencyConfig",
+		"lambda:DeleteProvisionedConcurrencyConfig": "ProvisionedConcurrencyConfig",
+		// with an update policy, whose deployment group needs the same
+		"codedeploy:CreateDeployment": "UpdatePolicy", "codedeploy:GetDeployment": "UpdatePolicy",
+		"codedeploy:GetDeploymentGroup": "UpdatePolicy", "codedeploy:GetDeploymentConfig": "UpdatePolicy",
+		"codedeploy:StopDeployment": "UpdatePolicy",
+	},
+	"AWS::Lambda::Version": {
+		"lambda:PutProvisionedConcurrencyConfig": "ProvisionedConcurrencyConfig",
+		"lambda:PutRuntimeManagementConfig":      "RuntimePolicy",
+		"lambda:PutFunctionScalingConfig":        "FunctionScalingConfig",
+	},
 	"AWS::Lambda::EventSourceMapping": {
 		"kms:DescribeKey": "KmsKeyArn", "kms:GenerateDataKey": "KmsKeyArn", "kms:Decrypt": "KmsKeyArn",
 	},
@@ -244,13 +264,19 @@ func inside(v any, path string) any {
 
 // settings are those whose resources need more than the policy has; a row of the page says what.
 var settings = map[string]func(awscdk.Stack, *infra.Props){
+	"Account":            printerElsewhere,
+	"Billing":            provisioned,
+	"CodeSigning":        signed,
 	"CustomerManagedKey": func(_ awscdk.Stack, p *infra.Props) { p.CustomerManagedKey = true },
 	"Dashboard":          func(_ awscdk.Stack, p *infra.Props) { p.Dashboard = true },
+	"Names":              prescribed,
 	"Replicas": func(_ awscdk.Stack, p *infra.Props) {
 		p.Replicas = []infra.Replica{{Region: "eu-west-1"}}
 	},
 	"TokenKeys": withTokens,
 	"VPC":       inVPC,
+	"Versions":  withVersions,
+	"Canary":    withCanary,
 }
 
 type deployPolicy struct {
@@ -336,6 +362,9 @@ func TestDeployPolicy(t *testing.T) {
 	}
 	for setting, change := range settings {
 		row := rowOf(t, setting)
+		if setting == "Canary" {
+			row = append(row, rowOf(t, "Versions")...)
+		}
 		for call := range needed(t, template(t, change), schemas) {
 			if action := call[0]; !whole[call] && !policy.allows(action, call[1]) &&
 				!slices.ContainsFunc(row, func(a string) bool { return covers(a, action) }) {

@@ -3,16 +3,18 @@ package infra_test
 import (
 	"encoding/json"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/stepkeeper/stepkeeper/infra"
+	"github.com/stepkeeper/stepkeeper/internal/reference"
 )
 
 var pages = []string{"first-deployment.md", "aws-permissions.md", "aws-app.md", "add-an-agent.md",
@@ -70,27 +72,16 @@ func TestDocs(t *testing.T) {
 			}
 		}
 		for _, setting := range firsts(`-c ([a-z0-9-]+)=`, text) {
-			if !slices.Contains(settings, setting) {
+			if !slices.Contains(settings, setting) && setting != "stage" { // the app of stepkeeper aws init
 				t.Errorf("%s: infra/app has no setting %s", name, setting)
 			}
 		}
-	}
-	listed := firsts("`([a-z0-9-]+)`", between(t, page(t, "first-deployment.md"), "All of them stand in",
-		"Synthesis warns"))
-	if !slices.Equal(listed, settings) {
-		t.Errorf("first-deployment.md lists the settings\n%v\ninfra/app/main.go has\n%v", listed, settings)
 	}
 	code := file(t, "infra", "app", "example", "settings.go") + file(t, "infra", "app", "example",
 		"example.go")
 	if read := firsts(`c\.(?:text|list|truth|number|duration|pairs|external)\((?:agents, )?"([a-z0-9-]+)"`,
 		code); !slices.Equal(read, settings) {
 		t.Errorf("the app reads the settings\n%v\nits comment has\n%v", read, settings)
-	}
-	tuning := page(t, "aws-tuning.md")
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[infra.Tuning]()) {
-		if !strings.Contains(tuning, f.Name+"`") {
-			t.Errorf("aws-tuning.md does not say what Tuning.%s moves", f.Name)
-		}
 	}
 }
 
@@ -114,8 +105,9 @@ func TestCountsInDocs(t *testing.T) {
 	}
 }
 
-// Every command of the pages can be typed: subcommands and flags of stepkeeper, flags of localstack/deploy,
-// scripts, and the variables that those scripts and make read.
+// Every command of the pages can be typed: subcommands and flags of stepkeeper,
+// scripts, and the variables
+// that those scripts and make read.
 func TestCommandsInDocs(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "stepkeeper")
 	if out, err := exec.Command("go", "build", "-o", program,
@@ -131,7 +123,6 @@ func TestCommandsInDocs(t *testing.T) {
 		}
 		return help[key]
 	}
-	deployFlags := firsts(`flags\.[A-Z][a-z]+\("([a-z-]+)"`, file(t, "localstack", "deploy", "main.go"))
 	scripts := file(t, "localstack", "start.sh") + file(t, "localstack", "integration.sh") +
 		file(t, "localstack", "process", "start.sh") +
 		file(t, "localstack", "ministack", "start.sh") + file(t, "localstack", "compose.yaml") +
@@ -171,20 +162,6 @@ func TestCommandsInDocs(t *testing.T) {
 			}
 		}
 		if name == "localstack.md" {
-			deploy := strings.Join(firsts("(make local-deploy ARGS=[^\n]*)", text), "\n") +
-				between(t, text, "`ARGS` goes to", ":\n\n    make")
-			for _, flag := range firsts(`["\x60 ]-([a-z][a-z-]*)[\x60 ]`, deploy) {
-				checked++
-				if !slices.Contains(deployFlags, flag) {
-					t.Errorf("%s: localstack/deploy has no flag -%s, it has %v", name, flag, deployFlags)
-				}
-			}
-			reported := firsts("-([a-z-]+)`", deploy)
-			for _, flag := range deployFlags {
-				if !slices.Contains(reported, flag) {
-					t.Errorf("%s does not name the flag -%s of localstack/deploy", name, flag)
-				}
-			}
 			for _, variable := range firsts(
 				"\\b((?:LOCALSTACK|MINISTACK)_[A-Z]+|BACKEND|KEEP|STATE|PYTHON)\\b", text) {
 				checked++
@@ -218,4 +195,55 @@ func between(t *testing.T, text, begin, end string) string {
 		t.Fatalf("%q and %q do not stand there", begin, end)
 	}
 	return text
+}
+
+// TestConstructPage checks that docs/reference/construct.md lists each property with the first sentence of
+// its comment.
+func TestConstructPage(t *testing.T) {
+	parsed, err := parser.ParseFile(token.NewFileSet(), "props.go", nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, d := range parsed.Decls {
+		declared, ok := d.(*ast.GenDecl)
+		if !ok || declared.Tok != token.TYPE {
+			continue
+		}
+		spec := declared.Specs[0].(*ast.TypeSpec)
+		object, ok := spec.Type.(*ast.StructType)
+		if !ok || !slices.Contains([]string{"Props", "Agent", "Mapping", "Tuning"},
+			spec.Name.Name) {
+			continue
+		}
+		fmt.Fprintf(&b, "\n## %s\n\n| property | meaning |\n|---|---|\n", spec.Name.Name)
+		for _, f := range object.Fields.List {
+			if text := firstSentence(f); text != "" && len(f.Names) > 0 {
+				fmt.Fprintf(&b, "| `%s` | %s |\n", strings.Join(namesOf(f), "`, `"), text)
+			}
+		}
+	}
+	reference.Show(t, "../docs/reference/construct.md", "properties", b.String())
+}
+
+// firstSentence returns the first sentence of a field's comment without its subject, the names. A field
+// without a comment belongs to the field above.
+func firstSentence(f *ast.Field) string {
+	text := strings.Join(strings.Fields(f.Doc.Text()+" "+f.Comment.Text()), " ")
+	if first, _, more := strings.Cut(text, ". "); more {
+		text = first
+	}
+	names := strings.Join(namesOf(f), ", ")
+	if last := strings.LastIndex(names, ", "); last > 0 {
+		names = names[:last] + " and " + names[last+2:]
+	}
+	text = strings.TrimPrefix(strings.TrimSuffix(text, "."), names+" ")
+	return strings.NewReplacer("|", "\\|", "*", "\\*", "<", "\\<").Replace(text)
+}
+
+func namesOf(f *ast.Field) (names []string) {
+	for _, n := range f.Names {
+		names = append(names, n.Name)
+	}
+	return names
 }

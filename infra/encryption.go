@@ -4,8 +4,6 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awssnssubscriptions"
 	"github.com/aws/jsii-runtime-go"
 )
 
@@ -22,12 +20,11 @@ func (s *Stepkeeper) addKey() {
 		})
 	}
 	stack := awscdk.Stack_Of(s.Construct)
-	account := map[string]any{"StringEquals": map[string]any{"aws:SourceAccount": stack.Account()}}
 	group := stack.FormatArn(&awscdk.ArnComponents{Service: str("logs"), Resource: str("log-group"),
 		ResourceName: str("*"), ArnFormat: awscdk.ArnFormat_COLON_RESOURCE_NAME})
-	ours := allowService(s.key, "Alarms", "cloudwatch.amazonaws.com", account, "kms:Decrypt",
+	ours := s.allowAlarms(s.key)
+	allowService(s.key, "Events", "events.amazonaws.com", s.fromThisAccount(), "kms:Decrypt",
 		"kms:GenerateDataKey")
-	allowService(s.key, "Events", "events.amazonaws.com", account, "kms:Decrypt", "kms:GenerateDataKey")
 	allowService(s.key, "Logs", "logs."+*stack.Region()+".amazonaws.com", map[string]any{
 		"ArnLike": map[string]any{"kms:EncryptionContext:aws:logs:arn": group},
 	}, "kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey",
@@ -35,8 +32,8 @@ func (s *Stepkeeper) addKey() {
 	if !ours {
 		s.warn("key",
 			"Key was made elsewhere, where its policy has to let cloudwatch.amazonaws.com, "+
-				"events.amazonaws.com and the logs service of the Region use it; else alarms notify no "+
-				"subscriber")
+				"events.amazonaws.com and the logs service of the Region use it; otherwise alarms notify "+
+				"no subscriber")
 	}
 }
 
@@ -47,21 +44,4 @@ func allowService(k awskms.IKey, sid, service string, conditions map[string]any,
 		Actions: jsii.Strings(actions...), Resources: jsii.Strings("*"), Conditions: &conditions,
 	}), jsii.Bool(true))
 	return *result.StatementAdded
-}
-
-// addTopic adds the topic of alerts and alarms.
-func (s *Stepkeeper) addTopic() {
-	s.alerts = awssns.NewTopic(s.Construct, str("Alerts"), &awssns.TopicProps{
-		EnforceSSL: jsii.Bool(true), MasterKey: s.key, DisplayName: str("Stepkeeper"),
-	})
-	stack := awscdk.Stack_Of(s.Construct)
-	s.alerts.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
-		Sid: str("Alarms"), Principals: &[]awsiam.IPrincipal{
-			awsiam.NewServicePrincipal(str("cloudwatch.amazonaws.com"), nil)},
-		Actions: jsii.Strings("sns:Publish"), Resources: &[]*string{s.alerts.TopicArn()},
-		Conditions: &map[string]any{"StringEquals": map[string]any{"aws:SourceAccount": stack.Account()}},
-	}))
-	if s.props.AlarmEmail != "" {
-		s.alerts.AddSubscription(awssnssubscriptions.NewEmailSubscription(str(s.props.AlarmEmail), nil))
-	}
 }

@@ -1,6 +1,10 @@
 package infra_test
 
 import (
+	"archive/zip"
+	"bytes"
+	"crypto/sha256"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -14,20 +18,36 @@ import (
 	"github.com/stepkeeper/stepkeeper/infra/app/example"
 )
 
-// app is the example's app, set by its context, with functions that were "built" before.
+// release writes the function zips of a release for both architectures, and their checksums.
+func release(t *testing.T) string {
+	t.Helper()
+	dir, sums := t.TempDir(), ""
+	for _, name := range []string{"scheduler", "supervisor", "agent"} {
+		var data bytes.Buffer
+		w := zip.NewWriter(&data)
+		f, err := w.Create("bootstrap")
+		_, written := fmt.Fprint(f, name)
+		if err = errors.Join(err, written, w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range []string{name + "_arm64.zip", name + "_amd64.zip"} {
+			sums += fmt.Sprintf("%x  %s\n", sha256.Sum256(data.Bytes()), file)
+			if err := os.WriteFile(filepath.Join(dir, file), data.Bytes(), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "checksums.txt"), []byte(sums), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// app is the example's app, set by its context, with the functions of a release.
 func app(t *testing.T, context map[string]any) (awscdk.App, error) {
 	t.Helper()
 	needNode(t)
-	functions := t.TempDir()
-	for _, name := range []string{"scheduler", "supervisor", "agent"} {
-		if err := os.Mkdir(filepath.Join(functions, name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(functions, name, "bootstrap"), []byte(name), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	all := map[string]any{"prebuilt": functions}
+	all := map[string]any{"prebuilt": release(t)}
 	maps.Copy(all, context)
 	a := awscdk.NewApp(&awscdk.AppProps{Context: &all, AnalyticsReporting: jsii.Bool(false)})
 	return a, example.Add(a)
@@ -52,7 +72,7 @@ func TestExample(t *testing.T) {
 	}
 
 	a, err = app(t, map[string]any{
-		"stack": "Shop", "email": "ops@example.com", "keep": "false", "x86": "true", "rule": "true",
+		"stack": "Shop", "email": "ops@example.com", "keep": "false", "x86": "true",
 		"sweep": "5m", "finished": "true",
 		"reply-to": "web=arn:aws:sqs:eu-central-1:123456789012:web", "nag": "true", "dashboard": "true",
 		"operators": "arn:aws:iam::123456789012:role/a,arn:aws:iam::123456789012:role/b",
@@ -70,7 +90,6 @@ func TestExample(t *testing.T) {
 	same(t, "mail", x.of("AWS::SNS::Subscription")["Alertsopsexamplecom"].Properties["Endpoint"],
 		"ops@example.com")
 	same(t, "dashboard", len(x.of("AWS::CloudWatch::Dashboard")), 1)
-	same(t, "rule", len(x.of("AWS::Events::Rule")), 1)
 	same(t, "own status queue", len(x.of("AWS::SQS::Queue")), 16)
 	for _, f := range findings(stack) {
 		t.Error(f)
@@ -146,7 +165,7 @@ func TestExampleRefuses(t *testing.T) {
 		context map[string]any
 		want    string
 	}{
-		"no truth":  {map[string]any{"rule": "perhaps"}, "context rule is"},
+		"no truth":  {map[string]any{"fair": "perhaps"}, "context fair is"},
 		"no number": {map[string]any{"pages": "many"}, "context pages is"},
 		"no secret": {map[string]any{
 			"secrets": "payment.TOKEN=arn:aws:secretsmanager:eu-central-1:123456789012:secret:pay"},
@@ -160,11 +179,11 @@ func TestExampleRefuses(t *testing.T) {
 		"no table": {map[string]any{"tables": "orders=Shop-Orders"}, "context tables is"},
 		"strange table": {map[string]any{"tables": "others=" + tableOf + "Shop-Orders"},
 			"context tables is"},
-		"two mistakes":  {map[string]any{"rule": "perhaps", "pages": "many"}, "context pages is"},
+		"two mistakes":  {map[string]any{"fair": "perhaps", "pages": "many"}, "context pages is"},
 		"no interval":   {map[string]any{"sweep": "often"}, "context sweep"},
 		"no file":       {map[string]any{"agents": "nowhere.yaml"}, "nowhere.yaml"},
 		"no workflow":   {map[string]any{"workflows": "nowhere"}, "nowhere"},
-		"nothing built": {map[string]any{"prebuilt": t.TempDir()}, "prebuilt functions"},
+		"nothing built": {map[string]any{"prebuilt": t.TempDir()}, "_arm64.zip of the release in"},
 		"strange sweep": {map[string]any{"sweep": "45s"}, "SweepInterval is 45s"},
 		"stray ID": {map[string]any{"role-ids": "payment=AROAEXAMPLEEXAMPLE12"},
 			"context role-ids is"},

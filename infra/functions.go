@@ -12,11 +12,14 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/jsii-runtime-go"
+
+	"github.com/stepkeeper/stepkeeper/infra/build"
 )
 
 // function is a shipped Lambda function.
 type function struct {
 	id, folder, description string
+	language                build.Language // language of an agent's folder; the zero value means Go
 	memory                  int
 	timeout                 time.Duration
 	environment             map[string]*string
@@ -27,6 +30,16 @@ type function struct {
 	subnets                 *awsec2.SubnetSelection
 	groups                  []awsec2.ISecurityGroup
 }
+
+// Runtimes and handlers of the functions, by language.
+var (
+	runtimeOf = map[build.Language]func() awslambda.Runtime{
+		"": awslambda.Runtime_PROVIDED_AL2023, build.GoLanguage: awslambda.Runtime_PROVIDED_AL2023,
+		build.Python: awslambda.Runtime_PYTHON_3_13, build.TypeScript: awslambda.Runtime_NODEJS_22_X,
+	}
+	handlerOf = map[build.Language]string{"": "bootstrap", build.GoLanguage: "bootstrap",
+		build.Python: "agent.handler", build.TypeScript: "index.handler"}
+)
 
 // addFunction adds a function with its own role and log group (rules 18, 20).
 func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
@@ -57,7 +70,7 @@ func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 	}
 	props := &awslambda.FunctionProps{
 		Description: str("Stepkeeper: " + f.description),
-		Runtime:     awslambda.Runtime_PROVIDED_AL2023(), Handler: str("bootstrap"),
+		Runtime:     runtimeOf[f.language](), Handler: str(handlerOf[f.language]),
 		Architecture: awslambda.Architecture_ARM_64(),
 		Code:         awslambda.Code_FromAsset(str(f.folder), nil), Role: role, LogGroup: logs,
 		LoggingFormat: awslambda.LoggingFormat_JSON,
@@ -65,7 +78,7 @@ func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 		SystemLogLevelV2: s.props.Tuning.SystemLogLevel,
 		MemorySize:       num(f.memory), Timeout: seconds(f.timeout), Environment: &f.environment,
 		EnvironmentEncryption: s.key,
-		Vpc:                   f.vpc, VpcSubnets: f.subnets,
+		Vpc:                   f.vpc, VpcSubnets: f.subnets, CodeSigningConfig: s.props.CodeSigning,
 	}
 	if s.props.X86 {
 		props.Architecture = awslambda.Architecture_X86_64()
@@ -74,7 +87,7 @@ func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 		props.SecurityGroups = &f.groups
 	}
 	if f.loops {
-		// rule 1: the hop budget guards against loops (P23)
+		// rule 1: the hop budget guards against loops (P23, a hop budget bounds claims)
 		props.RecursiveLoop = awslambda.RecursiveLoop_ALLOW
 	}
 	if f.reserved > 0 {

@@ -21,8 +21,7 @@ import (
 func (s *Stepkeeper) GrantSubmit(to awsiam.IGrantable) {
 	if account := to.GrantPrincipal().PrincipalAccount(); account != nil {
 		s.refuseElsewhere("GrantSubmit: the principal", *account,
-			"let applications assume a role of the stack's account, or put a queue or function of this "+
-				"account between")
+			"name it in Props.Submitters, or let applications assume a role of the stack's account")
 	}
 	grant(to, s.applicationAccess())
 }
@@ -71,7 +70,7 @@ func (s *Stepkeeper) GrantAgent(agent string, role awsiam.IRole) {
 // AllowLoop panics for a function from outside the app: set the property where the function is made. Agents'
 // functions have it already.
 func (s *Stepkeeper) AllowLoop(f awslambda.IFunction) {
-	if own, made := f.(awslambda.Function); !made || !allowLoop(own) {
+	if own, made := behind(f).(awslambda.Function); !made || !allowLoop(own) {
 		panic(fmt.Errorf(
 			"stepkeeper %s: AllowLoop: the function was made elsewhere; set RecursiveLoop: Allow there",
 			*s.Construct.Node().Id()))
@@ -127,7 +126,10 @@ func (s *Stepkeeper) Replies() awssqs.IQueue { return s.queues[port.Replies].que
 // Quarantine returns the queue for unreadable messages.
 func (s *Stepkeeper) Quarantine() awssqs.IQueue { return s.quarantine }
 
-// Alerts returns the topic of alerts and alarms.
+// Alarms returns the topic of alarms. It returns nil if there are none.
+func (s *Stepkeeper) Alarms() awssns.ITopic { return s.alarms }
+
+// Alerts returns the topic of alerts of orders in Error.
 func (s *Stepkeeper) Alerts() awssns.ITopic { return s.alerts }
 
 // Application returns the policy for roles of applications: submit, follow, cancel, answer with a token.

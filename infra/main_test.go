@@ -134,6 +134,7 @@ type resource struct {
 	Properties     map[string]any
 	Metadata       map[string]any
 	DeletionPolicy string
+	UpdatePolicy   map[string]any
 	DependsOn      any
 }
 

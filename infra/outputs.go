@@ -1,6 +1,8 @@
 package infra
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,16 +38,16 @@ func (s *Stepkeeper) addOutputs() {
 	s.output("SweepSeconds", strconv.Itoa(int(s.props.SweepInterval.Seconds())),
 		"from one sweep of the Supervisor to the next")
 	s.output("Paused", *jsii.Sprintf("%t", s.props.Paused), "whether nothing is started")
-	for _, name := range sorted(s.assets.hashes) {
-		s.output("Workflow"+pascal(name), s.assets.hashes[name], name)
+	for _, name := range sorted(s.content.Hashes) {
+		s.output("Workflow"+pascal(name), s.content.Hashes[name], name)
 	}
 	if len(s.props.Priorities) > 0 {
 		s.output("Priorities", strings.Join(sorted(s.props.Priorities), ","),
 			"queues that have another beside them for high priority")
 	}
-	if len(s.assets.clocked) > 0 {
-		slices.Sort(s.assets.clocked)
-		s.output("Scheduled", strings.Join(s.assets.clocked, ","), "workflows that start by the clock")
+	if len(s.content.Clocked) > 0 {
+		slices.Sort(s.content.Clocked)
+		s.output("Scheduled", strings.Join(s.content.Clocked, ","), "workflows that start by the clock")
 	}
 	for _, name := range s.agentNames() {
 		if f := s.functions[name]; f != nil {
@@ -62,7 +64,10 @@ func (s *Stepkeeper) addOutputs() {
 	s.exportMappings()
 	s.output("QuarantineUrl", *s.quarantine.QueueUrl(), "quarantine")
 	s.output("MissedSweepsUrl", *s.missed.QueueUrl(), "ticks of the schedule that were given up")
-	s.output("AlertsTopic", *s.alerts.TopicArn(), "alerts and alarms")
+	s.output("AlertsTopic", *s.alerts.TopicArn(), "alerts of orders in Error")
+	if s.alarms != nil {
+		s.output("AlarmsTopic", *s.alarms.TopicArn(), "alarms")
+	}
 	s.output("SupervisorFunction", *s.functions["supervisor"].FunctionName(), "Supervisor")
 	s.output("SchedulerFunction", *s.functions["scheduler"].FunctionName(), "Scheduler")
 	if s.key != nil {
@@ -71,6 +76,10 @@ func (s *Stepkeeper) addOutputs() {
 	if s.tokenKeys != nil {
 		s.output("TokenKeysSecret", *secretARN(s.tokenKeys), "keys of the tokens that answer a step")
 	}
+	s.exportPolicies()
+}
+
+func (s *Stepkeeper) exportPolicies() {
 	s.output("ApplicationPolicy", *s.application.ManagedPolicyArn(), "attach to roles of applications")
 	for i, policy := range s.operator {
 		name := "OperatorPolicy"
@@ -136,4 +145,18 @@ func (s *Stepkeeper) output(name, value, description string) {
 	o := awscdk.NewCfnOutput(s.Construct, str("Output"+name),
 		&awscdk.CfnOutputProps{Value: &value, Description: &description})
 	o.OverrideLogicalId(str(pascal(*s.Construct.Node().Id()) + name))
+}
+
+// alike returns an error about workflows whose outputs would have the same name.
+func alike(hashes map[string]string) error {
+	var failed []error
+	ids := map[string]string{}
+	for _, name := range sorted(hashes) {
+		if other, taken := ids[pascal(name)]; taken {
+			failed = append(failed, fmt.Errorf("workflows %s and %s: their names are too much alike, both "+
+				"would own the output Workflow%s; rename one of them", other, name, pascal(name)))
+		}
+		ids[pascal(name)] = name
+	}
+	return errors.Join(failed...)
 }

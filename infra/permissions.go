@@ -1,8 +1,10 @@
 package infra
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
@@ -15,8 +17,8 @@ import (
 )
 
 // Rule 21: statements are written out, because CDK's grants allow more than needed. No role has Scan,
-// DeleteItem or BatchWriteItem, and UpdateItem only if orders expire. Erased content is overwritten (P52),
-// because PutItem on the orders is granted anyway.
+// DeleteItem or BatchWriteItem, and UpdateItem only if orders expire. Erased content is overwritten (P52,
+// erase removes content, not identity), because PutItem on the orders is granted anyway.
 
 // allow returns one statement of an identity policy.
 func allow(sid string, actions []string, resources ...*string) awsiam.PolicyStatement {
@@ -85,22 +87,24 @@ func (s *Stepkeeper) schedulerAccess() []awsiam.PolicyStatement {
 		allow("Send", send, to...),
 		allow("Alert", []string{"sns:Publish"}, s.alerts.TopicArn()),
 	}
-	// it reads their queue lengths (P44)
-	if agents := slices.Sorted(maps.Keys(s.assets.choosable)); len(agents) > 0 {
+	// it reads their queue lengths (P44, several agents can do one step)
+	if agents := slices.Sorted(maps.Keys(s.content.Choosable)); len(agents) > 0 {
 		var queues []*string
 		for _, agent := range agents {
 			queues = append(queues, s.requests(agent)...)
 		}
 		statements = append(statements, allow("Lengths", attributes, queues...))
 	}
-	statements = append(statements, s.tokenKeysAccess()...)
+	statements = append(append(statements, s.alertKey()...), s.tokenKeysAccess()...)
 	if len(s.props.ReplyTo) > 0 {
 		var queues []*string
 		for _, name := range s.replyToNames() {
 			queues = append(queues, s.props.ReplyTo[name].QueueArn())
 		}
 		statements = append(statements, allow("Status", send, queues...))
-		statements = append(statements, s.replyToKeys()...)
+		if keys := keysOf(s.props.ReplyTo); len(keys) > 0 { // the Scheduler encrypts for them
+			statements = append(statements, allow("StatusKeys", useKey, keys...))
+		}
 	}
 	return append(statements, s.tablesKey()...)
 }
@@ -113,30 +117,26 @@ func (s *Stepkeeper) tablesKey() []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{allow("TablesKey", useKey, str(s.props.Tables.KeyARN))}
 }
 
-// replyToKeys lets the Scheduler encrypt for the applications' queues that have their own keys.
-func (s *Stepkeeper) replyToKeys() []awsiam.PolicyStatement {
-	var keys []*string
-	for _, name := range s.replyToNames() {
-		if k := s.props.ReplyTo[name].EncryptionMasterKey(); k != nil {
+// keysOf returns the ARNs of the keys that queues of the app have.
+func keysOf(queues map[string]awssqs.IQueue) (keys []*string) {
+	for _, name := range sorted(queues) {
+		if k := queues[name].EncryptionMasterKey(); k != nil {
 			keys = append(keys, k.KeyArn())
 		}
 	}
-	if len(keys) == 0 {
-		return nil
-	}
-	return []awsiam.PolicyStatement{allow("StatusKeys", useKey, keys...)}
+	return keys
 }
 
-// supervisorAccess returns the Supervisor's IAM permissions. It claims nothing and sends no request (P16), so
-// it may not send to an agent's queue.
+// supervisorAccess returns the Supervisor's IAM permissions. It claims nothing and sends no request (P16, the
+// Supervisor hands back and gives up), so it may not send to an agent's queue.
 func (s *Stepkeeper) supervisorAccess() []awsiam.PolicyStatement {
-	// The Supervisor reads the number of messages that wait for the Scheduler (P32).
+	// Queue time is not a failure (P32): the Supervisor reads how many messages wait for the Scheduler.
 	waiting := arns(s.queues["replies"].queue, s.queues["control"].queue)
 	for _, agent := range s.agentNames() {
 		waiting = append(waiting, s.requests(agent)...)
 	}
 	targets := arns(s.queues["control"].queue)
-	if len(s.assets.scheduled) > 0 { // it starts orders by the clock
+	if len(s.content.Scheduled) > 0 { // it starts orders by the clock
 		targets = append(targets, s.queues["intake"].queue.QueueArn())
 	}
 	return append([]awsiam.PolicyStatement{
@@ -146,7 +146,7 @@ func (s *Stepkeeper) supervisorAccess() []awsiam.PolicyStatement {
 		allow("Backlog", attributes, waiting...),
 		allow("Send", send, targets...),
 		allow("Alert", []string{"sns:Publish"}, s.alerts.TopicArn()),
-	}, s.tablesKey()...)
+	}, append(s.alertKey(), s.tablesKey()...)...)
 }
 
 // agentAccess returns an agent's IAM permissions. They include none of the engine's tables.
@@ -161,7 +161,35 @@ func (s *Stepkeeper) agentAccess(name string, a Agent) []awsiam.PolicyStatement 
 			statements = append(statements, s.tablesKey()...)
 		}
 	}
+	statements = append(statements, s.callAccess(name)...)
 	return append(statements, secretAccess(a)...)
+}
+
+// callAccess returns the permissions for the calls of AWS in the agents file, each on its own resources.
+func (s *Stepkeeper) callAccess(name string) (statements []awsiam.PolicyStatement) {
+	resources := map[string][]string{}
+	agent := s.content.Checked.Agents[name]
+	for operation := range agent.Operations {
+		if t, calls := agent.Target(operation); calls {
+			for _, p := range t.Permissions() {
+				resources[p.Action] = append(resources[p.Action], p.Resource)
+			}
+		}
+	}
+	if api := agent.API(); api != "" {
+		stack := awscdk.Stack_Of(s.Construct)
+		resources["execute-api:Invoke"] = []string{
+			fmt.Sprintf("arn:%s:execute-api:%s:%s:%s/*", *stack.Partition(),
+				agent.SigningRegion(), *stack.Account(), api),
+		}
+	}
+	for _, action := range sorted(resources) {
+		slices.Sort(resources[action])
+		_, verb, _ := strings.Cut(action, ":")
+		statements = append(statements, allow("Call"+verb, []string{action},
+			*jsii.Strings(slices.Compact(resources[action])...)...))
+	}
+	return statements
 }
 
 func secretAccess(a Agent) (statements []awsiam.PolicyStatement) {
@@ -192,7 +220,7 @@ func secretAccess(a Agent) (statements []awsiam.PolicyStatement) {
 
 // readMetrics returns the permission for the operator's charts. CloudWatch has no resources for metrics, and
 // no condition on their namespace. So it allows reading the metrics of the whole account, and changing
-// nothing. It is one of the two wildcards in all policies.
+// nothing.
 func readMetrics() awsiam.PolicyStatement {
 	return allow(metrics, []string{"cloudwatch:GetMetricData"}, str("*"))
 }
@@ -200,7 +228,7 @@ func readMetrics() awsiam.PolicyStatement {
 const metrics = "Metrics" // the ID of that statement
 
 // vpcAccess returns the permission for functions in a VPC. Lambda makes the interfaces under unknown names,
-// and the Describe actions have no resources. It is the other wildcard in all policies, and only there.
+// and the Describe actions have no resources. Only this statement and readMetrics have the resource "*".
 func vpcAccess() awsiam.PolicyStatement {
 	return allow("VpcNetworkInterfaces", []string{
 		"ec2:AssignPrivateIpAddresses", "ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface",

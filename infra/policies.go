@@ -89,7 +89,11 @@ func (s *Stepkeeper) sizeOfARN(arn *string) int {
 		return arnSize
 	}
 	const longest, separators, random = 80, 2, 13
-	return arnSize - longest + min(longest, len(*stack.StackName())+len(fmt.Sprint(get[0]))+separators+random)
+	start := len(*stack.StackName()) + separators + random
+	if prefix := s.props.Names.Prefix; prefix != "" {
+		start = len(prefix) + 1
+	}
+	return arnSize - longest + min(longest, start+len(fmt.Sprint(get[0])))
 }
 
 func texts(list *[]*string) []string {
@@ -145,6 +149,9 @@ func (s *Stepkeeper) operatorAccess() []awsiam.PolicyStatement {
 	access := s.applicationAccess()
 	if len(s.props.Operators) > 0 {
 		access = append(access, ownRights(*jsii.Strings(s.props.Operators...)...))
+	}
+	if keys := keysOf(s.props.DeadLetters); len(keys) > 0 {
+		access = append(access, allow("DeadLetterKeys", useKey, keys...))
 	}
 	return append(access,
 		allow("Command", send, s.queues[port.Control].queue.QueueArn()),

@@ -4,11 +4,14 @@ import (
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscodedeploy"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssecretsmanager"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsssm"
 
@@ -26,14 +29,30 @@ type Props struct {
 	// ReplyTo holds the applications' own status queues by the logical names that an order may use.
 	ReplyTo map[string]awssqs.IQueue
 
-	// AlarmEmail gets alerts and alarms; "" means no subscriber until you add one to the topic.
+	// Profile chooses the defaults of Alarms, SweepInterval, RemovalPolicy and LogRetention; default
+	// ProfileProduction. A property that is set keeps its value under every profile.
+	Profile Profile
+	// Alarms chooses the alarms: AlarmsFull (default), AlarmsEssential or AlarmsNone.
+	Alarms AlarmLevel
+	// AlarmEmail subscribes to the topics that the construct makes; "" means no subscriber until you add one.
 	AlarmEmail string
+	// AlertTopic gets the alerts of orders in Error, instead of a topic that the construct makes.
+	AlertTopic awssns.ITopic
+	// AlarmTopic gets all alarms, instead of a topic that the construct makes with a key for CloudWatch. If
+	// the app imports the topic or its key, their policies have to let CloudWatch publish and use the key.
+	AlarmTopic awssns.ITopic
 	// RemovalPolicy applies to tables, queues, key and logs; default RETAIN, with deletion protection of the
 	// tables. DESTROY is for trials.
 	RemovalPolicy awscdk.RemovalPolicy
 	// Operators lists ARNs of roles and users of the stack's account that may redrive messages of a
 	// dead-letter queue. Apart from them only the functions may send to the internal queues.
 	Operators []string
+
+	// Submitters lists ARNs of roles and users of other accounts that may send to the intake queues. Like all
+	// applications they may then send orders, cancels and answers with a token. By default other accounts
+	// may send nothing. They need sqs:SendMessage in their own account too, and must exist before the
+	// deployment.
+	Submitters []string
 
 	// SweepInterval is the interval at which the Supervisor looks for overdue work: whole minutes, 1 m
 	// (default) to 1 h (rule 16). A step whose agent has died is handed back that much later.
@@ -57,9 +76,9 @@ type Props struct {
 	// apart. To keep orders for ever later, set 10 years, because without TaskTTL new orders do not check the
 	// IDs of expired ones.
 	TaskTTL time.Duration
-	// TokenKeys is the secret of another stack with the keys of the tokens of answers (P39), for a stack that
-	// continues with its tables. By default a stack whose workflows make tokens has its own secret, with one
-	// key that AWS makes.
+	// TokenKeys is the secret of another stack with the keys of the tokens of answers (P39, a token is an
+	// answer's permission), for a stack that continues with its tables. By default a stack whose workflows
+	// make tokens has its own secret, with one key that AWS makes.
 	TokenKeys awssecretsmanager.ISecret
 	// FairQueues puts a MessageGroupId on each request: the tenant of the order, which is the part of its ID
 	// before the first colon, as in "acme:1001". Then a flood of one tenant does not delay the others' steps
@@ -67,15 +86,27 @@ type Props struct {
 	FairQueues bool
 	// Priorities gives orders of high priority their own queues. The keys are "intake" or names of agents.
 	// Each value is the part of that queue's MaxConcurrency that is reserved for these orders, 2 to
-	// MaxConcurrency - 2 (P46). At most 5 entries, and no external agent. An idle queue costs as much as a
-	// further agent.
+	// MaxConcurrency - 2 (P46, priority changes the order of requests only). At most 5 entries, and no
+	// external agent. An idle queue costs as much as a further agent.
 	Priorities map[string]int
 	// Replicas lists Regions that get copies of the tables, for disaster recovery only: one Region is active
 	// (rule 14). The stack must have an explicit Region. Existing tables gain or lose one replica per
 	// deployment.
 	Replicas []Replica
+	// Billing bills the table Orders and its index by provisioned capacity; nil means on demand.
+	Billing *Provisioned
+	// TableClass is the class of new tables; default STANDARD. With STANDARD_INFREQUENT_ACCESS storage costs
+	// 60 % less, and reads and writes 25 % more.
+	TableClass awsdynamodb.TableClass
 	// Tables holds existing tables to use instead of new ones, such as restored ones or replicas.
 	Tables Tables
+	// State is the result of NewState with the same Props, for a deployment whose tables are in another
+	// stack. By default the deployment makes its tables itself.
+	State *State
+	// DeadLetters gives queues your own dead-letter queues, by the queue's name: "intake", "replies",
+	// "control", "requests-<agent>". They must be standard queues of the stack's account and Region, one for
+	// each, and keep messages for more than 4 days. The deployment makes all others.
+	DeadLetters map[string]awssqs.IQueue
 	// Paused deploys everything and starts nothing: the mappings take no message, and the schedule does not
 	// tick. It is for a standby Region (rule 14), and for a stop while tables are restored. It does not stop
 	// external agents.
@@ -86,8 +117,33 @@ type Props struct {
 	// and CloudWatch Logs use it.
 	CustomerManagedKey bool
 	Key                awskms.IKey
+	// Versions publishes a version of a function for each change, and lets mappings and schedule call the
+	// alias "live". Code and settings then switch at the same moment. By default they call the function
+	// itself, which Lambda updates in two steps. An agent's Function stays as it is, and may be an alias.
+	Versions bool
+	// Canary lets CodeDeploy shift the calls of each alias to a new version, such as
+	// awscodedeploy.LambdaDeploymentConfig_CANARY_10PERCENT_5MINUTES(). It shifts them back if the function's
+	// error alarm goes off, and the deployment fails. Canary sets Versions. nil switches at once.
+	Canary awscodedeploy.ILambdaDeploymentConfig
+	// Names holds names and paths that the rules of an account prescribe.
+	Names Names
+	// Tags are tags of all resources that can have some, beside those of the stack: at most 40, with keys of
+	// 1 to 128 characters and values of up to 256.
+	Tags map[string]string
+	// CodeSigning lets Lambda check who signed the code of the functions that the construct makes; nil means
+	// no check. Sign the zips in the pipeline, because the CDK does not.
+	CodeSigning awslambda.ICodeSigningConfig
 	// X86 builds for x86-64; the default is arm64.
 	X86 bool
+	// VPC is the network of Scheduler and Supervisor; nil means none. Its subnets need endpoints of
+	// DynamoDB, SQS and SNS, and of Secrets Manager if a workflow makes tokens, or a way to the internet.
+	// Agents have a VPC of their own, see Agent.
+	VPC awsec2.IVpc
+	// Subnets chooses subnets of VPC; the default is its private ones.
+	Subnets *awsec2.SubnetSelection
+	// SecurityGroups are those of Scheduler and Supervisor. By default each gets a group that allows all
+	// outgoing connections. They need port 443 to the endpoints.
+	SecurityGroups []awsec2.ISecurityGroup
 	// LogRetention is the retention of all functions' logs; default one month.
 	LogRetention awslogs.RetentionDays
 	// Dashboard adds a dashboard in CloudWatch with an operator's first questions. AWS bills dashboards:
@@ -118,8 +174,8 @@ type Tables struct {
 // lower it. AWS bills once for what exceeds its default. Warm does not apply to existing tables.
 type Warm struct{ Orders, Index Throughput }
 
-// Throughput is in units per second. 0 means AWS's default, which is also the minimum: 4,000 writes and
-// 12,000 reads.
+// Throughput is in units per second. In Warm, 0 means AWS's default, which is also the minimum: 4,000 writes
+// and 12,000 reads.
 type Throughput struct{ Writes, Reads int }
 
 // Tuning holds settings that rarely need a change. docs/how-to/aws-tuning.md explains what each one bounds.
@@ -146,17 +202,25 @@ type Tuning struct {
 	// OldestMessage is the age of a message in intake or replies that raises an alarm; default 5 m. For
 	// control the age is at least 20 m, because messages there are delayed by up to 15 m.
 	OldestMessage time.Duration
-	// OldestRequest is the same for the agents' queues; default 15 m. It is longer, because a flood of
-	// requests may wait (P32).
+	// OldestRequest is the same for the agents' queues; default 15 m, as queue time is not a failure (P32).
 	OldestRequest time.Duration
 	// OldestOverdue is the age of the most overdue task that raises an alarm; default SweepInterval plus 4 m.
 	OldestOverdue time.Duration
+	// Thresholds replaces thresholds of alarms. A key is the ID of an alarm without its ending Alarm, such as
+	// IntakeAge or PaymentErrors, or an ending of such IDs: Age, Dead, Errors, NotCalled or Throttles.
+	Thresholds map[string]Threshold
 	// AlertWindow is the time for which orders that stop for the same reason are counted before one alert
 	// publishes their number, 1 m to 24 h; default 15 m. The first order raises an alert at once.
 	AlertWindow time.Duration
 	// AlertReminder is the interval of alerts while orders still wait, 1 h to 30 days; default 24 h. A
 	// negative value means no reminders.
 	AlertReminder time.Duration
+}
+
+// Threshold replaces the defaults of an alarm. A zero field keeps its default.
+type Threshold struct {
+	Value   float64 // threshold in the metric's unit: messages, seconds, failures or throttled requests
+	Periods int     // number of periods in a row, 1 to 24
 }
 
 // Mapping configures how a function consumes its queue. Partial batch responses are always on (rule 2).
@@ -173,18 +237,25 @@ func (m Mapping) taken() int { return m.MaxConcurrency * m.Batch }
 // Agent is one remote service. Exactly one of HTTP, Folder, Function and External is set.
 type Agent struct {
 	// HTTP is the path of an agents file, as for `stepkeeper dev --agents`. The file's entry with the agent's
-	// name configures the ready-made HTTP agent. Concurrency and batch in the file do not apply here.
+	// name configures the ready-made agent, for an HTTP service or for services of AWS. The function may call
+	// what the entry names, and nothing else. Concurrency and batch in the file do not apply here.
 	HTTP string
-	// Folder holds a Go main package that calls agent.Serve.
+	// Folder holds a Go main package that calls agent.Serve, or an agent in Python or TypeScript as
+	// `stepkeeper agent new` writes it: agent.py with requirements.txt, or src/agent.ts with package.json.
 	Folder string
 	// Function is your own function, which gets the queue's messages as SQS events. It must be in the stack's
 	// account. Timeout must not exceed the function's timeout. A function made in this app gets its settings
 	// and permissions. For an imported function you have to set both.
 	Function awslambda.IFunction
 	// External means that a process outside the stack receives from requests-<name> and sends to replies. It
-	// needs permission for both. SenderARNs must contain its role, which must be in the stack's account.
+	// needs permission for both. SenderARNs must contain its role.
 	External   bool
 	SenderARNs []string
+	// Account is the account of an external agent's roles, 12 digits; the default is the stack's. In another
+	// account they need permissions there too, and must exist before the deployment. The policies of the
+	// agent's queues, of its ledger and of the deployment's key then allow the roles in SenderARNs what an
+	// agent needs.
+	Account string
 	// SenderIDs are the IDs of the roles that the agent replies with: AROA…, as `aws iam get-role` prints
 	// them. The Scheduler refuses replies in the agent's name from other roles. Set SenderIDs if the role is
 	// not made in this app. Without them the agent's replies are not checked, and synthesis warns.
@@ -194,7 +265,7 @@ type Agent struct {
 	// Timeout limits one batch, 5 s to 15 m; default 1 m. A step's timeout must be at least 3 s shorter (rule
 	// 3).
 	Timeout     time.Duration
-	Memory      int               // MB; default 128
+	Memory      int               // MB; default 128, and 256 for a Folder in Python or TypeScript
 	Reserved    int               // concurrency, at least MaxConcurrency; 0 means none. Not for Function
 	Environment map[string]string // further variables; never secrets
 	// Secrets holds the secrets by the variable that refers to them, such as TOKEN in ${env:TOKEN} of an

@@ -16,10 +16,11 @@ import (
 
 // queue is a standard queue with its dead letters.
 type queue struct {
-	queue, dead awssqs.Queue
-	mapping     Mapping
-	source      awslambda.EventSourceMapping // nil if an external agent takes from it
-	oldest      time.Duration                // age of the oldest message that raises the alarm
+	queue   awssqs.Queue
+	dead    awssqs.IQueue
+	mapping Mapping
+	source  awslambda.EventSourceMapping // nil if an external agent takes from it
+	oldest  time.Duration                // age of the oldest message that raises the alarm
 }
 
 // Retention: a dead letter must outlive the search for its cause (rule 6).
@@ -38,7 +39,7 @@ func (s *Stepkeeper) addQueues() {
 	// SQS counts a message's age from its sending, including its delay. A waiting step uses delays of up to
 	// 15 minutes (rule 5).
 	s.addQueue(port.Control, t.Control, t.SchedulerTimeout, max(t.OldestMessage, 20*time.Minute))
-	if len(s.assets.children) > 0 {
+	if len(s.content.Children) > 0 {
 		s.addQueue(port.Tasks, t.Control, t.SchedulerTimeout, t.OldestMessage)
 	}
 	for _, name := range s.agentNames() {
@@ -48,7 +49,7 @@ func (s *Stepkeeper) addQueues() {
 }
 
 // addShared adds a queue. If owner has a priority, it also adds the queue of high priority, which gets a
-// share of the functions (P46).
+// share of the functions (P46, priority changes the order of requests only).
 func (s *Stepkeeper) addShared(owner, name string, m Mapping, timeout, oldest time.Duration) {
 	if share := s.props.Priorities[owner]; share > 0 {
 		high := m
@@ -68,21 +69,20 @@ func (s *Stepkeeper) withHigh(name string) []*queue {
 }
 
 // ownQueues returns the names of the queues that the Scheduler consumes. If a workflow has child orders, they
-// include the queue between tasks (P41).
+// include the queue between tasks (P41, parent and child talk by messages).
 func (s *Stepkeeper) ownQueues() []string {
 	names := []string{port.Intake, port.Replies, port.Control}
 	if s.props.Priorities[port.Intake] > 0 {
 		names = append(names, port.High(port.Intake))
 	}
-	if len(s.assets.children) > 0 {
+	if len(s.content.Children) > 0 {
 		names = append(names, port.Tasks)
 	}
 	return names
 }
 
 func (s *Stepkeeper) addQueue(name string, m Mapping, timeout, oldest time.Duration) {
-	id := queueID(name)
-	dead := s.deadQueue(id+"Dead", "it is itself a dead-letter queue")
+	id, dead := queueID(name), s.deadOf(name)
 	props := s.queueProps(retention)
 	props.VisibilityTimeout = seconds(6*timeout + m.Window) // rule 3
 	props.DeadLetterQueue = &awssqs.DeadLetterQueue{Queue: dead,
@@ -130,26 +130,34 @@ func (s *Stepkeeper) removal() awscdk.RemovalPolicy {
 func (s *Stepkeeper) nameSenders() {
 	for _, name := range slices.Sorted(maps.Keys(s.queues)) {
 		q := s.queues[name].queue
-		if name == port.Intake || name == port.High(port.Intake) || name == port.Control {
-			s.onlyThisAccount(q)
-			continue
+		switch name {
+		case port.Intake, port.High(port.Intake):
+			s.onlyThisAccount(q, s.props.Submitters)
+		case port.Control:
+			s.onlyThisAccount(q, nil)
+		default:
+			s.onlyFrom(name, q)
 		}
-		s.onlyFrom(name, q)
 	}
 	s.onlyFrom(port.Quarantine, s.quarantine)
+	s.allowAccounts()
 }
 
-// onlyThisAccount refuses principals of other accounts, and services that act for other accounts. A service
-// has no account of its own (rule 29). Its requests name the account that it acts for or, like those of SNS,
-// the resource.
-func (s *Stepkeeper) onlyThisAccount(q awssqs.Queue) {
+// onlyThisAccount refuses principals of other accounts except some, and services that act for other accounts.
+// A service has no account of its own (rule 29). Its requests name the account that it acts for or, like
+// those of SNS, the resource.
+func (s *Stepkeeper) onlyThisAccount(q awssqs.Queue, except []string) {
 	account := awscdk.Stack_Of(s.Construct).Account()
 	ours := awscdk.Fn_Join(str(""), &[]*string{str("arn:*:*:*:"), account, str(":*")})
-	refuse(q, "OnlyFromThisAccount", map[string]any{
+	others := map[string]any{
 		"StringNotEquals": map[string]any{"aws:PrincipalAccount": account},
 		// absent from anonymous requests
 		"BoolIfExists": map[string]any{"aws:PrincipalIsAWSService": "false"},
-	})
+	}
+	if len(except) > 0 {
+		others["ArnNotEquals"] = map[string]any{"aws:PrincipalArn": except}
+	}
+	refuse(q, "OnlyFromThisAccount", others)
 	refuse(q, "OnlyServicesForThisAccount", map[string]any{
 		"Bool":            map[string]any{"aws:PrincipalIsAWSService": "true"},
 		"StringNotEquals": map[string]any{"aws:SourceAccount": account},

@@ -19,7 +19,7 @@ import (
 // addScheduler makes the Scheduler: one function with three mappings, so that a flood of orders
 // leaves replies their own share.
 func (s *Stepkeeper) addScheduler() error {
-	folder, err := s.assets.folder("scheduler", build.Scheduler, s.assets.flows)
+	folder, err := s.content.Folder("scheduler", build.Scheduler, s.content.Workflows)
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (s *Stepkeeper) addScheduler() error {
 	if len(s.props.ReplyTo) > 0 {
 		environment[deployment.VarReplyTo] = s.replyToPlaces()
 	}
-	if agents := slices.Sorted(maps.Keys(s.assets.choosable)); len(agents) > 0 {
+	if agents := slices.Sorted(maps.Keys(s.content.Choosable)); len(agents) > 0 {
 		capacity := map[string]int{}
 		for _, name := range agents {
 			a := s.props.Agents[name]
@@ -51,10 +51,12 @@ func (s *Stepkeeper) addScheduler() error {
 		memory:      s.props.Tuning.SchedulerMemory, timeout: s.props.Tuning.SchedulerTimeout,
 		environment: environment, access: s.schedulerAccess(), loops: true,
 		reserved: s.props.Tuning.ReservedSchedulers,
+		vpc:      s.props.VPC, subnets: s.props.Subnets, groups: s.props.SecurityGroups,
 	})
-	s.scheduler, s.functions["scheduler"], s.roles["scheduler"] = f, f, role
+	s.publish("scheduler", "Scheduler", f)
+	s.scheduler, s.roles["scheduler"] = f, role
 	for _, name := range s.ownQueues() {
-		s.addMapping(pascal(name)+"Mapping", f, s.queues[name])
+		s.addMapping(pascal(name)+"Mapping", s.invoked("scheduler"), s.queues[name])
 	}
 	for _, agent := range s.agentNames() {
 		for _, name := range []string{port.Requests(agent), port.High(port.Requests(agent))} {
@@ -108,12 +110,14 @@ func (s *Stepkeeper) namePeers() {
 	s.scheduler.AddEnvironment(str(deployment.VarAgents), s.peers(true), nil)
 }
 
-// peers are the agents' queues and, for the Scheduler, the roles that they reply with. The names that
-// CloudFormation makes begin with the stack's and with an ID that is known here; what of them was cut off
-// stands there whole.
+// peers returns the agents' queues and, for the Scheduler, the roles that they reply with. It writes the
+// beginning that the queues' names share only once. A name that CloudFormation shortened stands there whole.
 func (s *Stepkeeper) peers(senders bool) *string {
 	stack := awscdk.Stack_Of(s.Construct)
 	var start string
+	if prefix := s.props.Names.Prefix; prefix != "" {
+		start = prefix + "-" + requestsID
+	}
 	var all []deployment.Peer
 	for _, name := range s.agentNames() {
 		q := s.queues[port.Requests(name)].queue

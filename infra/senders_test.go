@@ -41,14 +41,20 @@ func service(name string, keys ...string) request {
 	return r
 }
 
-// decide is what a queue's policy says of sqs:SendMessage, as IAM evaluates it: Deny before Allow, all
-// conditions of a statement together; "" is no word, which leaves it to the sender's own policy.
+// decide is what a queue's policy says of sqs:SendMessage.
 func decide(t *testing.T, policy any, r request) string {
+	t.Helper()
+	return decideOn(t, policy, "sqs:SendMessage", r)
+}
+
+// decideOn is what a resource's policy says of an action, as IAM evaluates it: Deny before Allow, all
+// conditions of a statement together; "" is no word, which leaves it to the sender's own policy.
+func decideOn(t *testing.T, policy any, action string, r request) string {
 	t.Helper()
 	answer := ""
 	for _, s := range list(at(policy, "Statement")) {
 		if !slices.ContainsFunc(list(at(s, "Action")), func(a any) bool {
-			return a == "sqs:SendMessage" || a == "sqs:*"
+			return a == action || a == "sqs:*"
 		}) || !meant(at(s, "Principal"), r) {
 			continue
 		}
@@ -70,7 +76,8 @@ func meant(principal any, r request) bool {
 	if principal == "*" || at(principal, "AWS") == "*" {
 		return true
 	}
-	return r.service != "" && slices.Contains(list(at(principal, "Service")), any(r.service))
+	return r.service != "" && slices.Contains(list(at(principal, "Service")), any(r.service)) ||
+		slices.Contains(list(at(principal, "AWS")), any(r.keys["aws:PrincipalArn"]))
 }
 
 // holds evaluates one condition. The negated operators hold for a key that is absent, the others do not.

@@ -50,6 +50,7 @@ func (r resolved) arn(id string) string {
 		"AWS::Logs::LogGroup":      "logs:%s:%s:log-group:",
 		"AWS::Scheduler::Schedule": "scheduler:%s:%s:schedule/default/",
 		"AWS::Events::Rule":        "events:%s:%s:rule/",
+		"AWS::CloudWatch::Alarm":   "cloudwatch:%s:%s:alarm:",
 	}
 	kind := r.Resources[id].Type
 	if kind == "AWS::KMS::Key" {
@@ -82,6 +83,10 @@ func (r resolved) ref(id string) string {
 		return "https://sqs." + r.region + ".amazonaws.com/" + account + "/" + r.name(id)
 	case "AWS::SNS::Topic", "AWS::IAM::ManagedPolicy":
 		return r.arn(id)
+	case "AWS::Lambda::Alias":
+		p := r.Resources[id].Properties
+		function := at(p, "FunctionName", "Ref").(string)
+		return r.arn(function) + ":" + p["Name"].(string)
 	case "AWS::Lambda::EventSourceMapping":
 		return "01234567-89ab-cdef-0123-456789abcdef"
 	case "":
@@ -108,6 +113,8 @@ func (r resolved) value(v any) any {
 			switch get[1] {
 			case "RoleId": // 21 characters
 				return "AROA" + random(id)[:17]
+			case "Version":
+				return "7"
 			case "QueueName":
 				return r.name(id)
 			}

@@ -16,25 +16,30 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
+
+	"github.com/stepkeeper/stepkeeper/infra/content"
+	"github.com/stepkeeper/stepkeeper/infra/limits"
 )
 
 // Stepkeeper is one deployment.
 type Stepkeeper struct {
 	constructs.Construct
-	props  Props
-	assets *assets
-	key    awskms.IKey // nil means keys of AWS
+	props   Props
+	content *content.Content
+	key     awskms.IKey // nil means keys of AWS
 
 	orders, definitions awsdynamodb.ITableV2
 	ledgers             map[string]awsdynamodb.ITableV2 // keys are agents
 	queues              map[string]*queue               // keys are logical names
 	quarantine, missed  awssqs.Queue
-	alerts              awssns.Topic
+	alerts, alarms      awssns.ITopic             // alarms is nil without alarms
 	tokenKeys           awssecretsmanager.ISecret // nil if no workflow makes tokens
 	roles               map[string]awsiam.IRole   // roles of our functions, by logical name
 	functions           map[string]awslambda.IFunction
+	aliases             map[string]awslambda.Alias // keys as in functions
 	scheduler           awslambda.Function
 	senders             map[string][]*string // ARNs of the senders, by the queue's logical name
+	alarmIDs            []string             // IDs of the alarms of all levels, without the ending Alarm
 	concurrency         int                  // total concurrency of all mappings
 	environments        map[string]func() any
 	senderIDs           map[string][]string // IDs of the roles that an agent replies with; absent if unknown
@@ -46,30 +51,52 @@ type Stepkeeper struct {
 // NewStepkeeper adds a deployment to a scope. Like other constructs it panics if its input is wrong. The
 // error lists all faults of the props, the workflows and the agents. Main prints it for people.
 func NewStepkeeper(scope constructs.Construct, id string, props *Props) *Stepkeeper {
-	if props == nil {
-		props = &Props{}
-	}
-	complete, err := props.withDefaults()
-	assets, failed := newAssets(complete)
-	if failed != nil {
-		panic(refused(id, failed))
-	}
-	defer assets.close()
-	if err := errors.Join(err, complete.placed(scope), assets.compile()); err != nil {
-		panic(refused(id, err))
-	}
-	s := &Stepkeeper{
-		Construct: constructs.NewConstruct(scope, jsii.String(id)), props: complete, assets: assets,
-		ledgers: map[string]awsdynamodb.ITableV2{}, queues: map[string]*queue{},
-		roles:     map[string]awsiam.IRole{},
-		functions: map[string]awslambda.IFunction{}, senders: map[string][]*string{},
-		refusals:  map[string]awsiam.PolicyStatement{},
-		senderIDs: map[string][]string{}, environments: map[string]func() any{},
-	}
+	s := prepare(scope, id, props)
+	defer s.content.Close()
 	if err := s.build(); err != nil {
 		panic(refused(id, err))
 	}
 	return s
+}
+
+// prepare checks and compiles the props, and returns a construct without resources.
+func prepare(scope constructs.Construct, id string, props *Props) *Stepkeeper {
+	if props == nil {
+		props = &Props{}
+	}
+	own := *props
+	emulated, unknown := own.forEmulator(scope)
+	complete, err := own.withDefaults()
+	made, failed := complete.content()
+	if failed != nil {
+		panic(refused(id, failed))
+	}
+	made.Emulated = emulated
+	err = errors.Join(unknown, err, complete.placed(scope), made.Compile(complete.Workflows),
+		alike(made.Hashes))
+	if err != nil {
+		made.Close()
+		panic(refused(id, err))
+	}
+	return &Stepkeeper{
+		Construct: constructs.NewConstruct(scope, jsii.String(id)), props: complete, content: made,
+		ledgers: map[string]awsdynamodb.ITableV2{}, queues: map[string]*queue{},
+		roles:     map[string]awsiam.IRole{},
+		functions: map[string]awslambda.IFunction{}, senders: map[string][]*string{},
+		aliases:   map[string]awslambda.Alias{},
+		refusals:  map[string]awsiam.PolicyStatement{},
+		senderIDs: map[string][]string{}, environments: map[string]func() any{},
+	}
+}
+
+// content returns the content of the functions, which nothing has compiled.
+func (p Props) content() (*content.Content, error) {
+	agents := map[string]content.Agent{}
+	for name, a := range p.Agents {
+		agents[name] = content.Agent{HTTP: a.HTTP, Folder: a.Folder, External: a.External,
+			Environment: a.Environment, Secrets: sorted(a.Secrets), Timeout: a.Timeout}
+	}
+	return content.New(agents, p.Build, p.X86)
 }
 
 func refused(id string, err error) error {
@@ -77,7 +104,7 @@ func refused(id string, err error) error {
 }
 
 func (s *Stepkeeper) build() error {
-	for _, w := range s.assets.warnings {
+	for _, w := range s.content.Warnings {
 		s.warn("workflow", "%s", w)
 	}
 	if all := s.props.outsiders(); len(all) > 0 &&
@@ -86,11 +113,16 @@ func (s *Stepkeeper) build() error {
 			"%s of account %s, and works in no stack of another one: set StackProps.Env, so that this is "+
 				"checked", all[0].what, all[0].account)
 	}
-	s.addKey()
-	s.addTables()
+	if s.props.State == nil {
+		s.addState()
+	} else if err := s.useState(); err != nil {
+		return err
+	}
 	s.addQueues()
-	s.addTopic()
-	s.addTokenKeys()
+	if err := s.deadLetters(); err != nil {
+		return err
+	}
+	s.addTopics()
 	errs := []error{s.addScheduler(), s.addSupervisor()}
 	for _, name := range s.agentNames() {
 		errs = append(errs, s.addAgent(name, s.props.Agents[name]))
@@ -99,15 +131,22 @@ func (s *Stepkeeper) build() error {
 		return err
 	}
 	s.namePeers()
-	if err := s.environmentsFit(); err != nil {
+	if err := limits.Environments(s.environments); err != nil {
 		return err
 	}
 	s.nameSenders()
 	s.addPolicies()
 	s.addAlarms()
+	s.addCanaries()
+	if err := s.thresholdsFit(); err != nil {
+		return err
+	}
 	s.addDashboard()
 	s.addOutputs()
-	s.Construct.Node().AddValidation(&policySizes{s})
+	if err := s.setNames(); err != nil {
+		return err
+	}
+	s.Construct.Node().AddValidation(&limits.Policies{Construct: s.Construct})
 	return nil
 }
 

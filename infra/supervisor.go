@@ -24,7 +24,7 @@ const (
 )
 
 func (s *Stepkeeper) addSupervisor() error {
-	folder, err := s.assets.folder("supervisor", build.Supervisor, s.assets.scheduled)
+	folder, err := s.content.Folder("supervisor", build.Supervisor, s.content.Scheduled)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (s *Stepkeeper) addSupervisor() error {
 		s.queues[port.Control].mapping.taken())}
 	for _, name := range s.agentNames() {
 		a := s.props.Agents[name]
-		capacity[name] = a.taken() // P32
+		capacity[name] = a.taken() // P32, queue time is not a failure
 	}
 	object, err := json.Marshal(capacity)
 	if err != nil {
@@ -53,9 +53,12 @@ func (s *Stepkeeper) addSupervisor() error {
 		id: "Supervisor", folder: folder, description: "hands back what is overdue, asks, alerts",
 		memory: s.props.Tuning.SupervisorMemory, timeout: time.Minute, environment: environment,
 		access: access, reserved: s.props.Tuning.ReservedSupervisors,
+		vpc: s.props.VPC, subnets: s.props.Subnets, groups: s.props.SecurityGroups,
 	})
-	s.functions["supervisor"], s.roles["supervisor"] = f, role
-	awslambda.NewCfnEventInvokeConfig(s.Construct, str("SupervisorInvocations"),
+	s.publish("supervisor", "Supervisor", f)
+	s.roles["supervisor"] = role
+	target := s.invoked("supervisor")
+	invocations := awslambda.NewCfnEventInvokeConfig(s.Construct, str("SupervisorInvocations"),
 		&awslambda.CfnEventInvokeConfigProps{
 			FunctionName: f.FunctionName(), Qualifier: str("$LATEST"),
 			MaximumEventAgeInSeconds: num(tickAge), MaximumRetryAttempts: num(tickRetries),
@@ -64,15 +67,19 @@ func (s *Stepkeeper) addSupervisor() error {
 					Destination: s.missed.QueueArn()},
 			},
 		})
+	if s.props.Versions {
+		invocations.SetQualifier(str(liveAlias))
+		invocations.Node().AddDependency(target)
+	}
 	if s.props.EventBridgeRule {
-		s.addRule(f)
+		s.addRule(target)
 	} else {
-		s.addSchedule(f)
+		s.addSchedule(target)
 	}
 	return nil
 }
 
-func (s *Stepkeeper) addSchedule(f awslambda.Function) {
+func (s *Stepkeeper) addSchedule(f awslambda.IFunction) {
 	statements := []awsiam.PolicyStatement{
 		allow("Sweep", []string{"lambda:InvokeFunction"}, f.FunctionArn()),
 		allow("Missed", send, s.missed.QueueArn()),
@@ -113,7 +120,7 @@ func (s *Stepkeeper) sweepRate() awsevents.Schedule {
 	return awsevents.Schedule_Rate(seconds(s.props.SweepInterval))
 }
 
-func (s *Stepkeeper) addRule(f awslambda.Function) {
+func (s *Stepkeeper) addRule(f awslambda.IFunction) {
 	awsevents.NewRule(s.Construct, str("Rule"), &awsevents.RuleProps{
 		Description: str("Stepkeeper: the Supervisor's sweeps"),
 		Schedule:    s.sweepRate(),

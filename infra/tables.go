@@ -11,21 +11,30 @@ import (
 )
 
 // addTables makes the tables. Definitions is kept as long as Orders, because tasks pin definitions. Both are
-// kept unless the removal policy removes all tables. A tombstone of each expired order stays in Orders (P26).
+// kept unless the removal policy removes all tables. A tombstone of each expired order stays in Orders (P26,
+// an ID never runs twice).
 func (s *Stepkeeper) addTables() {
 	there, warm := s.props.Tables, s.props.Tuning.Warm
-	s.orders = s.table(table{id: "Orders", key: dynamo.OrderKey, there: there.Orders, warm: warm.Orders,
-		indexes: &[]*awsdynamodb.GlobalSecondaryIndexPropsV2{{
-			IndexName:    str(dynamo.IndexName),
-			PartitionKey: key(dynamo.IndexBucket),
-			SortKey: &awsdynamodb.Attribute{Name: str(dynamo.IndexSort),
-				Type: awsdynamodb.AttributeType_NUMBER},
-			ProjectionType: awsdynamodb.ProjectionType_KEYS_ONLY, // a hint needs no more (rule 11)
-			WarmThroughput: warm.Index.units(),
-		}}, ttl: s.props.TaskTTL > 0})
+	index := &awsdynamodb.GlobalSecondaryIndexPropsV2{
+		IndexName:    str(dynamo.IndexName),
+		PartitionKey: key(dynamo.IndexBucket),
+		SortKey: &awsdynamodb.Attribute{Name: str(dynamo.IndexSort),
+			Type: awsdynamodb.AttributeType_NUMBER},
+		ProjectionType: awsdynamodb.ProjectionType_KEYS_ONLY, // a hint needs no more (rule 11)
+		WarmThroughput: warm.Index.units(),
+	}
+	orders := table{id: "Orders", key: dynamo.OrderKey, there: there.Orders, warm: warm.Orders,
+		indexes: &[]*awsdynamodb.GlobalSecondaryIndexPropsV2{index}, ttl: s.props.TaskTTL > 0}
+	if b := s.props.Billing; b != nil {
+		orders.capacity = b.Orders
+		index.ReadCapacity = b.capacity(b.Index.Min.Reads, b.Index.Max.Reads)
+		index.WriteCapacity = b.capacity(b.Index.Min.Writes, b.Index.Max.Writes)
+	}
+	s.orders = s.table(orders)
 	s.definitions = s.table(table{id: "Definitions", key: dynamo.DefinitionKey, there: there.Definitions})
 	for _, name := range s.agentNames() {
-		if s.assets.ledgers[name] { // P31, P22a
+		// P31, a plain service needs a ledger; P22a, a proven refusal permits undo
+		if s.content.Ledgers[name] {
 			s.ledgers[name] = s.table(table{id: "Ledger" + pascal(name), key: dynamo.LedgerKey,
 				there: there.Ledgers[name]})
 		}
@@ -75,6 +84,7 @@ type table struct {
 	indexes        *[]*awsdynamodb.GlobalSecondaryIndexPropsV2
 	ttl            bool
 	warm           Throughput
+	capacity       Range // the zero value means on demand
 }
 
 // table makes a global table with one Region, so that replicas can be added later without a new table
@@ -87,7 +97,8 @@ func (s *Stepkeeper) table(t table) awsdynamodb.ITableV2 {
 		PartitionKey:           key(t.key),
 		GlobalSecondaryIndexes: t.indexes,
 		WarmThroughput:         t.warm.units(),
-		Billing:                awsdynamodb.Billing_OnDemand(nil),
+		Billing:                s.props.Billing.mode(t.capacity),
+		TableClass:             s.props.TableClass,
 		Encryption:             awsdynamodb.TableEncryptionV2_DynamoOwnedKey(), // rule 22
 		RemovalPolicy:          s.props.RemovalPolicy,
 		DeletionProtection:     jsii.Bool(s.props.RemovalPolicy != awscdk.RemovalPolicy_DESTROY),

@@ -177,11 +177,11 @@ func TestSenders(t *testing.T) {
 	same(t, "queues without named senders", want, "map[]")
 }
 
-// Rule 20: the topic refuses plain HTTP, and only the account's alarms and our roles publish.
+// Rule 20: the topic of alarms refuses plain HTTP, and only the account's alarms publish.
 func TestTopic(t *testing.T) {
 	x := template(t, nil)
 	var secure bool
-	for _, s := range list(at(x.of("AWS::SNS::TopicPolicy")["AlertsPolicy"].Properties, "PolicyDocument",
+	for _, s := range list(at(x.of("AWS::SNS::TopicPolicy")["AlarmsPolicy"].Properties, "PolicyDocument",
 		"Statement")) {
 		switch at(s, "Effect") {
 		case "Deny":
@@ -303,7 +303,8 @@ func TestAlarms(t *testing.T) {
 			missing = "breaching"
 		}
 		same(t, id+": missing data", a.Properties["TreatMissingData"], missing)
-		same(t, id+": reported to", target(at(a.Properties, "AlarmActions", 0)), "Alerts")
+		same(t, id+": reported to", target(at(a.Properties, "AlarmActions", 0)), "Alarms")
+		same(t, id+": its end is reported to", target(at(a.Properties, "OKActions", 0)), "Alarms")
 	}
 	for id, q := range x.of("AWS::SQS::Queue") { // rule 6: no queue that is an end goes unwatched
 		dead := q.Properties["RedrivePolicy"] == nil
@@ -438,7 +439,8 @@ func TestOutputs(t *testing.T) {
 		"EngineQuarantineUrl":      "Quarantine",
 		"EngineRequestsPaymentUrl": "RequestsPayment", "EngineRequestsPaymentDeadUrl": "RequestsPaymentDead",
 		"EngineOrdersTable": "Orders", "EngineDefinitionsTable": "Definitions", "EngineAlertsTopic": "Alerts",
-		"EngineShards": "8", "EngineFinished": "false", "EngineVersion": "1",
+		"EngineAlarmsTopic": "Alarms",
+		"EngineShards":      "8", "EngineFinished": "false", "EngineVersion": "1",
 		"EngineAgentPaymentFunction": "AgentPayment", "EngineConcurrency": "36",
 		"EngineSharedConcurrency": "36", "EngineRelease": view.Built().String(),
 		"EngineSchedulerFunction": "Scheduler", "EngineFairQueues": "false", "EnginePaused": "false",
@@ -515,7 +517,10 @@ func TestVariants(t *testing.T) {
 	for id, q := range x.of("AWS::SQS::Queue") { // rule 22: one option switches all
 		same(t, id+": key", target(q.Properties["KmsMasterKeyId"]), "Key")
 	}
-	same(t, "topic's key", target(x.of("AWS::SNS::Topic")["Alerts"].Properties["KmsMasterKeyId"]), "Key")
+	for id, topic := range x.of("AWS::SNS::Topic") {
+		same(t, id+": key", target(topic.Properties["KmsMasterKeyId"]), "Key")
+	}
+	same(t, "keys", len(x.of("AWS::KMS::Key")), 1)
 	for id, g := range x.of("AWS::Logs::LogGroup") {
 		same(t, id+": key", target(g.Properties["KmsKeyId"]), "Key")
 		same(t, id+": goes with the stack", g.DeletionPolicy, "Delete")

@@ -6,10 +6,10 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// addTokenKeys makes the secret with the keys of tokens if a workflow makes tokens (P39). AWS generates the
-// first key, so that no template contains it. Only the Scheduler may read it.
+// addTokenKeys makes the secret with token keys if a workflow needs it: a token is an answer's permission
+// (P39). AWS generates the first key, so that no template has it. Only the Scheduler may read it.
 func (s *Stepkeeper) addTokenKeys() {
-	if !s.assets.tokens {
+	if !s.content.Tokens {
 		return
 	}
 	if s.tokenKeys = s.props.TokenKeys; s.tokenKeys != nil {

@@ -169,7 +169,7 @@ func TestUsersOwnApp(t *testing.T) {
 		t.Error("an app that is wrong was synthesised")
 	}
 	for _, want := range []string{"stepkeeper Engine cannot be deployed:", "SweepInterval is 45s",
-		"there is no agent inventory", `agent "shipping": Folder ./nowhere holds no Go program`} {
+		"there is no agent inventory", `agent "shipping": Folder ./nowhere holds no agent`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not reported in\n%s", want, text)
 		}

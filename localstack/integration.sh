@@ -66,6 +66,7 @@ if [[ $BACKEND == localstack && -z ${ARGS:-} ]]; then # the contracts of the por
 	STEPKEEPER_DYNAMODB=$endpoint counted stores "${GO:-go}" test -v -count=1 -timeout 10m \
 		-run 'TestContract$/open_orders_listed/(race|lost|definitions|leases)' ./shared/dynamo &
 	stores=$!
+	counted languages "${GO:-go}" test -v -count=1 -timeout 10m ./localstack/languages || failed=1
 	STEPKEEPER_SQS=$endpoint counted queues "${GO:-go}" test -v -count=1 -timeout 10m -run TestSQSService ./shared/port/queuetest || failed=1
 	wait "$stores" || failed=1
 	[[ -z ${failed:-} ]] || exit 1

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Bring up LocalStack at http://127.0.0.1:4566: in Docker where an engine answers, otherwise as a process.
 #
+# One that runs already is used as it is.
+#
 # LOCALSTACK_MODE   docker or process, to choose yourself
 # LOCALSTACK_PORT   default 4566
 # LOCALSTACK_IMAGE, LOCALSTACK_AUTH_TOKEN: see compose.yaml
@@ -10,6 +12,11 @@ port=${LOCALSTACK_PORT:-4566}
 
 say() { echo "localstack: $*" >&2; }
 
+answers() { curl -fsS "http://127.0.0.1:$port/_localstack/health" >/dev/null 2>&1; }
+if answers; then
+	say "LocalStack runs already at http://127.0.0.1:$port"
+	exit
+fi
 mode=${LOCALSTACK_MODE:-}
 if [[ -z $mode ]]; then
 	if command -v docker >/dev/null 2>&1 && timeout 20 docker info >/dev/null 2>&1 && docker compose version >/dev/null 2>&1; then
@@ -29,13 +36,13 @@ process) "$here/process/start.sh" ;;
 docker)
 	docker compose -f "$here/compose.yaml" up --detach --wait
 	for _ in $(seq 600); do
-		if curl -fsS "http://127.0.0.1:$port/_localstack/health" >/dev/null 2>&1; then
-			say "LocalStack answers at http://127.0.0.1:$port; its log: docker compose -f localstack/compose.yaml logs"
+		if answers; then
+			say "LocalStack answers at http://127.0.0.1:$port; its log: docker compose -f $here/compose.yaml logs"
 			exit
 		fi
 		sleep 0.1
 	done
-	say "no answer within a minute; see: docker compose -f localstack/compose.yaml logs"
+	say "no answer within a minute; see: docker compose -f $here/compose.yaml logs"
 	exit 1
 	;;
 *)

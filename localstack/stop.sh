@@ -13,7 +13,7 @@ if [[ $which != localstack ]]; then
 fi
 if [[ $which != ministack ]]; then
 	"$here/process/start.sh" stop
-	if command -v docker >/dev/null 2>&1 && timeout 20 docker info >/dev/null 2>&1; then
+	if [[ ${LOCALSTACK_MODE:-} != process ]] && command -v docker >/dev/null 2>&1 && timeout 20 docker info >/dev/null 2>&1; then
 		docker compose -f "$here/compose.yaml" down
 	fi
 fi

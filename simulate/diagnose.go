@@ -2,11 +2,13 @@ package simulate
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/schema"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
@@ -57,52 +59,86 @@ func diagnoseCalm(sc Scenario) []Finding {
 			}}
 		}
 	}
-	for i := range sc.Definition.Steps {
-		if d := &sc.Definition.Steps[i]; d.Answer != nil && d.Answer.TimeoutValue == nil {
-			f := Finding{Whose: YourWorkflow, Step: d.Name,
-				Text: fmt.Sprintf(
-					"%s: step %s is answered from outside, and where nothing goes wrong a simulation "+
-						"gives no answers", what, d.Name),
-				Fix: "simulate a copy of the file in which the step has a short timeout and onTimeout: " +
-					"{answer: VALUE}, with a value that goes on"}
-			if sc.Begun != nil { // a copy of the file is no definition to move to
-				f.Advice, f.Fix = true,
-					"look at how the runs with faults have ended: in them answers come, or do not"
-			}
-			return []Finding{f}
-		}
+	if f, found := failed(sc, w, what); found && w.Violation == nil {
+		return []Finding{f}
+	}
+	if f, found := unanswered(sc, what); found {
+		return []Finding{f}
 	}
 	if v := w.Violation; v != nil {
 		e := v.Explain(sc)
 		return []Finding{{Whose: e.Whose, Text: "with nothing going wrong an invariant is broken: " +
 			v.String(), Fix: e.Fix}}
 	}
-	fix,
-		since := "if the order lacks what the workflow asks for, give one that has it (--order FILE, or "+
+	return []Finding{{Whose: ReportToUs, Text: what + ", and no step has failed", Fix: world.ReportIt}}
+}
+
+// failed finds the first step that failed, except one that got no answer.
+func failed(sc Scenario, w *world.Simulation, what string) (Finding, bool) {
+	fix, since := "if the order lacks what the workflow asks for, give one that has it (--order FILE, or "+
 		"sim.Order in a test); otherwise correct the step", core.Time(0)
 	if sc.Begun != nil {
 		fix, since = "correct the step, and deploy it before the order is moved", sc.Begun.At
 	}
-	if t := w.Store.Task(deployment.FirstID); t != nil {
-		for i := range t.Steps {
-			if e := t.Steps[i].Error; e != nil && e.At > since {
-				fix += defaults(e)
-				return []Finding{{Whose: YourWorkflow,
-					Text: fmt.Sprintf("%s: step %s failed: %s", what, t.Steps[i].Name, e.Message), Fix: fix,
-					Step: t.Steps[i].Name, Agent: sc.Definition.Steps[i].Agent}}
-			}
+	t := w.Store.Task(deployment.FirstID)
+	if t == nil {
+		return Finding{}, false
+	}
+	for i := range min(len(t.Steps), len(sc.Definition.Steps)) {
+		d := &sc.Definition.Steps[i]
+		if e := t.Steps[i].Error; e != nil && e.At > since && (d.Answer == nil || e.Code == "expression") {
+			return Finding{Whose: YourWorkflow,
+				Text: fmt.Sprintf("%s: step %s failed: %s", what, d.Name, e.Message),
+				Fix:  fix + defaults(e, sc.Definition), Step: d.Name, Agent: d.Agent}, true
 		}
 	}
-	return []Finding{{Whose: ReportToUs, Text: what + ", and no step has failed", Fix: world.ReportIt}}
+	return Finding{}, false
 }
 
+// unanswered finds the first step that waits for an answer and gets none.
+func unanswered(sc Scenario, what string) (Finding, bool) {
+	for i := range sc.Definition.Steps {
+		d := &sc.Definition.Steps[i]
+		if d.Answer == nil || d.Answer.TimeoutValue != nil || sc.Answers[d.Name] != nil {
+			continue
+		}
+		return Finding{Whose: YourWorkflow, Step: d.Name, Advice: sc.Begun != nil,
+			Text: fmt.Sprintf("%s: step %s waits for an answer from outside", what, d.Name),
+			Fix: fmt.Sprintf("give one that goes on: --answer '%s=%s', or sim.Answer in a test", d.Name,
+				exampleOf(d.Answer))}, true
+	}
+	return Finding{}, false
+}
+
+// exampleOf returns a value that the step may take.
+func exampleOf(a *core.Answer) string {
+	if len(a.Values) > 0 {
+		return a.Values[0]
+	}
+	if s, err := schema.Compile(a.Schema); err == nil {
+		if drawn := s.Samples(samples); len(drawn) > 0 {
+			return string(drawn[0])
+		}
+	}
+	return "VALUE"
+}
+
+// readOutput is an expression's read of an output's field.
+var readOutput = regexp.MustCompile(`steps\.([a-z0-9_]+)\.output\??\.([A-Za-z_][A-Za-z0-9_]*)`)
+
 // defaults returns further advice if an expression reads an output that only the real service returns.
-func defaults(e *core.StepError) string {
-	if e.Code != "expression" || !strings.Contains(e.Message, "steps.") {
+func defaults(e *core.StepError, def *core.Definition) string {
+	m := readOutput.FindStringSubmatch(e.Message)
+	if e.Code != "expression" || m == nil {
 		return ""
 	}
-	return "; a simulated service returns none of the fields of the real one, so read them with a " +
-		"default, as in (steps.NAME.output.FIELD ?? 0)"
+	for i := range def.Steps {
+		if d := &def.Steps[i]; d.Agent != "" && strings.ReplaceAll(d.Name, "-", "_") == m[1] {
+			return fmt.Sprintf("; a simulated service returns the real one's fields only if they are in "+
+				"--services, as in %s: {%s: {output: {%s: …}}}", d.Agent, d.Operation, m[2])
+		}
+	}
+	return ""
 }
 
 // diagnosePlain loses the first answer of each plain service in turn, and counts the results.

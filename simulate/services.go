@@ -2,20 +2,124 @@ package simulate
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/schema"
+	"github.com/stepkeeper/stepkeeper/shared/suggest"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
 // serviceFile is the file format for services: by agent, times as "200ms".
 type serviceFile struct {
-	Services Services `yaml:"services"`
+	Services map[string]serviceEntry `yaml:"services"`
+}
+
+// serviceEntry is one service. Its keys are the fields of a Service, and the names of operations.
+type serviceEntry struct {
+	Service
+	operations map[string]operation
+}
+
+// operation is what an operation returns: an output, or outputs drawn from a schema.
+type operation struct {
+	Output any `yaml:"output"`
+	Schema any `yaml:"schema"`
+}
+
+// serviceFields are the names of a Service's fields in the file.
+var serviceFields = []string{"check", "failures", "forgets", "grade", "latency", "noUndo", "refusals",
+	"slowLatency"}
+
+// readEntry reads a service, and refuses keys that are neither fields nor operations. A mapping is an
+// operation, even if its name is that of a field.
+func readEntry(e *serviceEntry, data []byte) error {
+	var keys map[string]any
+	if err := yaml.Unmarshal(data, &keys); err != nil {
+		return err
+	}
+	e.operations = map[string]operation{}
+	fields := map[string]any{}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		if _, isMapping := keys[key].(map[string]any); !isMapping {
+			if slices.Contains(serviceFields, key) {
+				fields[key] = keys[key]
+				continue
+			}
+			return fmt.Errorf("unknown field %.40q; %s", key, suggest.DidYouMean(key, serviceFields,
+				"there are "+strings.Join(serviceFields, ", ")+", and operations, as in reserve: {output: "+
+					"{price: 270}}"))
+		}
+		text, err := yaml.Marshal(keys[key])
+		var o operation
+		if err == nil {
+			err = yaml.UnmarshalWithOptions(text, &o, yaml.Strict())
+		}
+		if err != nil || (o.Output == nil) == (o.Schema == nil) {
+			return fmt.Errorf("the operation %.40q must have either output or schema, as in reserve: "+
+				"{output: {price: 270}}", key)
+		}
+		e.operations[key] = o
+	}
+	text, err := yaml.Marshal(fields)
+	if err != nil {
+		return err
+	}
+	return yaml.UnmarshalWithOptions(text, &e.Service, yaml.CustomUnmarshaler(readSpan))
+}
+
+// samples is the most outputs that are drawn from a schema.
+const samples = 8
+
+// outputs returns what an operation returns.
+func (o operation) outputs() ([]json.RawMessage, error) {
+	given := o.Output
+	if o.Schema != nil {
+		given = o.Schema
+	}
+	text, err := json.Marshal(given)
+	if err != nil {
+		return nil, err
+	}
+	if o.Schema == nil {
+		if len(text) > worker.MaxOutput {
+			return nil, fmt.Errorf("the output has %d bytes, the limit is %d", len(text), worker.MaxOutput)
+		}
+		return []json.RawMessage{text}, nil
+	}
+	s, err := schema.Compile(text)
+	if err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	all := s.Samples(samples)
+	if len(all) == 0 {
+		return nil, errors.New("no value of the schema can be drawn; give its output instead")
+	}
+	return all, nil
+}
+
+// performs returns the operations of an agent in a workflow and those of its children, sorted.
+func performs(def *core.Definition, agent string) (names []string) {
+	for _, d := range append(world.ChildrenOf(def), def) {
+		for i := range d.Steps {
+			if s := &d.Steps[i]; slices.Contains(s.AllAgents(), agent) {
+				names = append(names, s.Operation)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // readSpan reads a span of time as Go writes it.
@@ -49,7 +153,24 @@ func ParseServices(data []byte, def *core.Definition) (Services, error) {
 		return nil, fmt.Errorf("the services cannot be read: %w", err)
 	}
 	var problems []error
-	for name, s := range file.Services {
+	all := Services{}
+	for name, entry := range file.Services {
+		s := entry.Service
+		for key, o := range entry.operations {
+			if known := performs(def, name); len(known) > 0 && !slices.Contains(known, key) {
+				problems = append(problems, fmt.Errorf("services: %s: no step uses the operation %.40q; %s",
+					name, key, suggest.DidYouMean(key, known, "there are "+strings.Join(known, ", "))))
+			}
+			outputs, err := o.outputs()
+			if err != nil {
+				problems = append(problems, fmt.Errorf("services: %s: operation %.40q: %w", name, key, err))
+			}
+			if s.Outputs == nil {
+				s.Outputs = map[string][]json.RawMessage{}
+			}
+			s.Outputs[key] = outputs
+		}
+		all[name] = s
 		if _, known := def.Agents[name]; !known {
 			problems = append(problems, fmt.Errorf("services: the workflow %s has no agent %q", def.Name,
 				name))
@@ -65,7 +186,7 @@ func ParseServices(data []byte, def *core.Definition) (Services, error) {
 	}
 	slices.SortFunc(problems,
 		func(a, b error) int { return bytes.Compare([]byte(a.Error()), []byte(b.Error())) })
-	return file.Services, errors.Join(problems...)
+	return all, errors.Join(problems...)
 }
 
 func readServices(data []byte) (file serviceFile, err error) {
@@ -76,7 +197,7 @@ func readServices(data []byte) (file serviceFile, err error) {
 	if err := source.CheckScalars(data); err != nil {
 		return file, err
 	}
-	d := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict(), yaml.CustomUnmarshaler(readSpan))
+	d := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict(), yaml.CustomUnmarshaler(readEntry))
 	if err := d.Decode(&file); err != nil {
 		return file, err
 	}

@@ -116,7 +116,7 @@ steps:
 	sc := simulate.Scenario{Definition: load(t, file)}
 	all := simulate.Diagnose(sc)
 	if len(all) != 1 || all[0].Whose != simulate.YourWorkflow || all[0].Step != "too-large" ||
-		!strings.Contains(all[0].Fix, "steps.NAME.output.FIELD ?? 0") {
+		!strings.Contains(all[0].Fix, "--services, as in pricing: {quote: {output: {total: …}}}") {
 		t.Errorf("%+v", all)
 	}
 	sc.Prepare()

@@ -14,7 +14,7 @@ import (
 
 // NewTape records a run.
 func NewTape(sc Scenario, choices []Choice, v *Violation) *Tape {
-	t := &Tape{Schema: 1, Services: sc.Services, Order: sc.Order, Choices: choices}
+	t := &Tape{Schema: 1, Services: sc.Services, Order: sc.Order, Answers: sc.Answers, Choices: choices}
 	if b := sc.Begun; b != nil {
 		t.At = b.At
 		t.Task, _ = state.EncodeTask(b.Task) // it was stored
@@ -39,7 +39,7 @@ func (t *Tape) Scenario() (Scenario, error) {
 	if err != nil {
 		return Scenario{}, fmt.Errorf("the workflow of the tape: %w", err)
 	}
-	sc := Scenario{Definition: all[0], Services: t.Services, Order: t.Order}
+	sc := Scenario{Definition: all[0], Services: t.Services, Order: t.Order, Answers: t.Answers}
 	if t.Task == nil {
 		return sc, nil
 	}
@@ -69,6 +69,8 @@ type Tape struct {
 	Children []json.RawMessage `json:"children,omitempty"` // definitions of its child orders, and of theirs
 	Services Services          `json:"services,omitempty"`
 	Order    json.RawMessage   `json:"order,omitempty"` // the content of every order
+	// the answers to steps, by step
+	Answers map[string]json.RawMessage `json:"answers,omitempty"`
 	// the document of the one order, as it stands when the run begins
 	Task      json.RawMessage `json:"task,omitempty"`
 	At        core.Time       `json:"at,omitempty"`        // start of the run, in Unix milliseconds

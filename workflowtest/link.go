@@ -18,7 +18,7 @@ import (
 )
 
 // OpenLink opens the page behind a link from the workflow, as a browser does, without an answer. It returns
-// the page's status and text (P39).
+// the page's status and text (P39, a token is an answer's permission).
 func (r *Run) OpenLink(link string) (status int, page string) {
 	r.w.t.Helper()
 	return r.browse(http.MethodGet, link, nil)

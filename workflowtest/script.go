@@ -81,7 +81,7 @@ func (o *Operation) After(d time.Duration) *Operation {
 }
 
 // ArrivesAfter holds up, on its way to the Scheduler, the answer that was added last. It was given in
-// time, and it counts however late it arrives (P15).
+// time, and it counts however late it arrives (P15, a late "done" counts).
 func (o *Operation) ArrivesAfter(d time.Duration) *Operation {
 	o.w.t.Helper()
 	o.last("ArrivesAfter").held = d

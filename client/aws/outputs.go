@@ -36,7 +36,8 @@ type Outputs struct {
 	// release of the functions; the zero value means that the stack is older than this output
 	Release  view.Release
 	Requests map[string]string // addresses of the request queues, by agent
-	// addresses of the queues for orders of high priority, by queue; absent if a queue has none (P46)
+	// addresses of the queues for orders of high priority, by queue; absent if a queue has none (P46,
+	// priority changes the order of requests only)
 	High map[string]string
 	// UUIDs of the event source mappings, by queue; "" if the agent is external
 	Mappings  map[string]string

@@ -400,7 +400,8 @@ func (t *Transport) Schedules(ctx context.Context) ([]client.Schedule, error) {
 	return all, nil
 }
 
-// Command sends a command to its queue and reads the task until it has the verdict (P5).
+// Command sends a command to its queue and reads the task until it has the verdict (P5, commands have a
+// number and an ID).
 func (t *Transport) Command(ctx context.Context, c message.Control) (client.Verdict, error) {
 	if err := c.Check(); err != nil {
 		return client.Verdict{}, refusal(http.StatusBadRequest, message.CodeInvalid, "%v", err)
@@ -430,8 +431,8 @@ func (t *Transport) queueOf(c *message.Control) string {
 	return port.Control
 }
 
-// absent decides whether a command may come before its order. Only a Cancel may (P17), and not if the order's
-// record has expired.
+// absent decides whether a command may come before its order. Only a Cancel may (P17, a cancel is kept), and
+// not if the order's record has expired.
 func (t *Transport) absent(ctx context.Context, c message.Control) (*core.Task, error) {
 	if c.Kind() != message.Cancel {
 		return nil, notFound(c.OrderID)

@@ -174,8 +174,24 @@ func TestFirstHour(t *testing.T) {
 	x.run(t, tests[0], 0, "valid, workflow booking")
 	x.run(t, tests[1]+" --seeds 20", 0, "No violation")
 	x.run(t, tests[2], 0, "ok")
+	firstWorkflow(t, x)
 	exitCodes(t, x)
 	restore(t, x)
+}
+
+// firstWorkflow runs the lines of the second tutorial in the project and on the server of the first one. Not
+// run are those that need a stopped order, a counterexample or another folder.
+func firstWorkflow(t *testing.T, x *terminal) {
+	t.Helper()
+	const page = "../../docs/tutorials/first-workflow.md"
+	authors := lines(t, page, "stepkeeper workflow validate")
+	for i, want := range []string{"valid, workflow booking", "flowchart", "json-schema.org"} {
+		x.run(t, authors[i], 0, want)
+	}
+	served := lines(t, page, "stepkeeper dev   ")
+	x.run(t, served[1]+" && "+served[2], 0, "o-7: accepted")
+	x.run(t, served[3], 0)
+	x.run(t, lines(t, page, "stepkeeper simulate")[0]+" --seeds 20", 0, "No violation")
 }
 
 // restore runs the lines of docs/how-to/back-up.md that make a backup of the running server and start a

@@ -9,7 +9,8 @@ import (
 )
 
 // operations lists the operations of each service, and whether it can be asked if a call has happened.
-// Shipping cannot: it is plain, and the operator resolves its calls in doubt (P31).
+// Shipping cannot: it is plain, and the operator resolves its calls in doubt (P31, a plain service needs a
+// ledger).
 var operations = []struct {
 	agent      string
 	operations []string

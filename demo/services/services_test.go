@@ -110,7 +110,7 @@ func ledger(t *testing.T, f *services.Fleet, service, key string) string {
 	return kinds.String
 }
 
-// TestGrades is the contract of docs/explanation/protocol.md, section 7, for each grade.
+// TestGrades is the contract of docs/explanation/protocol.md, Grades, for each grade.
 func TestGrades(t *testing.T) {
 	cases := []struct {
 		name   string

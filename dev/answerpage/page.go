@@ -1,6 +1,6 @@
 // Package answerpage is the page behind a link with a token. It shows the question, and accepts the answer
-// (P39). It needs no script. A GET never decides, because mail scanners follow links. A POST does, with the
-// round that was shown.
+// (P39, a token is an answer's permission). It needs no script. A GET never decides, because mail scanners
+// follow links. A POST does, with the round that was shown.
 package answerpage
 
 import (

@@ -16,24 +16,24 @@ import (
 
 // Backend is the embedded runtime behind the edge. All methods may be called concurrently. Any error that is
 // not named is an internal failure. Submit, Reject and Command finish their work even if ctx ends, because no
-// queue would repeat it (P12a).
+// queue would repeat it (P12a, who emits again).
 type Backend interface {
 	// Submit stores and starts orders. The results have the order of the submissions. Its orders have passed
-	// message.DecodeSubmit. It returns only after the commit (P27).
+	// message.DecodeSubmit. It returns only after the commit (P27, the embedded runtime survives its queues).
 	Submit(ctx context.Context, orders []message.SubmitOrder) []SubmitResult
 	// Reject handles a message from the SQS edge that is not executed. The sender gets an acknowledgement, as
 	// from SQS. The backend sends the status "refused" if the reply-to is known, or puts the message into
 	// quarantine. An error means that it could do neither, and that the sender has to send again.
 	Reject(ctx context.Context, r Rejected) error
 	// Command executes a cancel, undo, resubmit, resolve, close or move. The verdict of a repeated ID is the
-	// stored one (P5). It returns port.ErrNotFound for an unknown order, and core.ErrStale if the command is
-	// ahead of the order.
+	// stored one (P5, commands have a number and an ID). It returns port.ErrNotFound for an unknown order,
+	// and core.ErrStale if the command is ahead of the order.
 	Command(ctx context.Context, c message.Control) (core.Verdict, error)
 	// Task returns a task, port.ErrNotFound or port.ErrDamaged. The definition is nil for the tombstone of a
-	// Cancel (P17).
+	// Cancel (P17, a cancel is kept).
 	Task(ctx context.Context, id string) (*core.Task, *core.Definition, error)
-	// Question returns the data that a token of an answer may show (P39). The refusal of an invalid token is
-	// an error.
+	// Question returns the data that a token of an answer may show (P39, a token is an answer's permission).
+	// The refusal of an invalid token is an error.
 	Question(ctx context.Context, id, token string) (answerpage.Question, error)
 	// Target returns the definition that a move names: by its hash, or message.Latest.
 	Target(ctx context.Context, workflow, definition string) (core.Target, error)

@@ -3,6 +3,6 @@
 // (package sqsproto) at POST /.
 //
 // It makes no decisions. It checks form and size, refuses web pages of other origins, and passes requests to
-// a Backend. It acknowledges a submission or a command only after the Backend's commit (P27). It logs IDs,
-// never bodies.
+// a Backend. It acknowledges a submission or a command only after the Backend's commit (P27, the embedded
+// runtime survives its queues). It logs IDs, never bodies.
 package api

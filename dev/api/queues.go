@@ -10,10 +10,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// intake handles messages to the intake queue. It acknowledges them after the commit (P27). Like SQS it also
-// acknowledges a message that is unreadable or refused, and the backend notifies the application. It notifies
-// the sender of a newer schema too, because no newer program reads this queue. It executes a command that an
-// application may send like one of the control queue.
+// intake handles messages to the intake queue. It acknowledges them after the commit (P27, the embedded
+// runtime survives its queues). Like SQS it also acknowledges a message that is unreadable or refused, and
+// the backend notifies the application. It notifies the sender of a newer schema too, because no newer
+// program reads this queue. It executes a command that an application may send like one of the control queue.
 func (e *edge) intake(ctx context.Context, bodies [][]byte) []error {
 	errs := make([]error, len(bodies))
 	var orders []message.SubmitOrder
@@ -75,7 +75,8 @@ func (e *edge) control(ctx context.Context, bodies [][]byte) []error {
 	return errs
 }
 
-// handled executes a command that came as a message. The task keeps its verdict for the sender (P5).
+// handled executes a command that came as a message. The task keeps its verdict for the sender (P5, commands
+// have a number and an ID).
 func (e *edge) handled(ctx context.Context, from Rejected, c *message.Control) error {
 	_, err := e.backend.Command(ctx, *c)
 	switch {

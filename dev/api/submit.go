@@ -121,7 +121,7 @@ func (e *edge) waited(ctx context.Context, id string, wait time.Duration) (view.
 	if err != nil && (t == nil || within.Err() == nil) {
 		return view.Task{}, err
 	}
-	if t.Definition == "" { // the tombstone of a Cancel (P17)
+	if t.Definition == "" { // the tombstone of a Cancel (P17, a cancel is kept)
 		return view.Of(t, nil), nil
 	}
 	pinned, err := e.backend.Target(ctx, t.Workflow, t.Definition)

@@ -4,14 +4,19 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/awsagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -33,13 +38,11 @@ func (s *Runtime) readAgents() ([]*agent, error) {
 		if err != nil {
 			return nil, err
 		}
+		s.cannotKeep = cfg.CannotKeep
 		for name, a := range cfg.Agents {
 			made := &agent{name: name, Agent: a}
-			if !a.External {
-				if made.service, err = httpagent.New(name, a, httpagent.Options{Clock: s.clock}); err != nil {
-					return nil, err
-				}
-				made.operations = made.service.Operations()
+			if err := made.build(s.clock); err != nil {
+				return nil, err
 			}
 			all = append(all, made)
 		}
@@ -63,8 +66,32 @@ func (s *Runtime) readAgents() ([]*agent, error) {
 	return all, nil
 }
 
+// build makes the operations of an agent of the file.
+func (a *agent) build(clock port.Clock) (err error) {
+	if a.External {
+		return nil
+	}
+	var c aws.Config
+	if a.NeedsAWS() { // the user's own credentials, or an emulator's
+		c, err = awsclient.Load(context.Background(), awsclient.Options{
+			Endpoint: os.Getenv("AWS_ENDPOINT_URL"), Region: cmp.Or(a.Region(), a.SigningRegion())})
+		if err != nil {
+			return fmt.Errorf("agent %s: %w", a.name, err)
+		}
+	}
+	if a.OnAWS() {
+		a.operations, err = awsagent.Operations(a.name, a.Agent, c)
+		return err
+	}
+	if a.service, err = httpagent.New(a.name, a.Agent, httpagent.Options{Clock: clock, AWS: c}); err != nil {
+		return err
+	}
+	a.operations = a.service.Operations()
+	return nil
+}
+
 // capacity implements supervisor.Config.Capacity: more messages than that, visible and in flight, are a
-// backlog (P32).
+// backlog (P32, queue time is not a failure).
 func (s *Runtime) capacity(name string) int {
 	if name == supervisor.Scheduler {
 		return min(replyConsumers, controlConsumers) * port.MaxBatch
@@ -87,6 +114,7 @@ func (s *Runtime) wireAgents() error {
 			Agent: a.name, Operations: a.operations, Replies: s.queues.ours(port.Replies),
 			Quarantine: s.queues.ours(port.Quarantine), Ledger: s.store,
 			Clock: s.clock, Log: s.log, Tracer: s.options.Tracer, Retry: a.Retry, Breaker: a.Breaker,
+			SendTimeout: -1, // replies and requests are in memory
 		})
 		if err != nil {
 			return err

@@ -126,7 +126,7 @@ func (s *Runtime) newIncidents() *incident.Incidents {
 }
 
 // alertSinks publishes alerts to the log, a webhook and a command. The operator's list has the tasks too
-// (P27).
+// (P27, the embedded runtime survives its queues).
 type alertSinks struct {
 	OnAlert
 	log         *slog.Logger

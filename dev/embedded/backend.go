@@ -28,7 +28,8 @@ var _ api.Backend = (*Runtime)(nil)
 const busyRetry = 2 * time.Second
 
 // Submit stores and starts orders. While MaxOpen tasks are active it refuses new orders with *api.BusyError,
-// so that a flood does not end in a crash (P32). It still accepts an order that is already stored.
+// so that a flood does not end in a crash (P32, queue time is not a failure). It still accepts an order that
+// is already stored.
 func (s *Runtime) Submit(ctx context.Context, orders []message.SubmitOrder) []api.SubmitResult {
 	return s.submit(ctx, orders, s.options.MaxOpen)
 }
@@ -95,7 +96,7 @@ const carryTime = 30 * time.Second
 var errShuttingDown = fmt.Errorf("%w: shutting down", port.ErrUnavailable)
 
 // carry returns the context of a client's request. No queue would send the request again, so it continues
-// under a context of its own when its client disconnects, and Close waits for it (P12a).
+// under a context of its own when its client disconnects, and Close waits for it (P12a, who emits again).
 func (s *Runtime) carry(ctx context.Context) (_ context.Context, done func(), err error) {
 	s.gate.RLock()
 	if s.closed.Load() {
@@ -199,7 +200,7 @@ func (s *Runtime) Target(ctx context.Context, workflow, definition string) (core
 	return s.state.Target(ctx, workflow, definition, definition == message.Latest)
 }
 
-// Question returns the data that a token of an answer may show (P39).
+// Question returns the data that a token of an answer may show (P39, a token is an answer's permission).
 func (s *Runtime) Question(ctx context.Context, id, token string) (answerpage.Question, error) {
 	of, err := s.tokens.Read(id, token, core.TimeOf(s.clock.Now()))
 	if err != nil {
@@ -267,7 +268,7 @@ func (s *Runtime) List(ctx context.Context, q port.Query) ([]view.Summary, strin
 
 // Queue finds a queue for the SQS edge.
 func (s *Runtime) Queue(name string) (port.Queue, error) {
-	if name == port.Tasks { // P41: only the Scheduler writes and reads it
+	if name == port.Tasks { // P41, parent and child talk by messages: only the Scheduler writes and reads it
 		return nil, fmt.Errorf("queue %q: %w", name, port.ErrNotFound)
 	}
 	return s.queues.Queue(name)

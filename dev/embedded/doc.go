@@ -5,6 +5,7 @@
 // acknowledged after their commit; when too many tasks are open, intake refuses until there is room.
 //
 // Failures: the process may end at any moment. What was acknowledged is on disk; at the next start every task
-// that is not at rest is emitted again from its document, before any intake (P27). What could not be rebuilt
-// (statuses, quarantine, dead letters) is kept in SQLite. When the disk is full nothing is acknowledged.
+// that is not at rest is emitted again from its document, before any intake (P27, the embedded runtime
+// survives its queues). What could not be rebuilt (statuses, quarantine, dead letters) is kept in SQLite.
+// When the disk is full nothing is acknowledged.
 package embedded

@@ -46,11 +46,12 @@ func newHangingHook(t *testing.T) *hangingHook {
 	return h
 }
 
-// stopsAt is a workflow that stops for the operator at its first failure, of a queue of its own incident.
+// stopsAt is a workflow that stops for the operator at its first failure, of a queue of its own incident. The
+// test takes each request once, so that none may wait in its queue for longer than queueAllowance (P32).
 const stopsAt = `workflow: stops-%[1]d
 grace: 100ms
 agents:
-  shop: {queueAllowance: 100ms, clockSkew: 10ms}
+  shop: {queueAllowance: 5s, clockSkew: 10ms}
 steps:
   first: {agent: shop, operation: first, timeout: 100ms, onFailure: stop, undo: none, grade: fenced, retry: {maxFailures: 1}}
 `

@@ -80,8 +80,8 @@ func TestAVersionThatComesDuringTheLoadIsNotMissed(t *testing.T) {
 		if err != nil || got.Version != 2 {
 			t.Errorf("version %d came, want 2: %v", got.Version, err)
 		}
-		go h.committed(version("a", 3, rests, asks))
 		if got, err = h.wait(ctx, "a", func() (*core.Task, error) {
+			go h.committed(version("a", 3, rests, asks)) // a later load would see it
 			return got, nil
 		}, func(t *core.Task) bool { return t.Version == 3 }); err != nil {
 			t.Errorf("version %d came, want 3: %v", got.Version, err)

@@ -31,10 +31,10 @@ type Options struct {
 	// StatisticsEvery is the interval of Statistics, of which 360 are kept; default 10 s.
 	StatisticsEvery time.Duration
 	// Keep is the time that an order at rest stays readable; 0 means for ever. The ID and hash of an expired
-	// order stay, so that it never runs again (P26). At least sqlite.MinKeep.
+	// order stay, so that it never runs again (P26, an ID never runs twice). At least sqlite.MinKeep.
 	Keep time.Duration
-	// NewTokenKey makes a new key for the tokens of answers (P39). Tokens of the previous key are accepted
-	// for 400 more days.
+	// NewTokenKey makes a new key for the tokens of answers (P39, a token is an answer's permission). Tokens
+	// of the previous key are accepted for 400 more days.
 	NewTokenKey bool
 	OnAlert     OnAlert     // receivers of alerts besides the log
 	Tracer      port.Tracer // nil records no spans

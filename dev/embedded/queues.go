@@ -15,14 +15,14 @@ import (
 const (
 	// maxReceives is large: with the growing wait between two deliveries (port.Delivery.Backoff) a message
 	// survives a quarter of an hour with a full disk. The Supervisor rebuilds messages that are lost later
-	// from the documents (P9).
+	// from the documents (P9, tasks not at rest are due).
 	maxReceives = 40
 	retention   = 4 * 24 * time.Hour
 	keptLonger  = 14 * 24 * time.Hour // retention of statuses, quarantine and dead letters
 )
 
-// queues joins the queues in memory, which a restart rebuilds (P27), and the durable ones, whose messages
-// cannot be rebuilt: status queues, quarantine, dead letters.
+// queues joins the queues in memory, which a restart rebuilds (P27, the embedded runtime survives its
+// queues), and the durable ones, whose messages cannot be rebuilt: status queues, quarantine, dead letters.
 type queues struct {
 	memory  *memory.Queues
 	disk    *sqlite.Queues

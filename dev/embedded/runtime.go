@@ -48,15 +48,17 @@ type Runtime struct {
 	sweeper   *supervisor.Supervisor
 	incidents *incident.Incidents
 	workflows *workflows
-	tokens    *token.Keys // keys of the tokens of answers (P39)
+	tokens    *token.Keys // keys of the tokens of answers (P39, a token is an answer's permission)
 	agents    []*agent
-	hub       *hub
-	uncalled  *uncalled
-	metrics   *telemetry
-	samples   samples
-	counts    sync.Map // *counter by name and labels
-	rejects   atomic.Int64
-	ready     atomic.Bool
+	// cannotKeep reports grades that the agents of the file cannot keep
+	cannotKeep func(agent string, s *core.StepDefinition, kept core.Duration) (problem, fix string)
+	hub        *hub
+	uncalled   *uncalled
+	metrics    *telemetry
+	samples    samples
+	counts     sync.Map // *counter by name and labels
+	rejects    atomic.Int64
+	ready      atomic.Bool
 	// last refusal of an order because too many are active; nil once there is room, see alertRefusals
 	refused atomic.Pointer[api.BusyError]
 
@@ -69,8 +71,9 @@ type Runtime struct {
 	rest      sync.WaitGroup
 }
 
-// Open opens the data folder, sends the open messages again (P27), and starts all actors. When it returns,
-// orders may be submitted. It returns sqlite.ErrLocked if another process uses the folder.
+// Open opens the data folder, sends the open messages again (P27, the embedded runtime survives its queues),
+// and starts all actors. When it returns, orders may be submitted. It returns sqlite.ErrLocked if another
+// process uses the folder.
 func Open(ctx context.Context, o Options) (*Runtime, error) {
 	o = o.withDefaults()
 	s := &Runtime{options: o, log: o.Log, clock: o.Clock, hub: newHub()}
@@ -132,7 +135,8 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 	}
 	s.state = state.New(state.Config{
 		Store: s.store, Definitions: s.store, Compile: workflow.Decode, Encode: workflow.Encode,
-		Current: s.workflows.current, Broken: s.workflows.broken, OnCommit: s.hub.committed,
+		Current: s.workflows.current, Similar: s.workflows.similar, Broken: s.workflows.broken,
+		OnCommit:   s.hub.committed,
 		CacheTasks: cachedTasks,
 		Inline:     inlineOrder,
 	})

@@ -13,8 +13,8 @@ import (
 )
 
 // uncalled tracks the operations that their agents do not call now, inside this process or outside, from
-// their replies (P45). A service that answers not-yet does not belong here, because it works, and its steps
-// poll it.
+// their replies (P45, "not now" is not a failure). A service that answers not-yet does not belong here,
+// because it works, and its steps poll it.
 type uncalled struct {
 	clock port.Clock
 	log   *slog.Logger
@@ -39,7 +39,8 @@ const settling = core.Minute
 // orders wait for it. Only a reply that shows a working service ends the period. A failed probe does not.
 func (u *uncalled) replied(agent, operation string, r core.Reply) {
 	name, now := "agent "+agent+" "+operation, core.TimeOf(u.clock.Now())
-	message := core.RedactText(r.Message) // an agent outside this process may repeat a token (P39)
+	// an agent outside this process may repeat a token (P39, a token is an answer's permission)
+	message := core.RedactText(r.Message)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	was, waits := u.now[name]

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/suggest"
 	"github.com/stepkeeper/stepkeeper/shared/token"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
@@ -46,7 +47,7 @@ func (s *Runtime) loadFiles(dir string) ([]source.File, error) {
 	for _, a := range s.agents {
 		names = append(names, a.name)
 	}
-	files, err := source.LoadDir(dir, source.Options{KnownAgents: names})
+	files, err := source.LoadDir(dir, source.Options{KnownAgents: names, CannotKeep: s.cannotKeep})
 	if err != nil || s.tokens == nil {
 		return files, err
 	}
@@ -103,6 +104,10 @@ func (w *workflows) broken(name string) string {
 		return ""
 	}
 	return d.problems[file][0]
+}
+
+func (w *workflows) similar(name string) string {
+	return suggest.Nearest(name, slices.Sorted(maps.Keys(w.now.Load().byName)))
 }
 
 // reload reads the folder. The error is that of the folder. The faults of a file are in its problems.

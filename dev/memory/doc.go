@@ -6,7 +6,8 @@
 // the same calls have the same results.
 //
 // States: a message is delayed, visible, in flight or deleted. All of it ends with the process; the embedded
-// runtime then emits what is under way again from the stored tasks (P27).
+// runtime then emits all that is in progress again from the stored tasks (P27, the embedded runtime survives
+// its queues).
 //
 // Failures: port.ErrConflict, port.ErrExists, port.ErrNotFound, port.ErrReceipt and port.ErrTooLarge, as the
 // ports say. Nothing is ever unavailable.

@@ -9,7 +9,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Ledger implements port.Ledger in memory (P31). It is safe for concurrent use.
+// Ledger implements port.Ledger in memory (P31, a plain service needs a ledger). It is safe for concurrent
+// use.
 type Ledger struct {
 	mu      sync.Mutex
 	entries map[string]port.LedgerEntry

@@ -18,14 +18,14 @@ type Row struct {
 	Record  *port.Record // nil if none was stored, or if it has expired
 	Hash    string
 	Content []byte // content kept apart
-	Ended   bool   // the record has expired, and only the ID is left (P26)
+	Ended   bool   // the record has expired, and only the ID is left (P26, an ID never runs twice)
 }
 
 // Known reports whether the ID was ever stored.
 func (r Row) Known() bool { return r.Record != nil || r.Ended }
 
-// Write carries out one conditional write (P8). An update keeps the Workflow and Created that the record was
-// created with.
+// Write carries out one conditional write (P8, every commit is conditional). An update keeps the Workflow and
+// Created that the record was created with.
 func (r *Row) Write(w *port.Write) error {
 	if err := port.CheckWrite(w); err != nil {
 		return err

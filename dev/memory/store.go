@@ -41,7 +41,7 @@ func newestFirst(a, b *row) int {
 // Shards returns the number of shards of the due index.
 func (s *Store) Shards() int { return s.shards }
 
-// Commit carries out the writes in their order, each on its own (P8).
+// Commit carries out the writes in their order, each on its own (P8, every commit is conditional).
 func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
 	errs := make([]error, len(writes))
 	s.mu.Lock()
@@ -71,7 +71,8 @@ func (s *Store) commit(w *port.Write) error {
 	return nil
 }
 
-// Forget removes records and keeps their IDs, as a retention does (P26). Unknown IDs are no error.
+// Forget removes records and keeps their IDs, as a retention does (P26, an ID never runs twice). Unknown IDs
+// are no error.
 func (s *Store) Forget(ctx context.Context, ids []string) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Commit executes the writes in their order, in one transaction, each under its own condition (P8). It copies
-// the caller's bytes before it returns.
+// Commit executes the writes in their order, in one transaction, each under its own condition (P8, every
+// commit is conditional). It copies the caller's bytes before it returns.
 func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
 	errs, results := make([]error, len(writes)), make([]error, len(writes))
 	kept, places := make([]port.Write, 0, len(writes)), make([]int, 0, len(writes))
@@ -147,7 +147,8 @@ func (s *Store) place(r *port.Record) (bucket, shard, at any) {
 	return string(r.Bucket), port.ShardOf(r.ID, shards), millis(r.IndexAt)
 }
 
-// Forget removes records and keeps their IDs, as Expire does (P26). Unknown IDs are no error.
+// Forget removes records and keeps their IDs, as Expire does (P26, an ID never runs twice). Unknown IDs are
+// no error.
 func (s *Store) Forget(ctx context.Context, ids []string) error {
 	ids = slices.Clone(ids)
 	return s.committer.do(ctx, func(tx *transaction) error {

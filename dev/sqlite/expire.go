@@ -7,7 +7,7 @@ import (
 )
 
 // MinKeep is the shortest time for which tasks at rest can be kept. It is longer than any queue, ours or SQS,
-// keeps a message, so that no request of an expired task can still arrive (P26).
+// keeps a message, so that no request of an expired task can still arrive (P26, an ID never runs twice).
 const MinKeep = 18 * 24 * time.Hour
 
 // Limits of one transaction, so that no other write waits long for it.
@@ -115,7 +115,7 @@ func (o *expire) tasks(tx *transaction) error {
 }
 
 // ledgerKeys returns the bounds of an order's entries in the ledger. The keys of its requests are ID/run/step
-// (P2), and "0" follows "/".
+// (P2, attempts of a run share a key), and "0" follows "/".
 func ledgerKeys(id string) (first, last string) { return id + "/", id + "0" }
 
 // Erase removes the content that is stored apart, and the outputs and messages in the order's entries in the

@@ -27,7 +27,8 @@ func (s *Store) Entry(ctx context.Context, key string) (port.LedgerEntry, error)
 	return e, nil
 }
 
-// Move stores the entry with its version raised by one, if the stored version is e.Version (P31).
+// Move stores the entry with its version raised by one, if the stored version is e.Version (P31, a plain
+// service needs a ledger).
 func (s *Store) Move(ctx context.Context, e port.LedgerEntry) error {
 	args := []any{e.Version + 1, e.State, e.Attempt, e.Command, e.Code, e.Message, bytes.Clone(e.Output),
 		e.Key}

@@ -10,9 +10,9 @@ const schemaVersion = 1
 
 // schema makes the tables. An order is one row: its state, its document, and its ID for ever. A row at rest
 // is in no due index, and its index_at is the time when it came to rest. An expired row has only id, hash,
-// state, workflow and index_at, so that it is only in the index of the IDs (P26). The document is the last
-// column, so that a listing can skip rows without reading their overflow pages. Times are milliseconds since
-// the epoch.
+// state, workflow and index_at, so that it is only in the index of the IDs (P26, an ID never runs twice). The
+// document is the last column, so that a listing can skip rows without reading their overflow pages. Times
+// are milliseconds since the epoch.
 const schema = `
 CREATE TABLE settings(name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 INSERT INTO settings VALUES('running', 0); -- 1 while a process has the file open

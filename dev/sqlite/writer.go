@@ -90,12 +90,11 @@ func (w *writer) prepareAll() error {
 		{&w.extendMessage,
 			"UPDATE messages SET visible_at=? WHERE row=? AND queue=? AND received=? AND visible_at>?"},
 	} {
-		s, err := w.prepare(p.text)
-		if err != nil {
+		var err error
+		if *p.to, err = w.prepare(p.text); err != nil {
 			return err
 		}
-		*p.to = s
-		w.statements = append(w.statements, s)
+		w.statements = append(w.statements, *p.to)
 	}
 	return nil
 }

@@ -1,8 +1,6 @@
 package kyc_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -96,17 +94,7 @@ func opened(t *testing.T, run *workflowtest.Run, score int) {
 }
 
 // Against everything that can go wrong the account is open for a customer who has passed, or nothing is left.
-// Where no result comes, one stands for it, since the simulation needs an end.
 func TestSimulated(t *testing.T) {
-	text, err := os.ReadFile("kyc.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	quick := strings.NewReplacer("timeout: 14d", "timeout: 5s", "onTimeout: stop",
-		"onTimeout: {answer: {status: passed}}").Replace(string(text))
-	file := filepath.Join(t.TempDir(), "kyc.yaml")
-	if err := os.WriteFile(file, []byte(quick), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	sim.Check(t, file, sim.Order(`{"customer":"c-1001"}`), sim.Seeds(200))
+	sim.Check(t, "kyc.yaml", sim.Order(`{"customer":"c-1001"}`), sim.Seeds(200),
+		sim.Answer("checked", `{"status":"passed"}`))
 }

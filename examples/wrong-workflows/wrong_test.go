@@ -21,7 +21,7 @@ import (
 var found = map[string]string{
 	"forgets-keys":          "",
 	"outlives-its-deadline": "longer than the deadline of 5m",
-	"no-way-back":           "step reserve declares no undo (P22)",
+	"no-way-back":           "step reserve declares no undo",
 	"cannot-fence":          "",
 	"impatient":             "",
 	"asks-in-vain":          "",

@@ -6,7 +6,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// childMessage is a message from one task to another (P41).
+// childMessage is a message from one task to another (P41, parent and child talk by messages).
 type childMessage struct {
 	engine.Message
 }
@@ -24,7 +24,7 @@ func newChildMessage(c *message.Child) *childMessage {
 }
 
 // answer reports to the parent that a child which could not be stored will never begin, or that the child's
-// record has expired. An expired child had ended (P26).
+// record has expired. An expired child had ended (P26, an ID never runs twice).
 func (in *childMessage) answer(s *Scheduler) {
 	if in.Refusal == nil {
 		return

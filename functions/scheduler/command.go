@@ -26,7 +26,7 @@ func newCommand(c *message.Control, queued bool) *command {
 }
 
 // answer notifies the sender of a refused command. It uses the reply-to of the command, or else that of the
-// order. The task has the verdict too (P5).
+// order. The task has the verdict too (P5, commands have a number and an ID).
 func (in *command) answer(s *Scheduler) {
 	c, t, v := in.control, in.Decision.Task, in.Decision.Verdict
 	switch {
@@ -45,7 +45,7 @@ func (in *command) answer(s *Scheduler) {
 }
 
 // earlyDelays are the delays before an answer to an unknown order is handled again, because an event may come
-// before the order that waits for it (P36).
+// before the order that waits for it (P36, answers may come early, late or twice).
 var earlyDelays = [...]time.Duration{5 * time.Second, time.Minute, port.MaxDelay}
 
 // early reports whether the message is an answer that was refused because its order does not exist yet.

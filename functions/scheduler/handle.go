@@ -20,7 +20,8 @@ type incoming interface {
 }
 
 // Handle handles deliveries of one queue: intake, replies, control or tasks. It returns the receipts of those
-// that must come again. All others may be deleted, because their effects are stored and sent (P13).
+// that must come again. All others may be deleted, because their effects are stored and sent (P13, delete
+// after sending).
 func (s *Scheduler) Handle(ctx context.Context, queueName string,
 	deliveries []port.Delivery) (failed []string) {
 	var batch engine.Batch
@@ -157,9 +158,9 @@ func (s *Scheduler) decode(queueName string, d *port.Delivery, now core.Time) (i
 	return nil, fmt.Errorf("queue %q is not one of the Scheduler's", queueName)
 }
 
-// inQueue returns how long a reply has waited for the Scheduler, which is time in a queue too (P32). The work
-// on messages before it in the batch does not count. A reply that comes again was returned to the queue, and
-// its wait says nothing about the queue.
+// inQueue returns how long a reply has waited for the Scheduler, which is time in a queue too (P32, queue
+// time is not a failure). The work on messages before it in the batch does not count. A reply that comes
+// again was returned to the queue, and its wait says nothing about the queue.
 func inQueue(d *port.Delivery, now core.Time) core.Duration {
 	if d.SentAt.IsZero() || d.Received > 1 {
 		return 0

@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	// lengthEvery is the time for which the length of a queue counts before it is read again (P44).
+	// lengthEvery is the time for which the length of a queue counts before it is read again (P44, several
+	// agents can do one step).
 	lengthEvery = 10 * core.Second
 	// roundTime is the assumed time of one round of an agent: as many requests as it takes at a time. It
 	// makes queue lengths comparable with each other and with measured waits.

@@ -61,8 +61,9 @@ func (in *submission) result(s *Scheduler, j *engine.Job) SubmitResult {
 }
 
 // Command executes a Cancel, Undo, Resubmit, Resolve, Close, Move or Erase at once and returns its verdict,
-// which the task stores too (P5). The error is a *message.Refusal if the command can never be executed. Any
-// other error means that it may have been executed: repeat it with the same ID.
+// which the task stores too (P5, commands have a number and an ID). The error is a *message.Refusal if the
+// command can never be executed. Any other error means that it may have been executed: repeat it with the
+// same ID.
 func (s *Scheduler) Command(ctx context.Context, c message.Control) (core.Verdict, error) {
 	if err := c.Check(); err != nil {
 		return core.Verdict{}, &message.Refusal{Code: message.CodeInvalid, Text: err.Error()}
@@ -87,8 +88,8 @@ func (s *Scheduler) Command(ctx context.Context, c message.Control) (core.Verdic
 }
 
 // carry repeats the decisions and their sends until every effect is sent, because no queue would deliver the
-// sender's message again (P12a). If it gives up, a sweep finds the task at its due time and sends the rest
-// (P9).
+// sender's message again (P12a, who emits again). If it gives up, a sweep finds the task at its due time and
+// sends the rest (P9, tasks not at rest are due).
 func (s *Scheduler) carry(ctx context.Context, jobs []*engine.Job, all []incoming) {
 	for try := 1; ; try++ {
 		s.run(ctx, jobs, all)

@@ -7,7 +7,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Wait is the queue wait of an agent's last request whose reply counted (P32).
+// Wait is the queue wait of an agent's last request whose reply counted (P32, queue time is not a failure).
 type Wait struct {
 	Waited core.Duration
 	Learnt core.Time

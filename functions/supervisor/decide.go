@@ -12,7 +12,7 @@ import (
 )
 
 // events adds an event to a job for everything overdue in its task, in the order of the core. If nothing is
-// overdue, the due time was early, which is allowed, and it is moved forward (P9).
+// overdue, the due time was early, which is allowed, and it is moved forward (P9, tasks not at rest are due).
 func (w *sweep) events(ctx context.Context, j *engine.Job) error {
 	if j.Task == nil || j.Task.AtRest() { // the index is a hint
 		w.report.Stale++
@@ -85,8 +85,9 @@ func (r *Report) count(ev core.Event, before, after *core.Task) {
 	}
 }
 
-// backlog reports whether a step in flight may be late because of a queue (P32): its agent does not run, more
-// requests wait than the agent takes at a time, or more replies than the Scheduler does.
+// backlog reports whether a step in flight may be late because of a queue (P32, queue time is not a failure):
+// its agent does not run, more requests wait than the agent takes at a time, or more replies than the
+// Scheduler does.
 func (w *sweep) backlog(ctx context.Context, def *core.Definition, t *core.Task,
 	o core.Overdue) (bool, error) {
 	i, st := def.Index(o.Step), t.Step(o.Step)

@@ -22,7 +22,7 @@ type Config struct {
 	Incidents func(ctx context.Context) (map[string]port.Stopped, error)
 	// Capacity returns how many messages a consumer takes at a time, concurrency × batch: requests by an
 	// agent, and replies and control messages by Scheduler. More messages, visible and in flight, are a
-	// backlog (P32). A nil function, or a result below 1, means 10.
+	// backlog (P32, queue time is not a failure). A nil function, or a result below 1, means 10.
 	Capacity      func(taker string) int
 	PagesPerSweep int // bound on the work of one sweep; 0 means 50
 	PageSize      int // entries of the index per page; 0 means 100
@@ -75,7 +75,7 @@ type Report struct {
 	GivenUp    int  // tasks whose undo was started
 	Errors     int  // tasks that entered Error
 	Unreported int  // ends whose notifications are sent again
-	Pushed     int  // lazy due times moved forward (P10)
+	Pushed     int  // lazy due times moved forward (P10, moving a due time is conditional)
 	Stale      int  // entries of the index without overdue work
 	Lost       int  // commits for which another writer was faster
 	Failed     int  // tasks left for the next sweep because of a fault
@@ -172,7 +172,7 @@ func (w *sweep) shard(ctx context.Context, shard int) error {
 }
 
 // page processes the due tasks in one page of the index, and counts the results. It leaves a lost commit to
-// the faster writer, and other failures to the due time (P9).
+// the faster writer, and other failures to the due time (P9, tasks not at rest are due).
 func (w *sweep) page(ctx context.Context, due []port.Due) {
 	w.report.Scanned += len(due)
 	jobs := make([]*engine.Job, len(due))

@@ -12,9 +12,9 @@
 //	email      who gets alerts and alarms                                    none, with a warning
 //	operators  ARNs that may redrive dead letters, with commas               none
 //	reply-to   status queues, name=ARN with commas between them              a queue "shop" of the stack
-//	keep       false deletes tables and queues with the stack                true
+//	profile    Dev for a cheap stack that nobody depends on                  Production
+//	keep       false deletes tables and queues with the stack                true; Dev: false
 //	x86        build for x86-64                                              false
-//	rule       schedule by an EventBridge rule                               false
 //	key        encrypt everything with a key of the stack's own              false
 //	finished   list ended orders too                                         false
 //	dashboard  a page in CloudWatch of what an operator looks at first       false
@@ -22,13 +22,14 @@
 //	           of its ID
 //	priorities  functions for orders of high priority alone: intake=2 and    none
 //	           AGENT=2, with commas between them
-//	sweep      interval of the Supervisor, whole minutes up to 1h            1m
+//	sweep      interval of the Supervisor, whole minutes up to 1h            1m; Dev: 5m
 //	pages      of the index, at most in one sweep                            50
+//	versions   switch functions by an alias, with code and settings at once  false
 //	replicas   Regions that get copies of the tables, with commas            none
 //	tables     tables that are there already, see below                      new ones
 //	paused     start nothing: no mapping, no schedule                        false
 //	nag        check with cdk-nag                                            false
-//	prebuilt   folder with built functions: scheduler, supervisor, agent     built here
+//	prebuilt   folder with the function zips of a release                    built here
 //
 // A secret is agent.VARIABLE=PLACE, as in payment.TOKEN=arn:aws:secretsmanager:…:secret:pay-AbCdEf#token,
 // where #token is a field of a secret that is a JSON object, or payment.TOKEN=/pay/token, the name of a

@@ -7,12 +7,22 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 )
 
+// Context is the key of the CDK's context that names the emulator to deploy to. The construct then builds for
+// this machine, and accepts agents with addresses on this machine.
+const Context = "stepkeeper:emulator"
+
+// Names of the emulators.
+const (
+	NameLocalStack = "localstack"
+	NameMiniStack  = "ministack"
+)
+
 // oneBatch is the smallest batch of the mappings by default (rule 4).
 const oneBatch = 5
 
 // LocalStack changes a template for LocalStack 4.14.0. There a mapping polls one batch at a time, whatever
-// its MaximumConcurrency. So the capacity, above which a queue holds a backlog (P32), becomes one batch.
-// Otherwise the wait in a short queue would be counted as failures.
+// its MaximumConcurrency. So the capacity, above which a queue holds a backlog (P32, queue time is not a
+// failure), becomes one batch. Otherwise the wait in a short queue would be counted as failures.
 func LocalStack(template map[string]any) error {
 	resources, _ := template["Resources"].(map[string]any)
 	for id, r := range resources {

@@ -19,8 +19,9 @@ func published(t *testing.T) Prices {
 // Every price that is used is there, with a source and the day of that source.
 func TestPricesHaveSources(t *testing.T) {
 	p := published(t)
-	for _, name := range []string{DynamoWrite, DynamoRead, DynamoStorage, DynamoRecovery, SQSRequest,
-		SNSPublish, LambdaRequest, LambdaTime, LogsGB, Alarm, Metric, Schedule} {
+	for _, name := range []string{DynamoWrite, DynamoRead, DynamoWriteHour, DynamoReadHour, DynamoStorage,
+		DynamoRecovery, SQSRequest, SNSPublish, LambdaRequest, LambdaTime, LogsGB, Alarm, Metric, Key,
+		Schedule} {
 		price, there := p.Prices[name]
 		if !there || price.Dollars <= 0 || price.Per <= 0 {
 			t.Errorf("%s: %+v", name, price)
@@ -56,7 +57,7 @@ func TestCalculate(t *testing.T) {
 		LogsGB: {Dollars: 0.5, Per: 1},
 		Alarm:  {Dollars: 0.1, Per: 1}, Metric: {Dollars: 0.3, Per: 1}, Schedule: {Dollars: 1, Per: 1e6},
 		DynamoStorage:  {Dollars: 0.25, Per: 1},
-		DynamoRecovery: {Dollars: 0.2, Per: 1},
+		DynamoRecovery: {Dollars: 0.2, Per: 1}, Key: {Dollars: 1, Per: 1},
 	}}
 	u := Units{Shapes: map[string]Shape{Load: {
 		Lines: []Line{
@@ -89,7 +90,7 @@ func TestCalculate(t *testing.T) {
 	if want := 1000 * 1e6 / 1e9 * (0.25 + 0.2); !near(r.KeptPerMonth, want) {
 		t.Errorf("a million orders of 900 bytes are kept for %v a month, want %v", r.KeptPerMonth, want)
 	}
-	idle := 7*5*3*43_800*0.4/1e6 + 4.4 + 0.3 + 43_800/1e6 + 43_800*0.2/1e6 + 43_800*0.1*0.25*1e-5 +
+	idle := 7*5*3*43_800*0.4/1e6 + 4.4 + 0.3 + 1 + 43_800/1e6 + 43_800*0.2/1e6 + 43_800*0.1*0.25*1e-5 +
 		8*43_800*0.625/1e6 + 4*43_800*0.125/1e6 + 500*43_800/1e9*0.5
 	if !near(r.IdlePerMonth, idle) {
 		t.Errorf("idle costs %v, want %v", r.IdlePerMonth, idle)

@@ -172,8 +172,13 @@ func TestDocumentShowsAnIdleMonth(t *testing.T) {
 	}
 	_, sums, _ := strings.Cut(row, "=")
 	page.figures(longPolls, sums, []float64{polls.Units / million, sumOf(t, r.Idle, longPolls)})
+	for _, i := range r.IdleProfiles {
+		page.row(i.Name, i.Alarms, float64(i.Minutes), i.PerMonth)
+	}
 	metric := sumOf(t, r.Idle, "Metric of the oldest overdue task")
 	page.row("metric of the oldest overdue task", 1, metric, metric)
+	topicKey := sumOf(t, r.Idle, "Key of the topic of alarms")
+	page.row("key of the topic of alarms", 1, topicKey, topicKey)
 	for row, whats := range map[string][]string{
 		"leases, queries and open incidents of the sweeps": {"Supervisor, leases on shards",
 			"Supervisor, queries of the index"},

@@ -58,7 +58,7 @@ func (r Report) Estimate(w Workload) (*Estimate, error) {
 	e := &Estimate{Workload: w, PerOrder: map[string]Totals{}, PerMillion: map[string][]Entry{},
 		DollarsPerMillion: map[string]float64{},
 		AgentFunctions:    map[string][]Entry{}, DollarsPerMonth: map[string]float64{}}
-	e.IdlePerMonth = sum(idle(r.Units.Shapes[Sweep], r.Prices, w.Agents))
+	e.IdlePerMonth = sum(idle(r.Units.Shapes[Sweep], r.Prices, w.Agents, production))
 	for name, eight := range map[string]string{Load: EightLoad, Trickle: EightTrickle} {
 		four, there := r.PerOrder[name]
 		further, both := r.PerOrder[eight]

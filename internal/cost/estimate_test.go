@@ -147,6 +147,10 @@ func TestWhatIdlesIsWhatIsDeployed(t *testing.T) {
 		{"mappings of an agent", count(mapping, "Payment"), mappingsAgent},
 		{"alarms", count(alarm, ""), alarmsFixed + alarmsAgent*agentsExample},
 		{"alarms of an agent", count(alarm, "Payment"), alarmsAgent},
+		{"essential alarms", count(alarm, "DeadAlarm") + count(alarm, "QuarantineAlarm") +
+			count(alarm, "MissedSweepsAlarm") + count(alarm, "OldestOverdueAlarm") +
+			count(alarm, "NoSweepsAlarm"), essentialFixed + essentialAgent*agentsExample},
+		{"keys", count("AWS::KMS::Key", ""), 1},
 		{"schedules", count("AWS::Scheduler::Schedule", ""), 1},
 	} {
 		if c.got != c.want {

@@ -25,18 +25,22 @@ func (p Price) Of(units float64) float64 { return p.Dollars * units / p.Per }
 
 // Names of prices.
 const (
-	DynamoWrite    = "dynamodb-write"
-	DynamoRead     = "dynamodb-read"
-	DynamoStorage  = "dynamodb-storage"
-	DynamoRecovery = "dynamodb-recovery"
-	SQSRequest     = "sqs-request"
-	SNSPublish     = "sns-publish"
-	LambdaRequest  = "lambda-request"
-	LambdaTime     = "lambda-gb-second"
-	LogsGB         = "logs-gb"
-	Alarm          = "alarm"
-	Metric         = "metric"
-	Schedule       = "schedule"
+	DynamoWrite = "dynamodb-write"
+	DynamoRead  = "dynamodb-read"
+	// Provisioned capacity, by the hour.
+	DynamoWriteHour = "dynamodb-write-hour"
+	DynamoReadHour  = "dynamodb-read-hour"
+	DynamoStorage   = "dynamodb-storage"
+	DynamoRecovery  = "dynamodb-recovery"
+	SQSRequest      = "sqs-request"
+	SNSPublish      = "sns-publish"
+	LambdaRequest   = "lambda-request"
+	LambdaTime      = "lambda-gb-second"
+	LogsGB          = "logs-gb"
+	Alarm           = "alarm"
+	Metric          = "metric"
+	Key             = "kms-key"
+	Schedule        = "schedule"
 )
 
 // Peer is the cost of the same saga with another vendor's service.

@@ -27,6 +27,8 @@ type Report struct {
 	AgentFunctions map[string][]Entry `json:"agent_functions"`
 	ServiceTime    float64            `json:"service_time_s"`
 	Idle           []Entry            `json:"idle"`
+	// IdleProfiles compare an idle deployment with fewer alarms and sweeps.
+	IdleProfiles []IdleProfile `json:"idle_profiles"`
 	// Kept is the computed monthly cost of storing a million orders in DynamoDB.
 	Kept         []Entry           `json:"kept"`
 	KeptPerMonth float64           `json:"kept_per_month"`
@@ -36,6 +38,8 @@ type Report struct {
 	Notes        []string          `json:"notes"`
 	// Yours is the estimate for the user's own workload, if requested.
 	Yours *Estimate `json:"yours,omitempty"`
+	// Capacities compares ways to bill the tables, if requested.
+	Capacities *Capacities `json:"capacities,omitempty"`
 	// Sweeps compare intervals between the Supervisor's sweeps.
 	Sweeps []Frequency `json:"sweeps"`
 }
@@ -47,6 +51,16 @@ type Frequency struct {
 	MeanDelay    float64 `json:"mean_delay_s"`
 	LongestDelay float64 `json:"longest_delay_s"` // one missed sweep adds an interval
 	PerMonth     float64 `json:"dollars_per_month"`
+}
+
+// IdleProfile is a choice of alarms and sweeps, and what a deployment with it costs while nothing happens.
+type IdleProfile struct {
+	Name     string  `json:"name"`
+	Alarms   float64 `json:"alarms"`
+	Minutes  int     `json:"sweep_interval_minutes"`
+	PerMonth float64 `json:"dollars_per_month"`
+
+	alarmsFixed, alarmsAgent int
 }
 
 // Totals are the units of one order.
@@ -76,6 +90,7 @@ const (
 	gigabyte      = 1e9
 	sweepLog      = 500.0 // bytes that a sweep logs, metric included
 	sweepSeconds  = 0.1
+	devSweep      = 5 // minutes between sweeps of ProfileDev
 )
 
 // SystemLogLevel is the template's default level of Lambda's own log lines.
@@ -95,13 +110,17 @@ const (
 	mappingsFixed = 3 // event source mappings: intake, replies, control
 	mappingsAgent = 1 // further mapping for each agent
 	// The alarm for throttles watches two metrics. The alarms of the example's two ledgers count too.
-	alarmsFixed   = 24
-	alarmsAgent   = 5
-	alarmsQueue   = 2 // alarms of a queue: one for the age of its messages, one for its dead letters
-	agentsExample = 4
-	pollers       = 5 // pollers of an idle mapping
-	pollsMin      = 3 // long polls of 20 s in a minute
-	metrics       = 1
+	alarmsFixed = 24
+	alarmsAgent = 5
+	// The alarms of AlarmsEssential: dead letters of the engine's three queues, the quarantine, missed
+	// sweeps, overdue tasks and no sweeps; dead letters of each agent.
+	essentialFixed = 7
+	essentialAgent = 1
+	alarmsQueue    = 2 // alarms of a queue: one for the age of its messages, one for its dead letters
+	agentsExample  = 4
+	pollers        = 5 // pollers of an idle mapping
+	pollsMin       = 3 // long polls of 20 s in a minute
+	metrics        = 1
 )
 
 // ServiceTime is the time of a service that a report assumes by default.
@@ -124,8 +143,16 @@ func Calculate(u Units, p Prices, service time.Duration) Report {
 	}
 	r.Kept = kept(r.PerOrder[Load], p)
 	r.KeptPerMonth = sum(r.Kept)
-	r.Idle = idle(u.Shapes[Sweep], p, agentsExample)
+	r.Idle = idle(u.Shapes[Sweep], p, agentsExample, production)
 	r.IdlePerMonth = sum(r.Idle)
+	for _, i := range []IdleProfile{production,
+		{Name: "Alarms Essential", Minutes: 1, alarmsFixed: essentialFixed,
+			alarmsAgent: essentialAgent},
+		{Name: "Profile Dev", Minutes: devSweep},
+	} {
+		i.Alarms, i.PerMonth = i.alarms(agentsExample), sum(idle(u.Shapes[Sweep], p, agentsExample, i))
+		r.IdleProfiles = append(r.IdleProfiles, i)
+	}
 	// whole minutes up to an hour, as deployment.MinSweepEvery and MaxSweepEvery bound them
 	for _, minutes := range []int{1, 2, 5, 15, 60} {
 		interval := float64(minutes * 60)
@@ -242,17 +269,28 @@ func each(p Price) string {
 	}
 }
 
-func idle(sweep Shape, p Prices, agents int) []Entry {
-	mappings, alarms := mappingsFixed+mappingsAgent*agents, alarmsFixed+alarmsAgent*agents
+// production is the default profile.
+var production = IdleProfile{Name: "Profile Production", Minutes: 1, alarmsFixed: alarmsFixed,
+	alarmsAgent: alarmsAgent}
+
+func (i IdleProfile) alarms(agents int) float64 { return float64(i.alarmsFixed + i.alarmsAgent*agents) }
+
+func idle(sweep Shape, p Prices, agents int, profile IdleProfile) []Entry {
+	mappings := mappingsFixed + mappingsAgent*agents
 	polls := float64(mappings*pollers*pollsMin) * minutesPerMonth
-	return append([]Entry{
+	entries := []Entry{
 		entry(p, "Long polls of the event source mappings", polls, "requests", SQSRequest,
 			fmt.Sprintf("%d mappings × %d pollers × %d polls of 20 s a minute × 43,800 minutes", mappings,
 				pollers, pollsMin)),
-		entry(p, "Alarms", float64(alarms), "alarms", Alarm,
-			fmt.Sprintf("%d, and %d for each of %d agents", alarmsFixed, alarmsAgent, agents)),
+		entry(p, "Alarms", profile.alarms(agents), "alarms", Alarm, fmt.Sprintf(
+			"%d, and %d for each of %d agents", profile.alarmsFixed, profile.alarmsAgent, agents)),
 		entry(p, "Metric of the oldest overdue task", metrics, "metric", Metric, "one a deployment"),
-	}, sweeps(sweep, p, 1)...)
+	}
+	if profile.alarmsFixed > 0 {
+		entries = append(entries, entry(p, "Key of the topic of alarms", 1, "key", Key,
+			"one a deployment, without an AlarmTopic of your own"))
+	}
+	return append(entries, sweeps(sweep, p, profile.Minutes)...)
 }
 
 // sweeps returns the monthly cost of a Supervisor that sweeps at this interval while nothing is overdue.

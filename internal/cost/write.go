@@ -43,6 +43,13 @@ func Write(w io.Writer, r Report) error {
 	b.line("Dollars per month while nothing happens: $%s", dollars(r.IdlePerMonth))
 	b.entries(r.Idle)
 	b.line("")
+	b.line("Dollars per month while nothing happens, with other properties of the construct")
+	t := b.table("", "alarms", "a sweep every", "dollars per month")
+	for _, i := range r.IdleProfiles {
+		t.AppendRow(table.Row{i.Name, i.Alarms, fmt.Sprintf("%d min", i.Minutes), dollars(i.PerMonth)})
+	}
+	b.render(t)
+	b.line("")
 	b.line("Dollars per month for each million orders that are kept, computed from the largest item: $%s",
 		dollars(r.KeptPerMonth))
 	b.entries(r.Kept)

@@ -46,6 +46,7 @@ steps:
 
 func workflowOf(name, policy string) string {
 	return `workflow: ` + name + `
+order: {schema: {properties: {end: {type: string}}}}
 agents:
   shop: {queueAllowance: 30s}
 steps:

@@ -256,7 +256,7 @@ func (w *World) Round() {
 }
 
 // Agents lets every agent answer what it is asked; a request must be the same, byte for byte,
-// each time (P12).
+// each time (P12, effects are emitted again).
 func (w *World) Agents() {
 	w.t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(w.Def.Agents)) {
@@ -391,6 +391,9 @@ func (e Expressions) UndoInput(step int, env core.Environment) (json.RawMessage,
 
 // When is always true.
 func (Expressions) When(int, core.Environment) (bool, error) { return true, nil }
+
+// CheckOrder accepts every order.
+func (Expressions) CheckOrder(json.RawMessage) error { return nil }
 
 // CheckAnswer accepts every value.
 func (Expressions) CheckAnswer(int, json.RawMessage) error { return nil }

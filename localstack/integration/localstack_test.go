@@ -577,7 +577,7 @@ func TestThirtySteps(t *testing.T) {
 	loops := map[string]any{}
 	s.assembly.Template.Each("AWS::Lambda::Function",
 		func(id string, p map[string]any) { loops[id] = p["RecursiveLoop"] })
-	if len(loops) != 2+len(agentNames) {
+	if len(loops) != 3+len(agentNames) { // with Scheduler, Supervisor, and agent stock
 		t.Errorf("functions: %v", loops)
 	}
 	for id, setting := range loops {

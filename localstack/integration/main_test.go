@@ -21,14 +21,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/infra/emulate"
 	"github.com/stepkeeper/stepkeeper/localstack/stack"
 )
 
 const (
 	varEndpoint = "STEPKEEPER_INTEGRATION"
 	varBackend  = "STEPKEEPER_BACKEND"
-	localstack  = "localstack"
-	ministack   = "ministack"
+	localstack  = emulate.NameLocalStack
+	ministack   = emulate.NameMiniStack
 )
 
 // deployed is what TestMain has deployed; nil without an endpoint.

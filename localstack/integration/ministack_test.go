@@ -390,8 +390,8 @@ func (s *site) isFor(d denial, g grant) bool {
 		strings.Contains(d.call, physical)
 }
 
-// unseen are the grants that MiniStack cannot show to be needed, with the reason; docs/how-to/localstack.md
-// lists them too.
+// unseen returns why MiniStack cannot show that a grant of a function is needed, or "" if it can. byHand has
+// those of an operator.
 func unseen(g grant) string {
 	own := map[string]string{
 		"Scheduler": "Intake IntakeHigh Replies Control TaskMessages", "AgentInventory": "RequestsInventory",

@@ -149,7 +149,7 @@ func TestOutside(t *testing.T) {
 // byHand does what an operator does in the console, without the grant and with it.
 func (s *site) byHand(t *testing.T, u *user, whole policy, g grant) {
 	t.Helper()
-	// MiniStack asks for another action: see docs/how-to/localstack.md
+	// MiniStack asks for lambda:ListEventSourceMappings on anything instead.
 	if g.action == "lambda:GetEventSourceMapping" {
 		return
 	}
@@ -193,7 +193,7 @@ func (s *site) byHand(t *testing.T, u *user, whole policy, g grant) {
 				&sqs.StartMessageMoveTaskInput{SourceArn: &arn})
 			return err
 		},
-		// What follows has reasons: see docs/how-to/localstack.md.
+		// MiniStack cannot show that these are needed.
 		"cloudwatch:GetMetricData": nil, // MiniStack does not ask, and its answer cannot be read
 		// its queue stands inside a handle that only a redrive under way has
 		"sqs:CancelMessageMoveTask": nil,

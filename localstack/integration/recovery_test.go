@@ -44,6 +44,9 @@ func (s *site) beside(ctx context.Context, t *testing.T, a *stack.Assembly, name
 	}
 }
 
+// mappings is the number of the stack's event source mappings: queues of the Scheduler, and of each agent.
+const mappings = 11
+
 // switchMappings lets a stack's functions take messages, or not. It answers how many mappings there are. The
 // emulator needs seconds for each, which pass for all at once.
 func (s *site) switchMappings(t *testing.T, enabled bool) int {
@@ -194,7 +197,7 @@ func TestOrdersGoOnWithCopiedTables(t *testing.T) {
 	})
 	half.submit()
 	<-inside
-	if n := first.switchMappings(t, false); n != 10 {
+	if n := first.switchMappings(t, false); n != mappings {
 		t.Fatalf("%d mappings were stopped", n)
 	}
 	first.cli(t, "", ok, []string{"list"}, "nothing has taken intake for",
@@ -212,7 +215,9 @@ func TestOrdersGoOnWithCopiedTables(t *testing.T) {
 	settings["tables"] = strings.Join(tables, ",")
 
 	name := s.assembly.Stack + "-second"
-	a, err := stack.Synthesise(ctx, filepath.Join("..", ".."), filepath.Join(s.dir, "second"), name, settings)
+	settings["stack"] = name
+	a, err := stack.Synthesise(ctx, filepath.Join("..", "..", "infra"), filepath.Join(s.dir, "second"),
+		s.backend, settings)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +240,7 @@ func TestOrdersGoOnWithCopiedTables(t *testing.T) {
 			"without")
 
 	calls := len(s.remote.of(ended.id, ""))
-	if n := second.switchMappings(t, true); n != 10 {
+	if n := second.switchMappings(t, true); n != mappings {
 		t.Fatalf("%d mappings were started", n)
 	}
 	c, err := operate.OpenWith(ctx, s.config, name)

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// agentNames are the agents of the deployed stack.
+// agentNames are the agents of the deployed stack that call services. Agent stock calls AWS.
 var agentNames = []string{"inventory", "notification", "payment", "shipping"}
 
 // call is one call of the deployed HTTP agent.

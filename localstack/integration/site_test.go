@@ -104,8 +104,16 @@ func deploy(ctx context.Context, endpoint, backend string) (*site, error) {
 
 // synthesise runs the CDK app with the example's workflow and the test's own.
 func (s *site) synthesise(ctx context.Context) error {
+	name := "it-" + strconv.FormatInt(time.Now().UnixMilli(), 36)
 	agents := filepath.Join(s.dir, "agents.yaml")
-	if err := os.WriteFile(agents, []byte(s.remote.agentsFile()), 0o600); err != nil {
+	text := s.remote.agentsFile()
+	if s.backend == localstack {
+		text += stockAgent(s.config.Region, name+"-existing")
+		if err := s.makeExisting(ctx, name+"-existing"); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(agents, []byte(text), 0o600); err != nil {
 		return err
 	}
 	workflows := []string{"../workflows/order.yaml"}
@@ -121,16 +129,20 @@ func (s *site) synthesise(ctx context.Context) error {
 		}
 		workflows = append(workflows, path)
 	}
+	if s.backend == localstack {
+		path := filepath.Join(s.dir, "stocking.yaml")
+		if err := os.WriteFile(path, []byte(stocking), 0o600); err != nil {
+			return err
+		}
+		workflows = append(workflows, path)
+	}
 	s.settings = map[string]string{
 		"agents": agents, "workflows": strings.Join(workflows, ","), "keep": "false",
-		"priorities": "intake=2,notification=2",
-		// LocalStack never fires EventBridge Scheduler (rule 24)
-		"rule": strconv.FormatBool(s.backend == localstack),
+		"priorities": "intake=2,notification=2", "stack": name,
 	}
-	name := "it-" + strconv.FormatInt(time.Now().UnixMilli(), 36)
 	var err error
-	s.assembly, err = stack.Synthesise(ctx, filepath.Join("..", ".."), filepath.Join(s.dir, "cdk.out"), name,
-		s.settings)
+	s.assembly, err = stack.Synthesise(ctx, filepath.Join("..", "..", "infra"),
+		filepath.Join(s.dir, "cdk.out"), s.backend, s.settings)
 	if err != nil {
 		return err
 	}
@@ -207,6 +219,9 @@ func (s *site) close() error {
 	if s.assembly != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		err = stack.Delete(ctx, s.config, s.assembly.Stack)
+		// it is only there if it was made
+		_, _ = s.lambda.DeleteFunction(ctx, &lambda.DeleteFunctionInput{FunctionName: aws.String(
+			s.assembly.Stack + "-existing")})
 		cancel()
 	}
 	s.remote.close()

@@ -161,8 +161,7 @@ if [[ ${1:-} == install ]]; then
 	exit
 fi
 if alive; then
-	say "runs already, as process $(cat "$pidfile")"
-	exit
+	fail "process $(cat "$pidfile") runs already, and does not answer at port $port; name its port in LOCALSTACK_PORT, or stop it first"
 fi
 if (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
 	fail "something else listens on port $port; stop it, or choose another: LOCALSTACK_PORT=4567"

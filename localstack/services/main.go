@@ -1,7 +1,8 @@
 // Command services runs the four remote services of the order example on this machine, without their faults.
 // Use it to try out orders on an emulator:
 //
-//	go run ./localstack/services        # what make local-services does; until Ctrl-C
+//	go run ./localstack/services               # what make local-services does; until Ctrl-C
+//	go run ./localstack/services -agents DIR   # writes DIR/agents.yaml, whose agents call them
 //
 // Run it at the root of the checkout. The services listen on a port that belongs to this checkout, and `make
 // local-deploy` configures the deployed agents with it. Their ledgers are lost when the command ends.
@@ -10,6 +11,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"net"
 	"net/http"
@@ -26,6 +28,15 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	agents := flag.String("agents", "", "write agents.yaml into this folder instead of running the services")
+	flag.Parse()
+	if *agents != "" {
+		if _, err := stack.AgentsFile(".", *agents); err != nil {
+			fmt.Fprintln(os.Stderr, "localstack/services:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "localstack/services:", err)
 		os.Exit(1)

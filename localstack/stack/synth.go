@@ -3,12 +3,16 @@ package stack
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
+	"strings"
+
+	"github.com/stepkeeper/stepkeeper/infra/emulate"
 )
 
 // Assembly is the output of the CDK app: a folder with a template and the functions' content.
@@ -21,31 +25,56 @@ type Assembly struct {
 // Template is a CloudFormation template.
 type Template map[string]any
 
-// Synthesise runs infra/app of the checkout at root, with its context, and writes into dir. The
-// functions are built for this machine's architecture (rule 26). Stack names and all else that can
-// be set stand at infra/app/main.go; paths in the context are from the folder infra.
-func Synthesise(ctx context.Context, root, dir, name string, settings map[string]string) (*Assembly, error) {
-	all := maps.Clone(settings)
-	if all == nil {
-		all = map[string]string{}
+// ErrNoApp means that a folder holds no CDK app.
+var ErrNoApp = errors.New("there is no CDK app: no cdk.json")
+
+// Synthesise runs the CDK app in the folder app, as its cdk.json says, and writes into dir. The settings are
+// added to the app's context. The functions are built for this machine's architecture (rule 26).
+func Synthesise(ctx context.Context, app, dir, emulator string,
+	settings map[string]string) (*Assembly, error) {
+	data, err := os.ReadFile(filepath.Join(app, "cdk.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("folder %s: %w", app, ErrNoApp)
 	}
-	all["stack"], all["x86"] = name, fmt.Sprint(runtime.GOARCH == "amd64")
+	var file struct {
+		App     string
+		Context map[string]any
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &file)
+	}
+	if err == nil && file.App == "" {
+		err = errors.New(`"app" is missing: write the command of the CDK app, such as go run ./app`)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cdk.json in %s: %w", app, err)
+	}
+	all := map[string]any{}
+	maps.Copy(all, file.Context)
+	for key, value := range settings {
+		all[key] = value
+	}
+	all[emulate.Context] = emulator
 	text, err := json.Marshal(all)
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, "go", "run", "./app")
-	cmd.Dir = filepath.Join(root, "infra")
+	cmd := exec.CommandContext(ctx, "sh", "-c", file.App)
+	cmd.Dir = app
 	cmd.Env = append(os.Environ(), "CDK_OUTDIR="+dir, "CDK_CONTEXT_JSON="+string(text),
 		"JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("synthesising the app in %s: %w\n%s", cmd.Dir, err, out)
+		return nil, fmt.Errorf("the CDK app in %s: %w\n%s", app, err, out)
 	}
-	return Open(dir, name)
+	found, err := filepath.Glob(filepath.Join(dir, "*.template.json"))
+	if err != nil || len(found) != 1 {
+		return nil, fmt.Errorf("the CDK app in %s has %d stacks; one is meant", app, len(found))
+	}
+	return open(dir, strings.TrimSuffix(filepath.Base(found[0]), ".template.json"))
 }
 
-// Open reads an existing assembly.
-func Open(dir, name string) (*Assembly, error) {
+// open reads an assembly.
+func open(dir, name string) (*Assembly, error) {
 	a := &Assembly{Dir: dir, Stack: name}
 	data, err := os.ReadFile(filepath.Join(dir, name+".template.json"))
 	if err == nil {

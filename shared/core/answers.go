@@ -57,7 +57,7 @@ func (s *Step) OwnAnswers() *Answers {
 }
 
 // AsAsked returns a question with the values that its claim has stored. The definition of a task that was
-// moved since may hold others (P49).
+// moved since may hold others (P49, move pins another definition).
 func (s *Step) AsAsked(question json.RawMessage, timeout Duration) json.RawMessage {
 	now, timeout, err := ReadQuestion(question, timeout)
 	a, asked := s.Answers, s.Wait.Until.Sub(s.Claim.At)
@@ -158,7 +158,8 @@ func (s *Step) Round() int {
 // Excludes returns why a person may not answer, or "" if they may.
 func (a *Answers) Excludes(by string) string {
 	switch {
-	case by == ByToken && (a.Need > 1 || len(a.Who) > 0 || a.NotSelf != ""): // P39
+	case by == ByToken && (a.Need > 1 || len(a.Who) > 0 || a.NotSelf != ""):
+		// P39, a token is an answer's permission
 		return "the answer names no person, and this step asks who answers"
 	case a.NotSelf != "" && a.NotSelf == by:
 		return by + " is excluded from answering this step (notSelf)"

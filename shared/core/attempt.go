@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// AllAgents returns the agents of a call. Each of them reaches the same service (P44).
+// AllAgents returns the agents of a call. Each of them reaches the same service (P44, several agents can do
+// one step).
 func (d *StepDefinition) AllAgents() []string { return append([]string{d.Agent}, d.Others...) }
 
 // AskedAgent returns the agent that the last attempt of a step asked. Of a step without an attempt it is the
@@ -20,7 +21,8 @@ func (d *StepDefinition) TimeoutOf(s *Step) Duration {
 	return d.Timeout
 }
 
-// Long reports whether the present attempt may run longer than its timeout while it reports progress (P43).
+// Long reports whether the present attempt may run longer than its timeout while it reports progress (P43,
+// long work reports progress).
 func (d *StepDefinition) Long(s *Step) bool { return d.MaxDuration > 0 && !s.Claim.Undo }
 
 // Longest returns the longest total time of a handling of the present attempt (P43).
@@ -32,7 +34,7 @@ func (d *StepDefinition) Longest(s *Step) Duration {
 }
 
 // FirstCompleteBy returns the complete-by of the present claim before any Progress. A request that is emitted
-// again names the same (P12).
+// again names the same (P12, effects are emitted again).
 func (d *StepDefinition) FirstCompleteBy(s *Step) Time {
 	if !d.Long(s) {
 		return s.Claim.StopBy
@@ -41,7 +43,7 @@ func (d *StepDefinition) FirstCompleteBy(s *Step) Time {
 }
 
 // NextLook returns the time of a waiting step's next check: the end of its wait, or the next reminder of an
-// open question (P37).
+// open question (P37, a question has a time).
 func (d *StepDefinition) NextLook(s *Step) Time {
 	if d.Answer == nil || d.Answer.Remind <= 0 || s.Answers == nil || s.State != Waiting {
 		return s.Wait.At
@@ -100,7 +102,7 @@ func (t *Task) KnownUntil(def *Definition, i int, now Time) Time {
 }
 
 // KeyMayExpire reports whether the step is in doubt and a call requested now could arrive after its service
-// has forgotten the key (P18).
+// has forgotten the key (P18, resubmit uses a remembered key).
 func (t *Task) KeyMayExpire(def *Definition, i int, now Time) bool {
 	s, until := &t.Steps[i], t.KnownUntil(def, i, now)
 	return s.AwaitsWake() && s.Attempted() && until != 0 && now.Add(def.Steps[i].TimeoutOf(s)) > until

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Grade describes what a remote service's operation offers (docs/explanation/protocol.md, section 7).
+// Grade describes what a remote service's operation offers (docs/explanation/protocol.md, Grades).
 type Grade string
 
 const (
@@ -21,11 +21,13 @@ const (
 	// Idempotent means that do(key) happens at most once, and undo(key) succeeds if there is nothing to undo.
 	// A later do(key) is not refused.
 	Idempotent Grade = "idempotent"
-	// Plain means that the service offers neither. The agent keeps a ledger (P31).
+	// Plain means that the service offers neither. A plain service needs a ledger (P31), which the agent
+	// keeps.
 	Plain Grade = "plain"
 )
 
-// Policy is the reaction to a step that has used up its budget or failed for good (P19).
+// Policy is the reaction to a step that has used up its budget or failed for good (P19, policy decides about
+// a failed step).
 type Policy string
 
 // Reactions to a step that failed.
@@ -56,20 +58,23 @@ type Definition struct {
 	Steps  []StepDefinition           `json:"steps"`
 	Agents map[string]AgentDefinition `json:"agents"`           // every agent that a step names
 	Output json.RawMessage            `json:"output,omitempty"` // template, see Expressions
+	// JSON Schema of the orders; if absent, any order is allowed
+	Order json.RawMessage `json:"order,omitempty"`
 	// longest time of a run from its submission; 0 means no deadline
 	Deadline   Duration `json:"deadline,omitempty"`
 	OnDeadline Policy   `json:"onDeadline,omitempty"` // required with Deadline
-	// delay after wakeAt until the Supervisor sends another Wake (P9a)
+	// delay after wakeAt until the Supervisor sends another Wake (P9a, a waiting step has two times)
 	Grace Duration `json:"grace"`
-	// longest time that a final status stays unacknowledged before the Supervisor sends Settle (P11)
+	// longest time that a final status stays unacknowledged before the Supervisor sends Settle (P11, an end
+	// is reported until settled)
 	ResendAfter Duration `json:"tellAfter"`
-	// forward claims between operator commands (P23)
+	// forward claims between operator commands (P23, a hop budget bounds claims)
 	HopBudget int `json:"hopBudget"`
 	// kinds of status messages that an order with a reply-to gets
 	Notify []StatusKind `json:"notify"`
 	// an order that is undone because a step failed raises an alert (P11)
 	AlertUndone bool `json:"alertUndone,omitempty"`
-	// an input makes tokens of answers (P39)
+	// an input makes tokens of answers (P39, a token is an answer's permission)
 	Tokens bool `json:"tokens,omitempty"`
 	// schedule of automatic starts; nil if orders start only by submission
 	Schedule *Schedule   `json:"schedule,omitempty"`
@@ -83,11 +88,11 @@ type Definition struct {
 
 // AgentDefinition holds the facts about an agent that the core needs.
 type AgentDefinition struct {
-	// time that a request may wait in the agent's queue (P32)
+	// time that a request may wait in the agent's queue (P32, queue time is not a failure)
 	QueueAllowance Duration `json:"queueAllowance"`
-	// greatest difference between the clocks of Scheduler and Agent (P21)
+	// greatest difference between the clocks of Scheduler and Agent (P21, an undo waits for quiet)
 	ClockSkew Duration `json:"clockSkew"`
-	// time that the service remembers keys; 0 means for ever (P18)
+	// time that the service remembers keys; 0 means for ever (P18, resubmit uses a remembered key)
 	KeyRetention Duration `json:"keyRetention,omitempty"`
 }
 
@@ -103,7 +108,7 @@ type StepDefinition struct {
 	// if set, all fields of a call are empty; the input is the list
 	Each  *Each  `json:"each,omitempty"`
 	Agent string `json:"agent"`
-	// further agents for the same service, after Agent (P44)
+	// further agents for the same service, after Agent (P44, several agents can do one step)
 	Others    []string        `json:"agents,omitempty"`
 	Operation string          `json:"operation"`
 	Input     json.RawMessage `json:"input,omitempty"` // template, see Expressions
@@ -113,16 +118,18 @@ type StepDefinition struct {
 	Timeout Duration `json:"timeout"`
 	// total time in the agent's queue before Error (P32)
 	MaxQueueTime Duration `json:"maxQueueTime"`
-	// longest time of a handling that reports Progress at least every Timeout (P43); 0 means Timeout
+	// longest time of a handling that reports Progress at least every Timeout (P43, long work reports
+	// progress); 0 means Timeout
 	MaxDuration Duration `json:"maxDuration,omitempty"`
-	// longest time that the service may answer not-yet before Error (P45); 0 means MaxQueueTime
+	// longest time that the service may answer not-yet before Error (P45, "not now" is not a failure); 0
+	// means MaxQueueTime
 	PollFor   Duration `json:"pollFor,omitempty"`
 	Retry     Retry    `json:"retry"`
 	OnFailure Policy   `json:"onFailure"`
 	// nil if the step has no effect to undo ("undo: none"), or is past the point of no return
 	Undo  *Undo `json:"undo,omitempty"`
 	Grade Grade `json:"grade"`
-	// with OnFailureUndo: its proven refusal undoes the task (P22a)
+	// with OnFailureUndo: its proven refusal undoes the task (P22a, a proven refusal permits undo)
 	PointOfNoReturn bool `json:"pointOfNoReturn,omitempty"`
 }
 
@@ -153,7 +160,7 @@ func (d *StepDefinition) Kind() Kind {
 	return KindCall
 }
 
-// MaxWait is the longest wait of a step (P34).
+// MaxWait is the longest wait of a step (P34, a wait ends at a fixed time).
 const MaxWait = 366 * Day
 
 // Wait is a step that ends at a time (P34): For after its claim or, if the step has an input, at the time in
@@ -164,15 +171,16 @@ type Wait struct {
 	Spread Duration `json:"spread,omitempty"`
 }
 
-// Fail is a step that fails for good when its turn comes and its When is true (P50). The workflow's author
-// writes both texts. They contain no data of the order, because alerts, statuses and logs show them.
+// Fail is a step that fails for good when its turn comes and its When is true (P50, a rule can fail the
+// order). The workflow's author writes both texts. They contain no data of the order, because alerts,
+// statuses and logs show them.
 type Fail struct {
 	Code    string `json:"code"`    // short and stable, see StepError
 	Message string `json:"message"` // text for people, at most MaxMessage bytes
 }
 
 // Each is a step of child tasks: one for each element of the list that the step's input evaluates to or, if
-// the step has no input, a single one (P40).
+// the step has no input, a single one (P40, a step can have child orders).
 type Each struct {
 	Workflow   string `json:"workflow"`
 	Definition string `json:"definition"` // hash, pinned with the parent's
@@ -218,10 +226,12 @@ func (p Parent) ChildID() string {
 // ChildMark occurs in the IDs of child tasks only.
 const ChildMark = "~"
 
-// Answer is a step that ends with an answer from outside: an approval by people, or an event (P35). The
-// step's input evaluates to a Question when it is claimed. Its Timeout applies if the question names none.
+// Answer is a step that ends with an answer from outside: an approval by people, or an event (P35, an answer
+// decides a round). The step's input evaluates to a Question when it is claimed. Its Timeout applies if the
+// question names none.
 type Answer struct {
-	// name of an earlier step whose call asks for the answer (P38); expressions cannot read it
+	// name of an earlier step whose call asks for the answer (P38, an ask sends the question); expressions
+	// cannot read it
 	Ask    string   `json:"ask,omitempty"`
 	Event  string   `json:"event,omitempty"`  // name of the outside event; "" means an approval
 	Values []string `json:"values,omitempty"` // allowed answers to an approval
@@ -230,7 +240,8 @@ type Answer struct {
 	// expression over the value; if it is true, the step fails for good
 	Refuse    string `json:"refuse,omitempty"`
 	OnTimeout Policy `json:"onTimeout,omitempty"` // required unless TimeoutValue is set
-	// interval at which Ask is sent again while the question is open (P37); 0 means never
+	// interval at which Ask is sent again while the question is open (P37, a question has a time); 0 means
+	// never
 	Remind Duration `json:"remind,omitempty"`
 	// TimeoutValue is the output of the step if no answer has come in time.
 	TimeoutValue json.RawMessage `json:"timeoutValue,omitempty"`
@@ -303,7 +314,8 @@ type Retry struct {
 	ExtendedRounds   int      `json:"extendedRounds,omitempty"`   // 0 means no extended wait
 }
 
-// Budget returns the number of counted failures at which the policy applies (P16).
+// Budget returns the number of counted failures at which the policy applies (P16, the Supervisor hands back
+// and gives up).
 func (r Retry) Budget() int { return r.MaxFailures + r.ExtendedRounds }
 
 // Backoff grows exponentially from Initial to Max. Jitter subtracts up to that share of it.
@@ -328,11 +340,12 @@ type Environment struct {
 	Run     int
 	Order   json.RawMessage
 	// Outputs holds the outputs that the expression may read. For a step these are the outputs of the steps
-	// that it comes after, directly or not (so that a redelivery computes the same bytes, P12). For its undo
-	// they include its own. For the workflow's output they are all. A Skipped step, or one with an unknown
-	// output (resolved by the operator), has no entry.
+	// that it comes after, directly or not. So a redelivery computes the same bytes (P12, effects are emitted
+	// again). For its undo they include its own. For the workflow's output they are all. A Skipped step, or
+	// one with an unknown output (resolved by the operator), has no entry.
 	Outputs map[string]json.RawMessage
-	// error codes of those steps that failed and without which the order continues (P42)
+	// error codes of those steps that failed and without which the order continues (P42, orders can go on
+	// after failures)
 	Failures map[string]string
 	Value    json.RawMessage // value of an answer; only Answer.Refuse reads it
 	// Token makes a token of an answer to a step, for a person or for anyone (P39). It is only called if
@@ -343,8 +356,8 @@ type Environment struct {
 }
 
 // Expressions evaluates the templates and conditions of one Definition. It must be a pure function of its
-// arguments and safe for concurrent use. An error is a permanent failure of the step (P20). The operator sees
-// its text, which must not contain order data.
+// arguments and safe for concurrent use. An error is a permanent failure of the step (P20, what happens next
+// is computed). The operator sees its text, which must not contain order data.
 type Expressions interface {
 	Input(step int, env Environment) (json.RawMessage, error)
 	// names of the steps whose results Input depends on
@@ -354,6 +367,8 @@ type Expressions interface {
 	Output(env Environment) (json.RawMessage, error) // only called if Output is set
 	// CheckAnswer returns the fault of a value. It is only called if Answer.Schema is set.
 	CheckAnswer(step int, value json.RawMessage) error
+	// CheckOrder returns the mismatch of an order. It is only called if Definition.Order is set.
+	CheckOrder(order json.RawMessage) error
 	Refused(step int, env Environment) (bool, error) // only called if Answer.Refuse is set
 	// Items returns the number of elements in the list of a step, and passes them to each in order. It is
 	// only called if the step is an Each with an Input.

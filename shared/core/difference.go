@@ -45,12 +45,16 @@ func Differences(from, to *Definition, t *Task) []Difference {
 			all = append(all, Difference{Step: to.Steps[i].Name, What: "it is new"})
 		}
 	}
-	if n := to.pointOfNoReturn(); t.Parent != nil && n >= 0 && from.pointOfNoReturn() < 0 { // P41
+	// P41, parent and child talk by messages
+	if n := to.pointOfNoReturn(); t.Parent != nil && n >= 0 && from.pointOfNoReturn() < 0 {
 		all = append(all, Difference{to.Steps[n].Name,
 			fmt.Sprintf(
 				"it is a point of no return, and the definition of the order has none: step %s of %s "+
 					"could not undo this child any more",
 				t.Parent.Step, t.Parent.OrderID), true})
+	}
+	if !bytes.Equal(from.Order, to.Order) {
+		all = append(all, Difference{What: "the schema of its orders is another one, for new orders only"})
 	}
 	if !bytes.Equal(from.Output, to.Output) {
 		all = append(all, Difference{What: "the output of the workflow is another one"})
@@ -129,8 +133,8 @@ func sameInput(d, n *StepDefinition) bool {
 	return d.Kind() == n.Kind() && d.Operation == n.Operation && bytes.Equal(d.Input, n.Input)
 }
 
-// WithoutEffect reports whether the service (P22a) or the operator has proven that no attempt of the step has
-// a lasting effect.
+// WithoutEffect reports whether the service (P22a, a proven refusal permits undo) or the operator has proven
+// that no attempt of the step has a lasting effect.
 func (s *Step) WithoutEffect() bool {
 	return s.NoEffect != 0 || !s.Attempted() && s.FailureCode != "" || s.State == Compensated &&
 		s.Resolved != nil && s.Resolved.Fact != Happened && s.Resolved.At > s.Claim.At
@@ -198,8 +202,8 @@ func order(n *StepDefinition, t *Task) (all []Difference) {
 
 // MovedTo returns the task with the definition pinned and the steps in its order.
 //
-// Attempted and skipped steps stay as they are. Attempt numbers go on if a name returns (P1). The old final
-// status was acknowledged, and is not sent again with the new steps.
+// Attempted and skipped steps stay as they are. Attempt numbers go on if a name returns (P1, every claim has
+// a new attempt). The old final status was acknowledged, and is not sent again with the new steps.
 func (t *Task) MovedTo(from, to *Definition) *Task {
 	c, removed := t.Clone(), maps.Clone(t.Attempts.Removed)
 	if removed == nil {
@@ -219,7 +223,7 @@ func (t *Task) MovedTo(from, to *Definition) *Task {
 		}
 		s := &c.Steps[i]
 		if was := from.Index(name); s.Corrected != nil && !sameInput(&from.Steps[was], &to.Steps[i]) {
-			s.Corrected = nil // P51: the input of the new definition counts
+			s.Corrected = nil // P51, a call can get another input: the input of the new definition counts
 		}
 		// the new definition may ask otherwise, and a key never means two things
 		if a := s.Answers; a != nil && a.RemindedAt != 0 {

@@ -8,7 +8,7 @@ import (
 // Effect is an action to carry out after the commit of the decision. The set is closed.
 type Effect interface{ effect() }
 
-// SendRequest is a request to an agent; it is also the message itself (P3).
+// SendRequest is a request to an agent; it is also the message itself (P3, a reply names request and sender).
 type SendRequest struct {
 	Agent     string    `json:"agent"`
 	OrderID   string    `json:"task"`
@@ -18,9 +18,11 @@ type SendRequest struct {
 	Operation Operation `json:"operation"` // do, undo
 	Name      string    `json:"name"`      // the agent's operation: "charge", "refund"
 	Grade     Grade     `json:"grade"`
-	Key       string    `json:"key"` // idempotency key; an undo names the key of the do that it reverses (P2)
-	Timeout   Duration  `json:"timeout"`
-	// MaxDuration is the longest time of the handling if it reports progress at least every Timeout (P43).
+	// idempotency key; an undo names the key of the do that it reverses (P2, attempts of a run share a key)
+	Key     string   `json:"key"`
+	Timeout Duration `json:"timeout"`
+	// MaxDuration is the longest time of the handling if it reports progress at least every Timeout (P43,
+	// long work reports progress).
 	MaxDuration Duration        `json:"maxDuration,omitempty"`
 	ClaimedAt   Time            `json:"claimedAt"`
 	CompleteBy  Time            `json:"completeBy"`
@@ -28,12 +30,13 @@ type SendRequest struct {
 	ClockSkew   Duration        `json:"clockSkew,omitempty"`
 	Input       json.RawMessage `json:"input,omitempty"`
 	Resolved    *Resolved       `json:"resolved,omitempty"`
-	// PointOfNoReturn makes the agent keep a ledger of the key, so that it can prove a refusal (P22a).
+	// PointOfNoReturn makes the agent keep a ledger of the key, so that it can prove a refusal (P22a, a
+	// proven refusal permits undo).
 	PointOfNoReturn bool   `json:"pointOfNoReturn,omitempty"`
 	Trace           string `json:"trace"` // W3C traceparent, derived from task, run, step and attempt
 }
 
-// SendWake wakes the Scheduler for a step, or for the task, at a time (P9a).
+// SendWake wakes the Scheduler for a step, or for the task, at a time (P9a, a waiting step has two times).
 type SendWake struct {
 	OrderID string
 	Run     int
@@ -42,7 +45,7 @@ type SendWake struct {
 	WakeAt  Time // time of the Wake; zero means at once
 }
 
-// SendSettle asks the Scheduler to send the final status (P11).
+// SendSettle asks the Scheduler to send the final status (P11, an end is reported until settled).
 type SendSettle struct{ OrderID string }
 
 // StatusKind names a status message to the application.
@@ -55,7 +58,8 @@ const (
 	StatusStarted      StatusKind = "started"
 	StatusStepFinished StatusKind = "step-finished"
 	// StatusUndoing reports that the undo of a step waits until none of its calls can take effect any more
-	// (P21). It is sent once when the wait begins, and is not sent again if that fails.
+	// (P21, an undo waits for quiet). It is sent once when the wait begins, and is not sent again if that
+	// fails.
 	StatusUndoing StatusKind = "undoing"
 	// StatusProgress carries the report of a running attempt (P43). It is not sent again if that fails.
 	StatusProgress  StatusKind = "progress"
@@ -63,7 +67,7 @@ const (
 	StatusFailed    StatusKind = "failed" // Error: an operator is needed
 	StatusUndone    StatusKind = "undone"
 	StatusCancelled StatusKind = "cancelled"
-	StatusClosed    StatusKind = "closed" // ended by the operator as it stood (P48)
+	StatusClosed    StatusKind = "closed" // close ends an order as it stands (P48)
 	// StatusCommandRefused reports that a command from the control queue was refused. The order continues
 	// unchanged.
 	StatusCommandRefused StatusKind = "command-refused"
@@ -127,7 +131,8 @@ type RaiseAlert struct {
 	Accepts  Accepted `json:"accepts"`
 }
 
-// EraseContent removes the content of an order that is stored apart from its task (P52).
+// EraseContent removes the content of an order that is stored apart from its task (P52, erase removes
+// content, not identity).
 type EraseContent struct{ OrderID, Hash string }
 
 // Accepted lists the operator's commands that a task in Error accepts when it has just stopped.
@@ -174,7 +179,7 @@ func Settles(def *Definition, t *Task, effects []Effect) bool {
 }
 
 // AlertOf returns the alert of a task. It reads only values that were fixed when the task stopped, so that
-// the alert is the same each time (P12).
+// the alert is the same each time (P12, effects are emitted again).
 func AlertOf(def *Definition, task *Task) RaiseAlert {
 	t := task.Clone()
 	for i := range t.Steps {

@@ -11,7 +11,8 @@ var (
 	// decide again.
 	ErrOrderNeeded = errors.New("the decision needs the order")
 	// ErrStale means that the event is ahead of the document: its attempt or run is above the stored one.
-	// Either the document was read stale, or the message is forged. Do not delete the message (P8).
+	// Either the document was read stale, or the message is forged. Do not delete the message (P8, every
+	// commit is conditional).
 	ErrStale = errors.New("the message is ahead of the document")
 	// ErrUnfit means that the stored task and the given definition do not belong together, or that the
 	// document is damaged. No event can be decided. The message stays in its queue, so that nothing is lost.
@@ -62,7 +63,8 @@ const (
 	CodeAnswerTimeout = "answer-timeout"
 )
 
-// Codes of a retry-later reply whose agent made no call that could have had an effect (P45).
+// Codes of a retry-later reply whose agent made no call that could have had an effect (P45, "not now" is not
+// a failure).
 const (
 	CodeBreakerOpen  = "breaker-open" // its circuit breaker is open: the service is sick
 	CodeUnauthorized = "unauthorized" // the service does not accept the agent's credentials

@@ -37,7 +37,7 @@ type Submitted struct {
 	Deadline    Time // deadline of the order; zero means the definition's, if any
 }
 
-// Reply is an agent's answer (P15).
+// Reply is an agent's answer (P15, a late "done" counts).
 type Reply struct {
 	Step       string
 	Run        int
@@ -49,11 +49,11 @@ type Reply struct {
 	Message    string
 	RetryAfter Duration // shortest wait that the service asked for with retry-later; 0 means none
 	// NoEffect means that the key has had no effect, and that this attempt will have none later. Only a
-	// failed or retry-later reply of a point of no return has it (P22a).
+	// failed or retry-later reply of a point of no return has it (P22a, a proven refusal permits undo).
 	NoEffect bool
 }
 
-// Progress reports that the present attempt of a do is still running (P43).
+// Progress reports that the present attempt of a do is still running (P43, long work reports progress).
 type Progress struct {
 	Step      string
 	Run       int
@@ -64,18 +64,20 @@ type Progress struct {
 	Note      string
 }
 
-// Overdue reports that a step's complete-by has passed. Only the Supervisor decides it (P16).
+// Overdue reports that a step's complete-by has passed. Only the Supervisor decides it (P16, the Supervisor
+// hands back and gives up).
 type Overdue struct {
 	Step    string
 	Attempt int
-	Backlog bool // the agent's queue holds a backlog (P32)
+	Backlog bool // the agent's queue holds a backlog (P32, queue time is not a failure)
 }
 
-// DeadlinePassed reports that the task's deadline has passed. Only the Supervisor decides it (P23a).
+// DeadlinePassed reports that the task's deadline has passed. Only the Supervisor decides it (P23a, a
+// deadline stops or undoes the order).
 type DeadlinePassed struct{ Run int }
 
 // ResendDue reports that a final status is unacknowledged past its time. Only the Supervisor decides it
-// (P11).
+// (P11, an end is reported until settled).
 type ResendDue struct{}
 
 // Wake asks the Scheduler to continue a step, or, if Step is empty, the whole task.
@@ -98,7 +100,7 @@ type Sender struct {
 	Reason string `json:"reason,omitempty" maxLength:"512" doc:"reason, for the history"`
 }
 
-// Cancel asks to stop and undo an order (P17).
+// Cancel asks to stop and undo an order (P17, a cancel is kept).
 type Cancel struct {
 	OrderID string `json:"-"` // set by the actor if there is no task
 	ID      string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
@@ -113,10 +115,11 @@ type UndoCommand struct {
 	Sender
 }
 
-// Resubmit is the operator's decision to continue, or to start a Compensated order again (P18).
+// Resubmit is the operator's decision to continue, or to start a Compensated order again (P18, resubmit uses
+// a remembered key).
 //
 // Definition names the definition to move to first, as in a Move; "" keeps the pinned one. Step gets another
-// Input (P51).
+// Input (P51, a call can get another input).
 type Resubmit struct {
 	ID         string          `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
 	Command    int             `json:"command" minimum:"0" doc:"the task's command number as last seen; any other number is refused, because another command came first"`
@@ -140,7 +143,7 @@ type Resolve struct {
 }
 
 // Close is the operator's decision to end a task in its present state. The task is in Error, or has children
-// that never answer (P48).
+// that never answer (P48, close ends an order as it stands).
 type Close struct {
 	ID      string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
 	Command int    `json:"command" minimum:"0" doc:"the task's command number as last seen; any other number is refused, because another command came first"`
@@ -150,7 +153,8 @@ type Close struct {
 	Sender
 }
 
-// Move is the operator's decision to pin the task to another definition of its workflow (P49).
+// Move is the operator's decision to pin the task to another definition of its workflow (P49, move pins
+// another definition).
 type Move struct {
 	ID         string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
 	Command    int    `json:"command" minimum:"0" doc:"the task's command number as last seen; any other number is refused, because another command came first"`
@@ -159,7 +163,8 @@ type Move struct {
 	Sender
 }
 
-// Erase is the operator's decision to remove people's data from an order that has ended (P52).
+// Erase is the operator's decision to remove people's data from an order that has ended (P52, erase removes
+// content, not identity).
 type Erase struct {
 	ID      string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
 	Command int    `json:"command" minimum:"0" doc:"the task's command number as last seen; any other number is refused, because another command came first"`
@@ -171,7 +176,7 @@ type Erase struct {
 }
 
 // Answered is an answer from outside. It goes to Step or, if Step is empty, to every step that waits for the
-// event of that name (P35).
+// event of that name (P35, an answer decides a round).
 type Answered struct {
 	ID    string          `json:"id,omitempty"`
 	Run   int             `json:"run,omitempty"`
@@ -182,7 +187,7 @@ type Answered struct {
 	By    string          `json:"by,omitempty"`
 	Note  string          `json:"reason,omitempty"` // reason in the words of the person who answers
 	// Token is a token of the order. It states Run, Step and By. A refusal of such an answer is not stored
-	// (P39).
+	// (P39, a token is an answer's permission).
 	Token string `json:"token,omitempty"`
 }
 
@@ -196,8 +201,9 @@ const (
 	AskUndo   ChildAsk = "undo"
 )
 
-// AskChild is a step's request to a child task (P41). It is an effect of the parent's decision, and an event
-// of the child. It always holds the whole child, because the child may not know any other request.
+// AskChild is a step's request to a child task (P41, parent and child talk by messages). It is an effect of
+// the parent's decision, and an event of the child. It always holds the whole child, because the child may
+// not know any other request.
 type AskChild struct {
 	OrderID     string          `json:"task"` // ID of the child
 	Parent      Parent          `json:"parent"`
@@ -218,9 +224,10 @@ type ChildState string
 const (
 	ChildProcessed   ChildState = "processed"
 	ChildCompensated ChildState = "compensated"
-	ChildError       ChildState = "error"   // it waits for the operator, and will end otherwise
-	ChildClosed      ChildState = "closed"  // the operator has ended it as it stood (P48): it is in doubt
-	ChildExpired     ChildState = "expired" // it had ended, and is no longer stored (P26)
+	ChildError       ChildState = "error"  // it waits for the operator, and will end otherwise
+	ChildClosed      ChildState = "closed" // the operator has ended it as it stood (P48): it is in doubt
+	// The child had ended, and is no longer stored (P26, an ID never runs twice).
+	ChildExpired ChildState = "expired"
 )
 
 // ChildEnded reports to a parent how a child task has ended (P41). It is an effect of the child's decision,

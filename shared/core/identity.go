@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Key returns the idempotency key of a step. All attempts in a run share it, do and undo alike (P2).
+// Key returns the idempotency key of a step. Attempts of a run share a key (P2), do and undo alike.
 func Key(orderID string, run int, step string) string {
 	return orderID + "/" + strconv.Itoa(run) + "/" + step
 }
@@ -16,7 +16,7 @@ func Key(orderID string, run int, step string) string {
 func Trace(orderID string, run int) string { return AttemptTrace(orderID, run, "", 0) }
 
 // AttemptTrace returns the W3C traceparent of an attempt: one trace for a run, one span for an attempt. The
-// value is derived, so that a re-emission is the same byte for byte (P12).
+// value is derived, so that a re-emission is the same byte for byte (P12, effects are emitted again).
 func AttemptTrace(orderID string, run int, step string, attempt int) string {
 	var room [128]byte
 	name := append(append(room[:0], orderID...), '/')

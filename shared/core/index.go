@@ -7,7 +7,8 @@ const (
 	bucketAttention = "attention"
 )
 
-// Live returns the earliest live time of the task (P9). It is zero if the task is at rest.
+// Live returns the earliest live time of the task (P9, tasks not at rest are due). It is zero if the task is
+// at rest.
 func Live(t *Task) Time {
 	live := t.End.ResendAt
 	going := t.ProcessState == Processing || t.ProcessState == Compensating
@@ -78,8 +79,9 @@ func Reindex(t *Task, exact bool) {
 	t.Attention = t.ProcessState == Error && live == 0
 }
 
-// Push moves a lazy due time to the earliest live time, for the Supervisor that found nothing
-// overdue. It reports whether that changed anything; the commit is conditional on the version (P10).
+// Push moves a lazy due time to the earliest live time, for the Supervisor that found nothing overdue. It
+// reports whether that changed anything; the commit is conditional on the version (P10, moving a due time is
+// conditional).
 func Push(t *Task) (*Task, bool) {
 	c := t.Clone()
 	Reindex(c, true)
@@ -89,8 +91,9 @@ func Push(t *Task) (*Task, bool) {
 	return c, true
 }
 
-// Settled returns the task after the final status and alert of its present end were sent (P11). The commit
-// requires the version that the sender committed or loaded. If the commit is refused, it is not repeated.
+// Settled returns the task after the final status and alert of its present end were sent (P11, an end is
+// reported until settled). The commit requires the version that the sender committed or loaded. If the commit
+// is refused, it is not repeated.
 func Settled(t *Task) *Task {
 	c := t.Clone()
 	c.End.ResendAt = 0

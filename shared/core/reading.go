@@ -1,6 +1,7 @@
 package core
 
-// Attempted reports whether the step was claimed at least once in this run (P7).
+// Attempted reports whether the step was claimed at least once in this run (P7, undo covers every attempted
+// step).
 func (s *Step) Attempted() bool { return s.First.Nth > 0 }
 
 // FirstClaim returns the time of the step's first claim in this run. It is zero if the step was not claimed.
@@ -11,7 +12,7 @@ func (s *Step) FirstClaim() Time {
 	return s.First.At
 }
 
-// Quiet returns the latest stopBy of all do attempts in this run (P21).
+// Quiet returns the latest stopBy of all do attempts in this run (P21, an undo waits for quiet).
 func (s *Step) Quiet() Time {
 	if s.Claim.Undo {
 		return s.Stops.Do
@@ -78,12 +79,13 @@ func (t *Task) InFlight() bool {
 }
 
 // AtRest reports whether the status and alert of the task's end were sent. Nothing more happens without a
-// command (P11).
+// command (P11, an end is reported until settled).
 func (t *Task) AtRest() bool {
 	return (t.Terminal() || t.ProcessState == Error && !t.InFlight()) && t.End.ResendAt == 0
 }
 
-// NextToUndo returns the index of the step that the undo has reached (P20), or -1.
+// NextToUndo returns the index of the step that the undo has reached (P20, what happens next is computed), or
+// -1.
 func (t *Task) NextToUndo() int {
 	found := -1
 	for i := range t.Steps {
@@ -96,7 +98,7 @@ func (t *Task) NextToUndo() int {
 }
 
 // PastPointOfNoReturn reports whether the task has passed a point of no return: one was claimed, and no proof
-// says that it had no effect (P22a).
+// says that it had no effect (P22a, a proven refusal permits undo).
 func (t *Task) PastPointOfNoReturn(def *Definition) bool {
 	for i := range t.Steps {
 		if s := &t.Steps[i]; def.Steps[i].PointOfNoReturn && s.Attempted() && s.NoEffect == 0 {
@@ -107,7 +109,7 @@ func (t *Task) PastPointOfNoReturn(def *Definition) bool {
 }
 
 // Overtaken reports whether step i is an ask whose question is already decided. Its failure has no
-// consequences, and it is not sent again (P38).
+// consequences, and it is not sent again (P38, an ask sends the question).
 func (t *Task) Overtaken(def *Definition, i int) bool {
 	n := def.AsksFor(i)
 	return n >= 0 && (t.Steps[n].Passed() || t.Steps[n].Decided())
@@ -131,7 +133,7 @@ func (t *Task) Direction() Phase {
 }
 
 // Passed reports whether later steps no longer wait for this one in a task that goes forward. This includes a
-// Compensated step, because the task goes on without it (P42).
+// Compensated step, because the task goes on without it (P42, orders can go on after failures).
 func (s *Step) Passed() bool {
 	return s.State == Processed || s.State == Skipped || s.State == Compensated
 }
@@ -139,7 +141,7 @@ func (s *Step) Passed() bool {
 // Apart reports whether the order is stored apart from the document, under ContentHash.
 func (t *Task) Apart() bool { return len(t.Order) == 0 && t.ContentHash != "" && t.Erased == nil }
 
-// IsTombstone reports whether a Cancel created the task before its order came (P17).
+// IsTombstone reports whether a Cancel created the task before its order came (P17, a cancel is kept).
 func (t *Task) IsTombstone() bool {
 	return t.ProcessState == Cancelled && t.Definition == "" && len(t.Steps) == 0
 }

@@ -83,14 +83,15 @@ func (t *Task) ResolveRefusal(def *Definition, i int, fact Fact, now Time) strin
 		return "the step is a wait, so there is nothing in doubt; fix: resubmit the order, and it goes on " +
 			"at its time"
 	case s.State != Pending && !s.AwaitsWake():
-		// A step that was handed back is refused too: its key may have expired (P18), and then only Resolve
-		// helps.
+		// A step that was handed back is refused too: its key may have expired (P18, resubmit uses a
+		// remembered key), and then only Resolve helps.
 		return "the step is " + string(s.State) +
 			"; only one that is Failed, UndoWait, or handed back is in doubt"
 	case !s.Attempted():
 		return "no request of the step was ever sent, so there is nothing in doubt; fix: correct the " +
 			"workflow or the order"
-	case t.Phase == Undoing && fact == Happened && def.Steps[i].PointOfNoReturn: // P22a
+	case t.Phase == Undoing && fact == Happened && def.Steps[i].PointOfNoReturn:
+		// P22a, a proven refusal permits undo
 		return "the step is the point of no return, and the order is being undone because the step was " +
 			"proven to have had no effect; fix: reverse its effect at the service, then state undone"
 	case now <= t.LastActivity(def, i):
@@ -102,7 +103,8 @@ func (t *Task) ResolveRefusal(def *Definition, i int, fact Fact, now Time) strin
 // MoveRefusal returns why the task cannot be moved, or "" if it can.
 func (t *Task) MoveRefusal(def *Definition, to Target) string {
 	switch {
-	case t.Parent != nil && t.ProcessState == Compensated: // P41: its parent decides about the next run
+	case t.Parent != nil && t.ProcessState == Compensated:
+		// P41, parent and child talk by messages: its parent decides about the next run
 		return t.Parent.Refusal()
 	case t.ProcessState != Error && t.ProcessState != Compensated &&
 		t.ProcessState != Processing:

@@ -170,7 +170,8 @@ func longest(def *Definition, t *Task) *Task {
 	}
 	c.Parent = &Parent{OrderID: strings.Repeat("x", MaxID), Run: manyOf, Step: strings.Repeat("x", MaxID),
 		Index: MaxChildren, Attempt: manyOf}
-	name := t.Reason.Step // the name may belong to a step of an earlier definition (P49)
+	// the name may belong to a step of an earlier definition (P49, move pins another definition)
+	name := t.Reason.Step
 	if len(t.Undo.Reason.Step) > len(name) {
 		name = t.Undo.Reason.Step
 	}
@@ -358,7 +359,7 @@ func InlineOrder(def *Definition) int {
 // first the texts of steps, the oldest first, down to their codes; then attempts, the oldest first, down to
 // their counts; then the reason of an undo that has stopped. A task of an earlier version, which kept no
 // reserve, may also lose the reasons of its verdicts. The source values of the final status and alert stay
-// (P12).
+// (P12, effects are emitted again).
 func (m SizeLimit) Trim(t *Task) {
 	if m.Fits(t) {
 		return

@@ -9,11 +9,12 @@ type State string
 
 // States of tasks and steps.
 const (
-	Pending      State = "Pending"      // step: not claimed yet, or handed back for another attempt
-	Skipped      State = "Skipped"      // step: its condition was false
-	Processing   State = "Processing"   // task: going forward; step: claimed, a request was sent to its agent
-	Processed    State = "Processed"    // done
-	Waiting      State = "Waiting"      // step: claimed, and not in flight: it goes on at a time (P33)
+	Pending    State = "Pending"    // step: not claimed yet, or handed back for another attempt
+	Skipped    State = "Skipped"    // step: its condition was false
+	Processing State = "Processing" // task: going forward; step: claimed, a request was sent to its agent
+	Processed  State = "Processed"  // done
+	// step: claimed, and not in flight: it goes on at a time (P33, a waiting step asks no agent)
+	Waiting      State = "Waiting"
 	Failed       State = "Failed"       // step: failed for good, in doubt whether it took effect
 	UndoWait     State = "UndoWait"     // step: its undo waits
 	Compensating State = "Compensating" // task: being undone; step: its undo was requested
@@ -47,26 +48,28 @@ const (
 // Task is one run of a workflow for one order. One conditional write replaces the whole document. Callers
 // treat a task as immutable once Decide has returned it.
 type Task struct {
-	OrderID    string
-	Version    int64 // version of the stored document, set by the actor that commits (P8)
+	OrderID string
+	// version of the stored document, set by the actor that commits (P8, every commit is conditional)
+	Version    int64
 	Workflow   string
 	Definition string // hash
-	TokenKey   string // key ID of the tokens in its inputs (P39); "" if it has no tokens
+	// key ID of the tokens in its inputs (P39, a token is an answer's permission); "" if it has no tokens
+	TokenKey string
 	// hash of the submission, under which its order is kept apart, or was before it was erased; "" if Order
 	// holds it
 	ContentHash string
 	// Order is the order as submitted, byte for byte. It is empty if the order is stored apart (Apart), and
-	// after a Cancel that came before its order (P17).
+	// after a Cancel that came before its order (P17, a cancel is kept).
 	Order        json.RawMessage
 	Priority     string
 	ReplyTo      string  // logical name of a queue; "" means none
 	Parent       *Parent // parent of a child (P41); nil for an order that was submitted
 	ProcessState State
 	Phase        Phase // direction of a task in Error
-	Run          int   // number of the run (P2)
+	Run          int   // number of the run (P2, attempts of a run share a key)
 	Commands     Commands
 	Attempts     Attempts
-	Hops         int // forward claims since the last command (P23)
+	Hops         int // forward claims since the last command (P23, a hop budget bounds claims)
 	StatusSeq    int // sequence number of the last status message
 	Start        Start
 	Undo         Reversal
@@ -78,13 +81,14 @@ type Task struct {
 	Created      Time
 	Deadline     Deadline
 	Due          Time // the indexed due time; may be early, never late (P9)
-	// The operator's list includes the task: Error, nothing in flight, status and alert sent (P9).
+	// The operator's list includes the task: Error, nothing in flight, status and alert sent (P9, tasks not
+	// at rest are due).
 	Attention bool
 	Steps     []Step                     // steps in the order of the definition
 	Unknown   map[string]json.RawMessage // fields of a newer minor version, stored unchanged
 }
 
-// Commands is the task's record of commands (P5).
+// Commands is the task's record of commands (P5, commands have a number and an ID).
 type Commands struct {
 	// Number is the number that a command must carry. It grows with each accepted command, and when a list in
 	// Refused is full.
@@ -98,14 +102,15 @@ type Commands struct {
 type Attempts struct {
 	Last    []Attempt // the latest, oldest first; see MaxAttempts
 	Earlier Earlier   // counts of those before Last
-	// attempts of steps that a Move removed, kept because their names may return (P1, P49)
+	// attempts of steps that a Move removed, kept because their names may return (P1, every claim has a new
+	// attempt; P49, move pins another definition)
 	Removed map[string]int
 }
 
 // Start is the last start of the task: the beginning of a run, or a Resubmit.
 type Start struct {
 	Seq   int    // number of the status "started"; 0 if none was due
-	Cause string // cause of that status (P4)
+	Cause string // cause of that status (P4, a cause is logical)
 	At    Time   // zero means Created
 }
 
@@ -118,7 +123,8 @@ type Reversal struct {
 	Reason Reason
 }
 
-// Reason states why an order is undone or has stopped (P19). It stays until the next run.
+// Reason states why an order is undone or has stopped (P19, policy decides about a failed step). It stays
+// until the next run.
 type Reason struct {
 	Step string // step that is the reason, or ""
 	Code string // short and stable
@@ -130,9 +136,11 @@ type End struct {
 	At    Time
 	Cause string // event that led to it (P4)
 	Seq   int    // number of its status; 0 if none is due
-	// Commands.Number when it entered Error, which the alert names each time (P12)
-	Command  int
-	ResendAt Time // next time to send an unacknowledged final status; zero if none is unacknowledged (P11)
+	// Commands.Number when it entered Error, which the alert names each time (P12, effects are emitted again)
+	Command int
+	// next time to send an unacknowledged final status; zero if none is unacknowledged (P11, an end is
+	// reported until settled)
+	ResendAt Time
 }
 
 // Deadline is the time by which the task has to be done.
@@ -148,20 +156,23 @@ type Step struct {
 	Attempt    int // number of the claim, do and undo alike; never reset (P1)
 	Claim      Claim
 	First      First
-	CompleteBy Time // see P9a
+	CompleteBy Time // see P9a (a waiting step has two times)
 	Wait       StepWait
 	Stops      Stops
 	Failures   Failures
 	Finish     Finish
 	EndState   State // State when the task entered Error, if the step has left it; for the status (P12)
 	Output     json.RawMessage
-	// time of the proof that no attempt has had an effect (P22a); zero without a proof, and after a new claim
+	// time of the proof that no attempt has had an effect (P22a, a proven refusal permits undo); zero without
+	// a proof, and after a new claim
 	NoEffect Time
 	Error    *StepError // the last failure
-	// code of the do's failure after which the task goes on without the step (P42); "" if it does not
+	// code of the do's failure after which the task goes on without the step (P42, orders can go on after
+	// failures); "" if it does not
 	FailureCode string
 	Resolved    *Resolved
-	// input that an operator gave to the step in this run (P51); nil if the definition's input counts
+	// input that an operator gave to the step in this run (P51, a call can get another input); nil if the
+	// definition's input counts
 	Corrected *Corrected
 	Answers   *Answers  // answers to a step that waits for them; nil for every other step
 	Children  *Children // children of a step of child tasks; nil for every other step
@@ -170,19 +181,21 @@ type Step struct {
 
 // Claim is the last claim of a step. When it ends, By, Cause, StopBy and Progress are cleared.
 type Claim struct {
-	By        string // instance that made it
-	Agent     string // agent that it asked, if it is not the first that the definition names (P44)
+	By string // instance that made it
+	// agent that it asked, if it is not the first that the definition names (P44, several agents can do one
+	// step)
+	Agent     string
 	Undo      bool   // the attempt is an undo
 	Cause     string // event that led to it (P4)
 	At        Time
-	StopBy    Time          // no side effect of the attempt begins later (P6)
+	StopBy    Time          // no side effect of the attempt begins later (P6, two times in each request)
 	Allowance Duration      // time in the queue, doubled by a backlog; 0 once the step is Processed (P32)
 	Progress  *StepProgress // last report of the attempt (P43)
 }
 
 // First is the first claim of a step in this run. The zero value means that the step was not attempted in it.
 type First struct {
-	Nth int  // place in the order of first claims, from 1 (P7)
+	Nth int  // place in the order of first claims, from 1 (P7, undo covers every attempted step)
 	At  Time // time of that claim, stored at the second claim; see FirstClaim
 }
 
@@ -200,7 +213,7 @@ type Stops struct{ Do, Undo Time }
 // Failures counts a step's failures since the last command that reset them.
 type Failures struct {
 	Do, Undo int
-	Queued   Duration // time in the queue that was handed back uncounted (P32)
+	Queued   Duration // time in the queue that was handed back uncounted (P32, queue time is not a failure)
 }
 
 // Finish is the moment when a step became Processed.
@@ -210,14 +223,14 @@ type Finish struct {
 	Cause string // cause of that status (P4)
 }
 
-// StepProgress is the last report of an attempt (P43).
+// StepProgress is the last report of an attempt (P43, long work reports progress).
 type StepProgress struct {
 	Percent int    `json:"percent" doc:"0 to 100"`
 	Note    string `json:"note,omitempty"` // free text, at most MaxNote bytes
 	At      Time   `json:"at" doc:"time when it was stored; at most every 30 s"`
 }
 
-// Parent is the step that a child task belongs to, and its attempt (P41).
+// Parent is the step that a child task belongs to, and its attempt (P41, parent and child talk by messages).
 type Parent struct {
 	OrderID string `json:"task"`
 	Run     int    `json:"run"`
@@ -226,8 +239,8 @@ type Parent struct {
 	Attempt int    `json:"attempt"` // highest attempt of the step that asked something of the child
 }
 
-// Children is a step's record of its child tasks (P40). Only Results grows with the number of children, and
-// its size is bounded.
+// Children is a step's record of its child tasks (P40, a step can have child orders). Only Results grows with
+// the number of children, and its size is bounded.
 type Children struct {
 	Count   int         `json:"count"`             // length of the list
 	Next    int         `json:"next"`              // index of the child to start next, in this attempt
@@ -259,13 +272,15 @@ type OpenChild struct {
 	State string `json:"state,omitempty"`
 }
 
-// Answers is a step's record of the answers to it (P35, P36). The decision is the step's output.
+// Answers is a step's record of the answers to it (P35, an answer decides a round; P36, answers may come
+// early, late or twice). The decision is the step's output.
 type Answers struct {
-	Round    int      `json:"round"`              // current round, from 1; each repeated question starts one
-	Need     int      `json:"need,omitempty"`     // 0 before its claim
-	Who      []string `json:"who,omitempty"`      // people who may answer; empty means everyone
-	NotSelf  string   `json:"notSelf,omitempty"`  // person who may not answer
-	Reminded int      `json:"reminded,omitempty"` // number of the newest reminder of this round (P37)
+	Round   int      `json:"round"`             // current round, from 1; each repeated question starts one
+	Need    int      `json:"need,omitempty"`    // 0 before its claim
+	Who     []string `json:"who,omitempty"`     // people who may answer; empty means everyone
+	NotSelf string   `json:"notSelf,omitempty"` // person who may not answer
+	// number of the newest reminder of this round (P37, a question has a time)
+	Reminded int `json:"reminded,omitempty"`
 	// RemindedAt is the time when that reminder was sent first. Moved reports whether the task was moved
 	// since. Then the reminder must not be sent again.
 	RemindedAt Time `json:"remindedAt,omitzero"`
@@ -305,8 +320,8 @@ type StepError struct {
 	Message string `json:"message"` // text of at most MaxMessage bytes, see TrimMessage
 	At      Time   `json:"at"`
 	Attempt int    `json:"attempt,omitempty"`
-	// Since is the time of the first hand-back in an unbroken row of uncounted ones (P45). It is zero for
-	// every other failure.
+	// Since is the time of the first hand-back in an unbroken row of uncounted ones (P45, "not now" is not a
+	// failure). It is zero for every other failure.
 	Since Time `json:"since,omitzero"`
 	// Polling is the time of the first not-yet in that row.
 	Polling Time `json:"polling,omitzero"`
@@ -330,8 +345,9 @@ type Attempt struct {
 
 // Outcomes of an attempt that ended without a reply.
 const (
-	OutcomeOverdue    Outcome = "overdue"    // no reply by its complete-by time
-	OutcomeSuperseded Outcome = "superseded" // its undo was requested before a reply came (P20, fenced)
+	OutcomeOverdue Outcome = "overdue" // no reply by its complete-by time
+	// The undo of a fenced call was requested before a reply came (P20, what happens next is computed).
+	OutcomeSuperseded Outcome = "superseded"
 )
 
 // Earlier counts the removed attempts by outcome.
@@ -356,7 +372,7 @@ func (e *Earlier) Count(o Outcome) {
 	}
 }
 
-// Closing records who closed a task and the reason (P48).
+// Closing records who closed a task and the reason (P48, close ends an order as it stands).
 type Closing struct {
 	By     string `json:"by"`
 	Reason string `json:"reason"`
@@ -408,7 +424,8 @@ type Corrected struct {
 	At      Time            `json:"at"`
 }
 
-// Erasure records who erased the content of an order and the reason (P52).
+// Erasure records who erased the content of an order and the reason (P52, erase removes content, not
+// identity).
 type Erasure struct {
 	By     string `json:"by"`
 	Reason string `json:"reason"`

@@ -1,7 +1,7 @@
 package core
 
-// TokenOf holds the claims of a token for an answer (P39). The token contains them and the order's ID, and
-// nothing else.
+// TokenOf holds the claims of a token for an answer (P39, a token is an answer's permission). The token
+// contains them and the order's ID, and nothing else.
 type TokenOf struct {
 	Run    int
 	Step   string

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// MaxVerdicts is the number of verdicts on commands that a task keeps (P5).
+// MaxVerdicts is the number of verdicts on commands that a task keeps (P5, commands have a number and an ID).
 const MaxVerdicts = 8
 
 // MaxRefused is the number of refused commands of each kind that a task remembers beside its verdicts.
@@ -83,10 +83,10 @@ func (v *Verdict) Drop() {
 
 // Remember keeps the ID of a refused command, so that a copy that comes in the same run is refused again
 // after the verdict has left its list. A full list depends on the command:
-//   - cancel: every other cancel of the run is refused (P17).
+//   - cancel: every other cancel of the run is refused (P17, a cancel is kept).
 //   - aheadCommand: the task passes over the number of the command, so that it is refused for its number from
 //     then on. Only a forged number is ahead of the task (P5).
-//   - answer: the oldest one is forgotten (P36).
+//   - answer: the oldest one is forgotten (P36, answers may come early, late or twice).
 //   - every other command: the command number grows, so that the commands in the list are refused for their
 //     number (P5).
 func (c *Commands) Remember(id, command string, number int) {

@@ -6,7 +6,7 @@ const (
 	MetricDeployment = "Deployment" // dimension
 	MetricAgent      = "Agent"      // dimension of MetricNotCalled
 	// MetricNotCalled counts requests that an agent returned to the queue instead of calling its service
-	// (P45).
+	// (P45, "not now" is not a failure).
 	MetricNotCalled     = "NotCalled"
 	MetricOldestOverdue = "OldestOverdue" // seconds
 	// MetricWorkflow is the dimension of the next two metrics, reported for workflows with orders in Error.

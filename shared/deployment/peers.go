@@ -11,7 +11,8 @@ type Peer struct {
 	// queue of its requests: a URL, or the name of a queue beside intake, perhaps begun by Start
 	Queue   string
 	Senders []string // IDs of the roles that it replies with; if empty, its replies are not checked
-	// queue of its requests of high priority, in the same form; "" if there is no such queue (P46)
+	// queue of its requests of high priority, in the same form; "" if there is no such queue (P46, priority
+	// changes the order of requests only)
 	High string
 }
 

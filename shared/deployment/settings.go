@@ -25,9 +25,10 @@ type Engine struct {
 	Queues      map[string]string // URLs by logical name
 	ReplyTo     map[string]string // URLs by logical name
 	Alerts      string            // ARN of the topic
-	Priorities  bool              // orders of high priority have queues of their own (P46)
-	Stack       string            // name for --stack in the commands of alerts; "" if unknown
-	Window      time.Duration     // window of incidents; 0 means incident.DefaultWindow
+	// orders of high priority have queues of their own (P46, priority changes the order of requests only)
+	Priorities bool
+	Stack      string        // name for --stack in the commands of alerts; "" if unknown
+	Window     time.Duration // window of incidents; 0 means incident.DefaultWindow
 	// interval of reminders of open incidents; 0 means incident.DefaultReminder, a negative value none
 	Reminder time.Duration
 	// the function's Region and log group, for the links in alerts; "" if unknown
@@ -43,7 +44,8 @@ type Scheduler struct {
 	Workflows  string // folder of compiled workflows, *.json
 	FairQueues bool   // requests carry the tenant of their order
 	TokenKeys  string // ARN of the secret with the keys of tokens; "" if no workflow makes tokens
-	// requests that an agent takes at a time; needed only if a step may choose its agent (P44)
+	// requests that an agent takes at a time; needed only if a step may choose its agent (P44, several agents
+	// can do one step)
 	Capacity map[string]int
 	// Senders lists the role IDs from which each agent's replies come, as in the part before the ":" of a
 	// message's SenderId in SQS. Replies of an agent without an entry are not checked.
@@ -53,7 +55,7 @@ type Scheduler struct {
 // Supervisor holds the settings of the Supervisor.
 type Supervisor struct {
 	Engine
-	Capacity   map[string]int // requests that an agent takes at a time (P32)
+	Capacity   map[string]int // requests that an agent takes at a time (P32, queue time is not a failure)
 	SweepEvery time.Duration  // interval of the schedule
 	Workflows  string         // folder of the compiled workflows that start by the clock; it may be absent
 	// limit of index pages in one sweep (rule 17); 0 means the Supervisor's default

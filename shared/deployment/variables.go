@@ -27,16 +27,18 @@ const (
 	// alerts. Only the Supervisor requires it.
 	VarStack = "STEPKEEPER_STACK"
 	// VarCapacity is {"payment": 50}: the number of messages that an agent or the Scheduler takes at a time
-	// (P32).
+	// (P32, queue time is not a failure).
 	VarCapacity   = "STEPKEEPER_CAPACITY"
 	VarSweepEvery = "STEPKEEPER_SWEEP_EVERY" // interval of the schedule, such as "5m"; if absent, 1m
 	VarSweepPages = "STEPKEEPER_SWEEP_PAGES" // limit of index pages in one sweep; if absent, 50
 	VarFairQueues = "STEPKEEPER_FAIR_QUEUES" // "true" if requests carry the tenant of their order
 	VarAgent      = "STEPKEEPER_AGENT"       // the agent's name
-	VarLedger     = "STEPKEEPER_LEDGER"      // table; only for agents of plain services (P31)
+	// VarLedger names the table, for agents of plain services (P31, a plain service needs a ledger).
+	VarLedger = "STEPKEEPER_LEDGER"
 	// VarSecrets is {"TOKEN": {"secret": "arn:…", "field": "token"}}. Optional.
 	VarSecrets = "STEPKEEPER_SECRETS"
-	// VarTokenKeys is the ARN of the secret with the token keys (P39); set if a workflow makes tokens.
+	// VarTokenKeys is the ARN of the secret with the token keys (P39, a token is an answer's permission); set
+	// if a workflow makes tokens.
 	VarTokenKeys = "STEPKEEPER_TOKEN_KEYS"
 	// VarWorkflows is the folder of compiled workflows; default WorkflowsFolder beside the binary.
 	VarWorkflows = "STEPKEEPER_WORKFLOWS"

@@ -11,8 +11,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Retention removes data, never identity (P26). If orders expire, an order is up to three items: its own, its
-// content if that is kept apart, and the tombstone, which never expires. Their writes are in this order:
+// Retention removes data, never identity (P26, an ID never runs twice). If orders expire, an order is up to
+// three items: its own, its content if that is kept apart, and the tombstone, which never expires. Their
+// writes are in this order:
 //
 //   - A commit that brings the order to rest puts the tombstone, then the item with its time to live, then
 //     the time to live of the content. So an item that expires has a tombstone. After a crash before the last
@@ -24,10 +25,10 @@ import (
 //   - A create that is at rest at once never expires: a tombstone before its item would refuse its own
 //     redelivery.
 //
-// Content that was erased (P52), and content of a create that was refused for other content, is overwritten
-// with an item that only says so. A create never puts content over it. That needs no permission to delete
-// items. If orders expire, this item expires a week after its order: then the tombstone keeps a create from
-// putting its content.
+// Content that was erased (P52, erase removes content, not identity), and content of a create that was
+// refused for other content, is overwritten with an item that only says so. A create never puts content over
+// it. That needs no permission to delete items. If orders expire, this item expires a week after its order:
+// then the tombstone keeps a create from putting its content.
 //
 // All this relies on that one handling, which reads the tombstone, and then puts content and item, takes less
 // time than an order is kept: at most 15 minutes on Lambda, against at least an hour.

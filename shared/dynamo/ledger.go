@@ -10,8 +10,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Ledger implements port.Ledger with the table of an agent of a plain service (P31). It is safe for
-// concurrent use.
+// Ledger implements port.Ledger with the table of an agent of a plain service (P31, a plain service needs a
+// ledger). It is safe for concurrent use.
 type Ledger struct {
 	client calls
 	table  string

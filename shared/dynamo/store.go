@@ -34,8 +34,8 @@ type Options struct {
 	// 0 means 30.
 	FinishedDays int
 	// TTL is the time for which an order at rest is kept. 0 means for ever. A small item of an expired order
-	// stays, so that its ID never runs again (P26). DynamoDB removes items hours or days late, so nothing may
-	// depend on the exact time (rule 15).
+	// stays, so that its ID never runs again (P26, an ID never runs twice). DynamoDB removes items hours or
+	// days late, so nothing may depend on the exact time (rule 15).
 	TTL time.Duration
 	// ListLimit is the number of open tasks after which List gives up; 0 means 20,000.
 	ListLimit int
@@ -116,8 +116,8 @@ func mine(item attrs, writer []byte) bool {
 	return ok && slices.Equal(b.Value, writer)
 }
 
-// replace puts the item on the condition of its version (P8). See expiry.go for the further writes if orders
-// expire.
+// replace puts the item on the condition of its version (P8, every commit is conditional). See expiry.go for
+// the further writes if orders expire.
 func (s *Store) replace(ctx context.Context, w *port.Write, item attrs, writer []byte) error {
 	resting := s.expires(w)
 	if resting {
@@ -159,8 +159,9 @@ func (s *Store) putVersion(ctx context.Context, w *port.Write, item attrs,
 	return s.put(ctx, s.tables.Orders, item, condition, names, attrs{":expected": num(w.Expected)})
 }
 
-// create puts the item on the condition that it does not exist (P14). Content that is stored apart is put
-// first, under a key with its hash, so that the content left by a refusal or a crash matches its key.
+// create puts the item on the condition that it does not exist (P14, submit creates once). Content that is
+// stored apart is put first, under a key with its hash, so that the content left by a refusal or a crash
+// matches its key.
 func (s *Store) create(ctx context.Context, w *port.Write, item attrs, writer []byte) error {
 	if s.options.TTL > 0 {
 		if ended, err := s.Ended(ctx, w.Record.ID); err != nil || ended {

@@ -71,7 +71,7 @@ func (e *Engine) message(ctx context.Context, j *Job, m *Message, at protocol.At
 	default:
 		return err
 	}
-	if m.creates() && j.status == unread { // P14: an order that exists stays accepted
+	if m.creates() && j.status == unread { // P14, submit creates once: an order that exists stays accepted
 		return errReload
 	}
 	return nil
@@ -97,7 +97,8 @@ func (e *Engine) apply(ctx context.Context, j *Job, in input, at protocol.At,
 			d.Effects = nil
 		}
 	}
-	j.Task, j.Definition, j.order = d.Task, in.definition, in.order
+	j.Task, j.Definition = d.Task, in.definition
+	j.order, j.hash = in.order, in.hash
 	j.changed = j.changed || d.Changed
 	if in.target != nil && d.Task != nil && d.Task.Definition == in.target.Hash {
 		j.Definition = in.target // it decides the next messages of the batch
@@ -108,16 +109,18 @@ func (e *Engine) apply(ctx context.Context, j *Job, in input, at protocol.At,
 // repeats reports whether an event that changes nothing needs its effects again.
 func repeats(ev core.Event, t *core.Task) bool {
 	switch ev.(type) {
-	case nil, core.Settle, core.Erase: // P52: the removal of the content is repeated each time
+	case nil, core.Settle, core.Erase:
+		// P52, erase removes content, not identity: the removal of the content is repeated each time
 		return true
-	case core.AskChild: // P41: the end of the child is sent each time
+	case core.AskChild: // P41, parent and child talk by messages: the end of the child is sent each time
 		return t == nil || t.Terminal() || t.ProcessState == core.Error
 	}
 	return false
 }
 
 // ahead returns the error of a message that is newer than the document, even after the document was read
-// again. Such a message is forged, or the store was set back. It comes again until it is a dead letter (P8).
+// again. Such a message is forged, or the store was set back. It comes again until it is a dead letter (P8,
+// every commit is conditional).
 func (e *Engine) ahead(id string, ev core.Event) {
 	e.Logger.Warn(
 		"a message is ahead of the stored task and is returned to the queue; if it comes for ever it was "+

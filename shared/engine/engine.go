@@ -2,18 +2,18 @@
 // decide, and commits on the version. Deliver sends the effects and settles.
 //
 // Authority: none of its own. The caller's messages hold the events, and package protocol decides their
-// effect. If several instances decide about one task at the same time, one commits (P8). The others load it
-// and decide again, up to Tries.
+// effect. If several instances decide about one task at the same time, one commits (P8, every commit is
+// conditional). The others load it and decide again, up to Tries.
 //
-// States: a [Job] is one task with the messages of a batch that concern it. They make one commit (P13). A
-// message is done when the effects of that commit, and of the commits that follow from it, were sent. Between
-// Decide and Deliver the caller adds the answers to the senders.
+// States: a [Job] is one task with the messages of a batch that concern it. They make one commit (P13, delete
+// after sending). A message is done when the effects of that commit, and of the commits that follow from it,
+// were sent. Between Decide and Deliver the caller adds the answers to the senders.
 //
 // Failures: before the commit nothing has changed. After it, the redelivery of the message sends the same
-// effects again (P12). If the message never comes again, the due time in the commit causes that (P9). If the
-// store's response leaves the commit in doubt, the engine loads the task. A document or a message that is too
-// large becomes a failure of the step or a refusal (P28), never a message that returns for ever. A panic
-// concerns one message.
+// effects again (P12, effects are emitted again). If the message never comes again, the due time in the
+// commit causes that (P9, tasks not at rest are due). If the store's response leaves the commit in doubt, the
+// engine loads the task. A document or a message that is too large becomes a failure of the step or a refusal
+// (P28, what is too large fails once), never a message that returns for ever. A panic concerns one message.
 package engine
 
 import (
@@ -52,9 +52,9 @@ type Parts struct {
 	Logger    *slog.Logger
 	Count     func(what, why string) // counts events that people should know; may be nil
 	Tracer    port.Tracer            // nil records no spans
-	// Tokens returns the keys of answers' tokens (P39); nil if there are none. After an error the messages
-	// are returned to their queue. With fresh it reads the keys again, because an order has a key that is not
-	// among them.
+	// Tokens returns the keys of answers' tokens (P39, a token is an answer's permission); nil if there are
+	// none. After an error the messages are returned to their queue. With fresh it reads the keys again,
+	// because an order has a key that is not among them.
 	Tokens func(ctx context.Context, fresh bool) (core.Tokens, error)
 }
 
@@ -63,18 +63,20 @@ type Config struct {
 	Parts
 	Tries int    // number of times that a task is decided in one run
 	Span  string // name of its spans
-	// Waits returns the queue waits of requests, by agent (P32), for the decisions that claim. It may be nil.
+	// Waits returns the queue waits of requests, by agent (P32, queue time is not a failure), for the
+	// decisions that claim. It may be nil.
 	Waits func(now core.Time) map[string]core.Duration
-	// Lengths returns the lengths of the queues of agents that a step may choose, as waits (P44). It may be
-	// nil.
+	// Lengths returns the lengths of the queues of agents that a step may choose, as waits (P44, several
+	// agents can do one step). It may be nil.
 	Lengths func() map[string]core.Duration
 	// FairQueues puts the order's tenant on each request (rule 4). Replies and control messages have none,
 	// because the Scheduler does not let them wait.
 	FairQueues bool
-	// Claims means that decisions may claim steps, which those of the Supervisor must not (P16). Claims need
-	// the keys of tokens.
+	// Claims means that decisions may claim steps, which those of the Supervisor must not (P16, the
+	// Supervisor hands back and gives up). Claims need the keys of tokens.
 	Claims bool
-	// Senders lists the role IDs from which the replies of an agent come, by agent (P3).
+	// Senders lists the role IDs from which the replies of an agent come, by agent (P3, a reply names request
+	// and sender).
 	Senders map[string][]string
 }
 
@@ -83,7 +85,7 @@ type Engine struct{ Config }
 
 // Load reads the tasks of the jobs with one call, and their definitions. It returns the jobs that did not
 // fail. It does not read an order that comes for the first time: the create finds out whether the order
-// exists (P14), so that most submissions need no read.
+// exists (P14, submit creates once), so that most submissions need no read.
 func (e *Engine) Load(ctx context.Context, jobs []*Job) []*Job {
 	var ids []string
 	var loading []*Job
@@ -160,8 +162,9 @@ func (e *Engine) attempt(ctx context.Context, jobs []*Job) (again []*Job) {
 			if j.loaded != nil {
 				j.Task.Version = j.loaded.Version + 1
 			}
-			changes, changing = append(changes, state.Change{Task: j.Task, Before: j.loaded, Order: j.order}),
-				append(changing, j)
+			changing = append(changing, j)
+			changes = append(changes,
+				state.Change{Task: j.Task, Before: j.loaded, Order: j.order, Hash: j.hash})
 		}
 	}
 	if len(changes) == 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-// refuseLarge handles a document that is too large. It decides a submission again, and refuses it (P28). A
-// stored task has room for every decision, as long as its store keeps its limit.
+// refuseLarge handles a document that is too large. It decides a submission again, and refuses it (P28, what
+// is too large fails once). A stored task has room for every decision, as long as its store keeps its limit.
 func (e *Engine) refuseLarge(j *Job, err error) (again bool) {
 	if j.loaded == nil && j.status != tooLarge {
 		j.status = tooLarge
@@ -41,7 +41,7 @@ func (j *Job) followUp() *Job {
 const codeInputTooLarge = "input-too-large"
 
 // followedBefore repeats the effects of the follow-up job when the original message is redelivered, because
-// that message caused them too (P12a).
+// that message caused them too (P12a, who emits again).
 func (e *Engine) followedBefore(ctx context.Context, j *Job, m *Message, at protocol.At) error {
 	if j.Task == nil {
 		return nil
@@ -52,9 +52,9 @@ func (e *Engine) followedBefore(ctx context.Context, j *Job, m *Message, at prot
 		}
 		// The reply was decided before, so apply only repeats its effects. It finds them by the cause, which
 		// does not depend on the operation.
-		d, err := e.apply(ctx, j, input{definition: j.Definition, order: j.order, event: core.Reply{
-			Step: st.Name, Run: j.Task.Run, Attempt: st.Attempt, Operation: core.Do,
-			Outcome: core.OutcomeFailed, Code: codeInputTooLarge}}, at, true)
+		d, err := e.apply(ctx, j, input{definition: j.Definition, order: j.order, hash: j.hash,
+			event: core.Reply{Step: st.Name, Run: j.Task.Run, Attempt: st.Attempt, Operation: core.Do,
+				Outcome: core.OutcomeFailed, Code: codeInputTooLarge}}, at, true)
 		if err != nil {
 			return err
 		}

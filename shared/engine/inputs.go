@@ -21,8 +21,10 @@ var errNoKeys = errors.New("there is no key for the tokens of its workflow; depl
 type input struct {
 	definition *core.Definition
 	order      []byte
-	event      core.Event       // nil sends again all that is in progress (P27)
-	target     *core.Definition // definition that the event may move the task to
+	hash       string // hash of the submission that creates the task
+	// nil sends again all that is in progress (P27, the embedded runtime survives its queues)
+	event  core.Event
+	target *core.Definition // definition that the event may move the task to
 }
 
 func (in input) decide(t *core.Task, at protocol.At) (protocol.Decision, error) {
@@ -37,7 +39,7 @@ func (in input) decide(t *core.Task, at protocol.At) (protocol.Decision, error) 
 
 // inputs reads the values that the decision on a message needs besides its task.
 func (e *Engine) inputs(ctx context.Context, j *Job, m *Message, at *protocol.At) (input, error) {
-	in := input{definition: j.Definition, order: j.order, event: m.Event}
+	in := input{definition: j.Definition, order: j.order, hash: j.hash, event: m.Event}
 	if err := e.keys(ctx, j, at); err != nil {
 		return in, err
 	}
@@ -49,7 +51,7 @@ func (e *Engine) inputs(ctx context.Context, j *Job, m *Message, at *protocol.At
 	switch ev := m.Event.(type) {
 	case core.Reply:
 		err = e.notAsked(j.Definition, ev.Step, m.From)
-	case core.Progress: // P43
+	case core.Progress: // P43, long work reports progress
 		err = e.notAsked(j.Definition, ev.Step, m.From)
 	case core.Submitted:
 		ev.KnownHash = message.HashOf(j.Task)
@@ -78,7 +80,8 @@ func (e *Engine) inputs(ctx context.Context, j *Job, m *Message, at *protocol.At
 	return in, err
 }
 
-// keys reads the keys of tokens again if another instance has used a newer one (P39).
+// keys reads the keys of tokens again if another instance has used a newer one (P39, a token is an answer's
+// permission).
 func (e *Engine) keys(ctx context.Context, j *Job, at *protocol.At) (err error) {
 	if !e.Claims || j.Task == nil {
 		return nil
@@ -109,7 +112,8 @@ func withTokenClaims(id string, ev core.Answered, at protocol.At) (core.Event, e
 	return ev, nil
 }
 
-// target returns the definition that a command moves the task to, if it names one (P49).
+// target returns the definition that a command moves the task to, if it names one (P49, move pins another
+// definition).
 func (e *Engine) target(ctx context.Context, t *core.Task, hash string) (core.Target, error) {
 	if hash == "" {
 		return core.Target{}, nil
@@ -118,7 +122,7 @@ func (e *Engine) target(ctx context.Context, t *core.Task, hash string) (core.Ta
 }
 
 // childTarget adds the definition that the parent names to its request, if the child's next run can use it
-// (P41).
+// (P41, parent and child talk by messages).
 func (e *Engine) childTarget(ctx context.Context, t *core.Task, ask core.AskChild, in *input) error {
 	if ask.Ask != core.AskStart || t.ProcessState != core.Compensated || ask.Definition == t.Definition {
 		return nil
@@ -129,8 +133,8 @@ func (e *Engine) childTarget(ctx context.Context, t *core.Task, ask core.AskChil
 	return err
 }
 
-// withAbsent adds to a Close the open children that will not end by themselves (P48): not stored, damaged, or
-// ended in a way that an undo would not change.
+// withAbsent adds to a Close the open children that will not end by themselves (P48, close ends an order as
+// it stands): not stored, damaged, or ended in a way that an undo would not change.
 func (e *Engine) withAbsent(ctx context.Context, t *core.Task, ev core.Close) (core.Event, error) {
 	for i := range t.Steps {
 		s := &t.Steps[i]
@@ -153,9 +157,9 @@ func (e *Engine) withAbsent(ctx context.Context, t *core.Task, ev core.Close) (c
 	return ev, nil
 }
 
-// withUnrested adds to an Erase the nearest ancestor of the task that is not at rest (P52). An ancestor that
-// is no longer stored has ended. A damaged one may still need its child. It also adds the hash of the
-// content, which stays.
+// withUnrested adds to an Erase the nearest ancestor of the task that is not at rest (P52, erase removes
+// content, not identity). An ancestor that is no longer stored has ended. A damaged one may still need its
+// child. It also adds the hash of the content, which stays.
 func (e *Engine) withUnrested(ctx context.Context, t *core.Task, ev core.Erase) (core.Event, error) {
 	ev.KnownHash = message.HashOf(t)
 	for p := t.Parent; p != nil && ev.Unrested == ""; {
@@ -175,7 +179,7 @@ func (e *Engine) withUnrested(ctx context.Context, t *core.Task, ev core.Erase) 
 }
 
 // first reads the values that a message to a missing task needs. A task whose record has expired is not run
-// again (P26).
+// again (P26, an ID never runs twice).
 func (e *Engine) first(ctx context.Context, j *Job, m *Message, in *input) (err error) {
 	switch ev := m.Event.(type) {
 	case core.Cancel:
@@ -189,7 +193,7 @@ func (e *Engine) first(ctx context.Context, j *Job, m *Message, in *input) (err 
 		if j.expired {
 			return expired(j.ID)
 		}
-		in.order = m.Order
+		in.order, in.hash = m.Order, ev.ContentHash
 		if in.definition, err = e.current(ctx, ev); err != nil {
 			return err
 		}
@@ -197,7 +201,7 @@ func (e *Engine) first(ctx context.Context, j *Job, m *Message, in *input) (err 
 		if j.expired {
 			return expired(j.ID)
 		}
-		in.order = ev.Order
+		in.order, in.hash = ev.Order, ev.ContentHash
 		if in.definition, err = e.State.Definition(ctx, ev.Definition); err != nil {
 			if j.status == unread { // an existing child keeps its own definition
 				return errReload
@@ -207,6 +211,9 @@ func (e *Engine) first(ctx context.Context, j *Job, m *Message, in *input) (err 
 	default:
 		return nil
 	}
+	if err := fits(in.definition, in.order); err != nil {
+		return err
+	}
 	if j.status == tooLarge {
 		return &core.Refusal{Code: message.CodeTooLarge, Field: "order",
 			Text: "the order's task does not fit into the store; store large data elsewhere and send a " +
@@ -215,8 +222,20 @@ func (e *Engine) first(ctx context.Context, j *Job, m *Message, in *input) (err 
 	return nil
 }
 
+// fits refuses a new order that does not match the schema of its workflow. A running order keeps the
+// definition, and so the schema, that it began with.
+func fits(def *core.Definition, order []byte) error {
+	if len(def.Order) == 0 {
+		return nil
+	}
+	if err := def.Expr.CheckOrder(order); err != nil {
+		return message.Mismatch(def.Name, err)
+	}
+	return nil
+}
+
 // current returns the definition that a new order gets. Its workflow and its reply-to must be deployed. Only
-// this function checks both, because an accepted order stays accepted (P14).
+// this function checks both, because an accepted order stays accepted (P14, submit creates once).
 func (e *Engine) current(ctx context.Context, ev core.Submitted) (*core.Definition, error) {
 	def, err := e.State.Current(ctx, ev.Workflow)
 	var broken *state.BrokenWorkflow
@@ -227,8 +246,13 @@ func (e *Engine) current(ctx context.Context, ev core.Submitted) (*core.Definiti
 					"order again", ev.Workflow, broken.Problem)}
 	}
 	if errors.Is(err, state.ErrUnknownWorkflow) {
+		meant := ""
+		if name := e.State.Similar(ev.Workflow); name != "" {
+			meant = "did you mean " + name + "? "
+		}
 		return nil, &message.Refusal{Code: message.CodeUnknownWorkflow, Field: "workflow",
-			Text: fmt.Sprintf("no workflow %q is deployed; check the name, or deploy it first", ev.Workflow)}
+			Text: fmt.Sprintf("no workflow %q is deployed; %scheck the name, or deploy it first", ev.Workflow,
+				meant)}
 	}
 	if err != nil || ev.ReplyTo == "" {
 		return def, err

@@ -12,13 +12,14 @@ import (
 // Message is one event for a task, with its outcome.
 type Message struct {
 	OrderID string
-	Event   core.Event // nil sends again all that is in progress (P27)
+	// nil sends again all that is in progress (P27, the embedded runtime survives its queues)
+	Event core.Event
 	// Again means that the message was, or may have been, handled before. If it changes nothing, its effects
 	// are sent again. For the first copy only the answer is sent, so that copies do not multiply calls
-	// (P12a).
+	// (P12a, who emits again).
 	Again bool
 	Order []byte // content of a submission
-	From  Sender // sender of a reply (P3)
+	From  Sender // sender of a reply (P3, a reply names request and sender)
 
 	// Answer is sent to the sender of the message, before the effects of its decision.
 	Answer []core.Effect
@@ -46,7 +47,7 @@ func (m *Message) creates() bool {
 	return false
 }
 
-// Batch holds one job for each task (P13), in the order of their first messages.
+// Batch holds one job for each task (P13, delete after sending), in the order of their first messages.
 type Batch struct {
 	Jobs []*Job
 	byID map[string]*Job
@@ -72,7 +73,7 @@ type Job struct {
 	ID       string
 	Messages []*Message
 	Now      core.Time // time of all decisions; the zero value means the time at which each is made
-	// Push moves the lazy due time of a task that no message changes (P10).
+	// Push moves the lazy due time of a task that no message changes (P10, moving a due time is conditional).
 	Push bool
 	decided
 
@@ -81,7 +82,7 @@ type Job struct {
 	loaded  *core.Task    // nil if the task does not exist
 	parent  *Job          // its messages must not be deleted before this job has succeeded
 	effects []core.Effect // effects of the latest delivery
-	// unsendable lists the requests that no queue takes (P28).
+	// unsendable lists the requests that no queue takes (P28, what is too large fails once).
 	unsendable []core.SendRequest
 	span       port.Handling
 }
@@ -105,9 +106,10 @@ type decided struct {
 	Definition *core.Definition
 	Pushed     bool // the lazy due time was moved
 
-	expired bool // the order came to rest, and its task has expired (P14)
+	expired bool // the order came to rest, and its task has expired (P14, submit creates once)
 	changed bool
 	order   []byte
+	hash    string // hash of the submission that created the task in this run; empty if it existed
 }
 
 // creates reports whether each message of the job may create the task.

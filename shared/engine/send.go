@@ -16,8 +16,9 @@ import (
 const maxFurther = 50
 
 // Deliver sends the answers and effects of all jobs that are stored, or had nothing to store, and settles. A
-// message without Err afterwards is completely stored and sent, and may be deleted (P13). A request that no
-// queue takes makes its step fail for good, by another decision (P28).
+// message without Err afterwards is completely stored and sent, and may be deleted (P13, delete after
+// sending). A request that no queue takes makes its step fail for good, by another decision (P28, what is too
+// large fails once).
 func (e *Engine) Deliver(ctx context.Context, jobs []*Job) {
 	defer e.traced(jobs)
 	for rounds := 0; len(jobs) > 0; rounds++ {
@@ -51,7 +52,7 @@ func (e *Engine) deliver(ctx context.Context, jobs []*Job) (further []*Job) {
 	}
 	for _, j := range sent {
 		if j.err != nil {
-			j.Fail(j.err) // P12: its messages emit it again
+			j.Fail(j.err) // effects are emitted again (P12)
 		} else if len(j.unsendable) > 0 {
 			further = append(further, j.followUp())
 		}
@@ -60,7 +61,7 @@ func (e *Engine) deliver(ctx context.Context, jobs []*Job) (further []*Job) {
 }
 
 // settle marks an end as notified if this run has sent all of its status and alert. It drops a refused
-// settle, because another writer has continued from there (P11, H27).
+// settle, because another writer has continued from there (P11, an end is reported until settled; H27).
 func (e *Engine) settle(ctx context.Context, jobs []*Job) {
 	var changes []state.Change
 	for _, j := range jobs {
@@ -160,7 +161,7 @@ func (p *post) alert(ctx context.Context, i int) {
 }
 
 // erase removes contents. A repeated message repeats the removal, so that a crash leaves no content behind
-// (P52).
+// (P52, erase removes content, not identity).
 func (p *post) erase(ctx context.Context, i int) {
 	for _, e := range p.jobs[i].effects {
 		if c, ok := e.(core.EraseContent); ok {

@@ -15,14 +15,15 @@ type Sender struct {
 	Role  string // role ID that the queue reports; empty if it is unknown
 }
 
-// notAsked refuses a reply of another agent than the one that its step asked (P3). The refusal puts it into
-// quarantine. A role that belongs to no agent passes, because an operator may have redriven the message, and
-// SQS does not report the SenderId of a redriven message.
+// notAsked refuses a reply of another agent than the one that its step asked (P3, a reply names request and
+// sender). The refusal puts it into quarantine. A role that belongs to no agent passes, because an operator
+// may have redriven the message, and SQS does not report the SenderId of a redriven message.
 func (e *Engine) notAsked(def *core.Definition, step string, from Sender) error {
 	if def == nil || def.Index(step) < 0 {
 		return nil
 	}
-	asked := def.Steps[def.Index(step)].AllAgents() // a step may use any of its agents (P44)
+	// a step may use any of its agents (P44, several agents can do one step)
+	asked := def.Steps[def.Index(step)].AllAgents()
 	if (from.Agent == "" || slices.Contains(asked, from.Agent)) && !e.anothers(asked, from.Role) {
 		return nil
 	}

@@ -112,7 +112,7 @@ func (c *check) call(n *ast.CallNode, inside int) error {
 	case "now", "date", "duration", "timezone":
 		return fail(name+
 			" does not exist: an expression has no clock, because a repeated evaluation must give the "+
-			"same (P12)",
+			"same",
 			"put the time into the order")
 	}
 	return noFunction(name)
@@ -136,7 +136,7 @@ func (c *check) member(n *ast.MemberNode, inside int) error {
 		return err
 	}
 	if c.scope.Undo && !n.Optional && c.program.steps[unchain(n.Node)] == c.scope.Step {
-		return fail("the undo relies on the output of its own step, which may be lost (P24)",
+		return fail("the undo relies on the output of its own step, which may be lost",
 			"write output?. and let the agent undo by the key alone where it is null")
 	}
 	if err := c.skipped(n); err != nil {
@@ -199,7 +199,7 @@ func (c *check) step(n *ast.MemberNode, written, property string) error {
 		}
 		if step != c.scope.Step && c.scope.Visible != nil && !c.scope.Visible[step] {
 			return fail("it reads the "+reads(property)+" of step "+step+
-				", which need not be done by then (P12)",
+				", which need not be done by then",
 				"add "+step+" to the step's after")
 		}
 		if property != "output" {
@@ -240,7 +240,7 @@ func (c *check) arguments(name string, arguments []ast.Node, inside int) error {
 	f := functions[name]
 	if len(arguments) < f.min || len(arguments) > f.max {
 		return fail(fmt.Sprintf("%s has %d arguments, it takes %s", name, len(arguments), f.arity()),
-			"correct their number; docs/reference/workflows.md shows each function")
+			"correct their number; docs/reference/expressions.md shows each function")
 	}
 	if name == functionToken {
 		if err := c.token(arguments); err != nil {

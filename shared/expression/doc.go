@@ -5,8 +5,8 @@
 // The evaluation is this package's own, because three promises could not be had from a general
 // virtual machine:
 //
-//   - the same arguments give the same bytes (P12): there is no clock, no randomness, and nothing
-//     depends on the order of a map;
+//   - the same arguments give the same bytes (P12, effects are emitted again): there is no clock, no
+//     randomness, and nothing depends on the order of a map;
 //   - the work is bounded by counting it: every operation is charged for what it touches, so that a
 //     hostile expression, or a hostile order, ends in an error and affects no other one;
 //   - numbers keep their digits, and the text of a failure has no data of the order.

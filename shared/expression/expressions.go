@@ -11,6 +11,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
+	"github.com/stepkeeper/stepkeeper/shared/schema"
 )
 
 // Check returns the fault of one expression as an *Error, or nil.
@@ -29,7 +30,8 @@ type Expressions struct {
 
 	refusals []*program
 	output   *template
-	schemas  []*answerSchema // schemas of the values of events; nil allows any value
+	schemas  []*schema.Schema // schemas of the values of events; nil allows any value
+	order    *schema.Schema   // schema of orders; nil allows any order
 }
 
 var _ core.Expressions = (*Expressions)(nil)
@@ -47,14 +49,19 @@ func Compile(d *core.Definition) (*Expressions, error) {
 	n := len(d.Steps)
 	x := &Expressions{inputs: make([]*template, n), orders: make([]*template, n), undos: make([]*template, n),
 		whens: make([]*program, n), refusals: make([]*program, n),
-		schemas: make([]*answerSchema, n)}
+		schemas: make([]*schema.Schema, n)}
 	for i := range d.Steps {
 		if err := x.compileStep(i, &d.Steps[i], scope, answered); err != nil {
 			return nil, fmt.Errorf("workflow %s, step %s: %w", d.Name, d.Steps[i].Name, err)
 		}
 	}
+	var err error
+	if len(d.Order) > 0 {
+		if x.order, err = schema.Compile(d.Order); err != nil {
+			return nil, fmt.Errorf("workflow %s, schema of orders: %w", d.Name, err)
+		}
+	}
 	if len(d.Output) > 0 {
-		var err error
 		if x.output, err = parseTemplate(d.Output, scope); err != nil {
 			return nil, fmt.Errorf("workflow %s, output: %w", d.Name, err)
 		}
@@ -62,7 +69,7 @@ func Compile(d *core.Definition) (*Expressions, error) {
 	return x, nil
 }
 
-// MakesTokens reports whether an input makes tokens of answers (P39).
+// MakesTokens reports whether an input makes tokens of answers (P39, a token is an answer's permission).
 func (x *Expressions) MakesTokens() bool {
 	for _, t := range x.inputs {
 		if t != nil && slices.ContainsFunc(t.holes, func(p *program) bool { return p.tokens }) {
@@ -101,7 +108,7 @@ func (x *Expressions) compileStep(i int, s *core.StepDefinition, scope Scope,
 		}
 	}
 	if s.Answer != nil && s.Answer.Schema != nil {
-		if x.schemas[i], err = compileSchema(s.Answer.Schema); err != nil {
+		if x.schemas[i], err = schema.Compile(s.Answer.Schema); err != nil {
 			return fmt.Errorf("schema: %w", err)
 		}
 	}
@@ -197,6 +204,16 @@ func condition(what string, p *program, env *core.Environment, absent bool) (boo
 // Refused evaluates the answer value that is a refusal. Without such a condition no value is.
 func (x *Expressions) Refused(step int, env core.Environment) (bool, error) {
 	return condition("refuse", x.refusals[step], &env, false)
+}
+
+// CheckAnswer returns an error if a value does not match the schema of an event.
+func (x *Expressions) CheckAnswer(step int, value json.RawMessage) error {
+	return x.schemas[step].Check(value)
+}
+
+// CheckOrder returns an error if an order does not match the workflow's schema.
+func (x *Expressions) CheckOrder(order json.RawMessage) error {
+	return x.order.Check(order)
 }
 
 // value evaluates one program alone. It reads a path without decoding the whole document.

@@ -8,7 +8,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// fact is a property of a step without which the order continues when it fails (P42).
+// fact is a property of a step without which the order continues when it fails (P42, orders can go on after
+// failures).
 type fact struct{ step, name string }
 
 const (
@@ -39,7 +40,7 @@ func reads(property string) string {
 func (c *check) fact(n *ast.MemberNode, f fact) error {
 	if c.scope.Continues != nil && !c.scope.Continues[f.step] {
 		return fail("steps."+strings.ReplaceAll(f.step, "-", "_")+"."+f.name+
-			" is asked of a step that the order does not go on without (P42)",
+			" is asked of a step that the order does not go on without",
 			"write onFailure: continue in step "+f.step)
 	}
 	c.program.facts[n] = f

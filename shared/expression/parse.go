@@ -17,19 +17,20 @@ type Scope struct {
 	// Steps holds all steps of the workflow.
 	Steps []string
 	// Visible holds the steps whose output the expression may read: those that its step comes after, directly
-	// or not, because only their outputs are the same at every evaluation (P12). Nil means all steps.
+	// or not, because only their outputs are the same at every evaluation (P12, effects are emitted again).
+	// Nil means all steps.
 	Visible map[string]bool
 	// Value allows the expression to read the value of an answer, as value.
 	Value bool
 	// Answered holds the steps that end with an answer, and whether they ask particular people. Nil means
-	// that the expression makes no tokens (P39).
+	// that the expression makes no tokens (P39, a token is an answer's permission).
 	Answered map[string]bool
 	// Item allows the expression to read an element of a list, as item, and its place, as index.
 	Item bool
 	// Step is the step of the expression, or "" for the workflow's output.
 	Step string
 	// Undo marks an expression in the input of the step's undo. It may read the step's own output, but not
-	// rely on it, because it may be lost (P24).
+	// rely on it, because it may be lost (P24, an undo needs no output).
 	Undo bool
 	// Skippable holds the steps that may be skipped, with their conditions. The output of a skipped step is
 	// null, so that an expression reads its members with ?., unless When, or the expression itself, ensures
@@ -115,7 +116,7 @@ const fixComment = "complete it; in YAML, put it in quotes if it holds a # after
 	"comment"
 
 const fixSyntax = "write one expression, as in order.total * 2; a text stands in quotes, == compares, " +
-	"docs/reference/workflows.md has the language"
+	"docs/reference/expressions.md has the language"
 
 // syntaxFailure keeps the library's reason and removes the picture of the source below it.
 func syntaxFailure(err error) error {

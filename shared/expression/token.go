@@ -8,7 +8,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
-// functionToken is the name of the function that makes tokens of answers (P39).
+// functionToken is the name of the function that makes tokens of answers (P39, a token is an answer's
+// permission).
 const functionToken = "token"
 
 // token returns the token with which a person, or anyone who has it, answers a step.
@@ -38,7 +39,7 @@ func (c *check) token(arguments []ast.Node) error {
 	if c.scope.Answered == nil {
 		return fail(
 			"a token stands in the input of a call only: it is never stored, and not the "+
-				"same elsewhere (P39)",
+				"same elsewhere",
 			"send it with the input of the agent that asks, as in ask: {agent: mail, operation: ask, "+
 				"input: {link: ...}}")
 	}

@@ -7,8 +7,8 @@
 // end a notice that no order is in Error any more.
 //
 // All open incidents are one document in a port.Ledger, changed with conditional writes. An order's Error is
-// settled (P11) when the document holds its incident. The state store knows the orders of an incident, so
-// that none is counted twice or lost.
+// settled (P11, an end is reported until settled) when the document holds its incident. The state store knows
+// the orders of an incident, so that none is counted twice or lost.
 //
 // No caller waits for a publication. Each runs concurrently, and the publisher bounds its time. A sweep
 // repeats failed publications, and those that were lost with their process. So each alert is published at

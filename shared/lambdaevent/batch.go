@@ -38,7 +38,7 @@ type Function func(ctx context.Context, event events.SQSEvent) (events.SQSEventR
 // again with all its successful messages (rule 2).
 //
 // If handle panics, Batch passes the deliveries to it again, one by one. Only those that panic again come
-// again. Whatever handle did before must be safe to repeat (P12).
+// again. Whatever handle did before must be safe to repeat (P12, effects are emitted again).
 //
 // Batch returns failed messages to their queue. Otherwise they would stay hidden for the rest of the
 // visibility timeout, six times the function's, and their steps would be counted as failed (rule 30).
@@ -142,7 +142,7 @@ func batches(records []events.SQSMessage) []*batch {
 
 // delivery returns the record as a delivery of the port. If attributes are absent or malformed it is the
 // first delivery, sent at an unknown time. A redelivery that is taken for a first one emits nothing again
-// (P12a). The due time of its task makes up for that (P9).
+// (P12a, who emits again). The due time of its task makes up for that (P9, tasks not at rest are due).
 func delivery(r *events.SQSMessage) port.Delivery {
 	d := port.Delivery{Message: port.Message{Body: []byte(r.Body)}, ID: r.MessageId, Receipt: r.ReceiptHandle,
 		Received: 1, Sender: r.Attributes["SenderId"]}

@@ -9,7 +9,7 @@ import (
 )
 
 // Child is a message of the queue "tasks" from one task to another: a step's request to a child, or the end
-// of a child (P41). Only the Scheduler writes and reads that queue.
+// of a child (P41, parent and child talk by messages). Only the Scheduler writes and reads that queue.
 type Child struct {
 	Schema int `json:"schema"`
 	// a step's request to a child; either Ask or Ended is set

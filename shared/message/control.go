@@ -86,7 +86,8 @@ func (m Control) kind() kind {
 // Kind returns the name of the event.
 func (m Control) Kind() ControlKind { return m.kind().name }
 
-// ID returns the ID of a command or an answer (P5), and "" of another message.
+// ID returns the ID of a command or an answer (P5, commands have a number and an ID), and "" of another
+// message.
 func (m Control) ID() string {
 	id, _, _ := core.CommandOf(m.Event)
 	return id
@@ -203,7 +204,7 @@ func checkDefinition(text string) error {
 }
 
 // IsCommandID reports that a command or an answer can have this ID. The ID is stored with the verdict, so
-// that a token cannot be one (P39).
+// that a token cannot be one (P39, a token is an answer's permission).
 func IsCommandID(id string) bool { return idPattern.MatchString(id) && core.RedactText(id) == id }
 
 func checkID(id string) error {
@@ -279,7 +280,7 @@ func checkResubmit(c core.Resubmit) error {
 	case c.Step == "" || len(c.Input) == 0:
 		return unreadable("a resubmit has a step and its input, or neither")
 	}
-	return checkStated("input", c.Input, core.MaxInput) // P51
+	return checkStated("input", c.Input, core.MaxInput) // P51, a call can get another input
 }
 
 func checkResolve(c core.Resolve) error {

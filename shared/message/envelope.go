@@ -26,7 +26,7 @@ type Request struct {
 	core.SendRequest
 }
 
-// Reply is a message from an agent to the replies queue (P3).
+// Reply is a message from an agent to the replies queue (P3, a reply names request and sender).
 type Reply struct {
 	Schema     int             `json:"schema"`
 	OrderID    string          `json:"task"`
@@ -40,22 +40,22 @@ type Reply struct {
 	Error      *ReplyError     `json:"error,omitempty"`
 	RetryAfter core.Duration   `json:"retryAfter,omitempty"` // milliseconds
 	// NoEffect is for failed or retry-later replies of a point of no return: the key has had no effect, and
-	// no call for this or an older attempt begins any more (P22a).
+	// no call for this or an older attempt begins any more (P22a, a proven refusal permits undo).
 	NoEffect bool `json:"noEffect,omitempty"`
 	// progress: latest time of the next report; the zero value means after the step's timeout
 	Until   core.Time `json:"until,omitzero"`
 	Percent int       `json:"percent,omitempty"` // progress: 0 to 100
 	// text for people, in progress; at most core.MaxNote bytes are kept
 	Note string `json:"note,omitempty"`
-	// milliseconds from claimedAt to receipt, never negative (P32)
+	// milliseconds from claimedAt to receipt, never negative (P32, queue time is not a failure)
 	Waited core.Duration `json:"waited"`
 }
 
-// Progress is the outcome of a Reply whose operation still runs (P43).
+// Progress is the outcome of a Reply whose operation still runs (P43, long work reports progress).
 const Progress core.Outcome = "progress"
 
 // ReplyError states the reason. A retry-later with a code of core.Uncounted does not count as a failure
-// (P45).
+// (P45, "not now" is not a failure).
 type ReplyError struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -75,7 +75,8 @@ type Quarantined struct {
 	Reason string    `json:"reason"`
 	At     core.Time `json:"at"`
 	SHA256 string    `json:"sha256"` // hash of the message as it came
-	// Body holds at most MaxQuarantined bytes of the message in base64, without tokens of answers (P39).
+	// Body holds at most MaxQuarantined bytes of the message in base64, without tokens of answers (P39, a
+	// token is an answer's permission).
 	Body []byte `json:"body"`
 }
 

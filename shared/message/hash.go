@@ -12,7 +12,7 @@ import (
 )
 
 // HashOf returns the hash of a task's submission. It computes the hash if the task holds the order. The hash
-// is empty after a Cancel that came before its order (P17).
+// is empty after a Cancel that came before its order (P17, a cancel is kept).
 func HashOf(t *core.Task) string {
 	if len(t.Order) == 0 {
 		return t.ContentHash
@@ -21,9 +21,9 @@ func HashOf(t *core.Task) string {
 		ReplyTo: t.ReplyTo})
 }
 
-// ContentHash returns the same text for two submissions of the same order (P14). It is the first 16 bytes, in
-// hexadecimal, of SHA-256 over the canonical JSON of workflow, order, priority and reply-to. Spelling does
-// not count: white space, the order of fields, escapes, 1.0 or 1.
+// ContentHash returns the same text for two submissions of the same order (P14, submit creates once). It is
+// the first 16 bytes, in hexadecimal, of SHA-256 over the canonical JSON of workflow, order, priority and
+// reply-to. Spelling does not count: white space, the order of fields, escapes, 1.0 or 1.
 func ContentHash(o SubmitOrder) string {
 	b := append(make([]byte, 0, 128+len(o.Order)), `{"order":`...)
 	b, err := rawjson.AppendCanonical(b, o.Order)

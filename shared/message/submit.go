@@ -34,7 +34,8 @@ const (
 	CodeBrokenWorkflow  = "broken-workflow"
 	CodeUnknownReplyTo  = "unknown-reply-to"
 	CodeExpired         = "expired"
-	CodeOtherAgent      = "other-agent" // reply of an agent that the step did not ask (P3)
+	// CodeOtherAgent: the step did not ask this agent (P3, a reply names request and sender).
+	CodeOtherAgent = "other-agent"
 )
 
 // Refusal is the reason why a submission is not accepted: what happened, to what, and what to do.
@@ -57,6 +58,12 @@ func (r *Refusal) Unwrap() error {
 
 func refuse(code, field, format string, args ...any) *Refusal {
 	return &Refusal{Code: code, Field: field, Text: fmt.Sprintf(format, args...)}
+}
+
+// Mismatch refuses an order that does not match the schema of its workflow.
+func Mismatch(workflow string, why error) *Refusal {
+	return refuse(CodeInvalid, "order", "the order does not match the schema of the workflow %s: %v",
+		workflow, why)
 }
 
 const (

@@ -33,7 +33,8 @@ type Message struct {
 	// delaying those of others. A queue may ignore it. At most 128 letters, digits and punctuation; "" means
 	// no group.
 	Group string
-	// High makes the message mostly overtake messages without it. A queue may ignore it (P46).
+	// High makes the message mostly overtake messages without it. A queue may ignore it (P46, priority
+	// changes the order of requests only).
 	High bool
 }
 
@@ -97,10 +98,11 @@ type Queues interface {
 
 // Logical names of the queues.
 const (
-	Intake     = "intake"
-	Replies    = "replies"
-	Control    = "control"
-	Tasks      = "tasks" // messages between tasks, if workflows have child tasks (P41)
+	Intake  = "intake"
+	Replies = "replies"
+	Control = "control"
+	// Tasks holds messages between tasks of parents and children (P41, parent and child talk by messages).
+	Tasks      = "tasks"
 	Quarantine = "quarantine"
 )
 

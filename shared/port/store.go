@@ -18,8 +18,9 @@ type Bucket string
 
 // Buckets of a task.
 const (
-	NoBucket        Bucket = ""          // the task is at rest
-	DueBucket       Bucket = "due"       // the Supervisor processes the task when it is due (P9)
+	NoBucket Bucket = "" // the task is at rest
+	// The Supervisor processes a task in DueBucket when it is due (P9, tasks not at rest are due).
+	DueBucket       Bucket = "due"
 	AttentionBucket Bucket = "attention" // the task is in Error, and the operator was notified
 )
 
@@ -36,14 +37,15 @@ type Record struct {
 }
 
 // Write is one conditional write. Expected 0 creates a record: no order of this ID may ever have been stored
-// (P14, P26). Otherwise Record replaces the stored one of version Expected, and Record.Version must be
-// Expected + 1 (P8).
+// (P14, submit creates once; P26, an ID never runs twice). Otherwise Record replaces the stored one of
+// version Expected, and Record.Version must be Expected + 1 (P8, every commit is conditional).
 type Write struct {
 	Record   Record
 	Expected int64
-	// Hash is the hash of the order's content, which stays after the order has expired. A write that neither
-	// creates an order nor brings it to rest may omit it if the content is not stored apart. It is empty
-	// after a Cancel that came before its order (P17).
+	// Hash is the hash of the order's content, which stays after the order has expired. A create states it,
+	// and so does each write of content that is stored apart. A store that puts a tombstone needs it again
+	// when the order comes to rest. It is empty after a Cancel that came before its order (P17, a cancel is
+	// kept).
 	Hash string
 	// Apart reports whether the content is stored apart from the document, under its hash.
 	Apart bool
@@ -100,7 +102,8 @@ type Store interface {
 	// Content returns the content of an order that is stored apart under this hash, or ErrNotFound.
 	Content(ctx context.Context, id, hash string) ([]byte, error)
 	// Erase removes the content that is stored apart under this hash, if there is any. The stored record of
-	// the order never needs it again (P52). A later create that is refused does not bring the content back.
+	// the order never needs it again (P52, erase removes content, not identity). A later create that is
+	// refused does not bring the content back.
 	Erase(ctx context.Context, id, hash string) error
 	// Ended reports whether an order of this ID came to rest and its record has expired (P26). It may also
 	// report true for an order whose record still exists, so callers ask only if Load returns no record.
@@ -134,7 +137,8 @@ type Leases interface {
 // SweepLease returns the name of the lease of a Supervisor that sweeps a shard.
 func SweepLease(shard int) string { return "sweep/" + strconv.Itoa(shard) }
 
-// LedgerEntry is the state of one key in the ledger of an agent of a plain service (P31).
+// LedgerEntry is the state of one key in the ledger of an agent of a plain service (P31, a plain service
+// needs a ledger).
 type LedgerEntry struct {
 	Key     string
 	State   string // see functions/agent/worker

@@ -7,8 +7,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// advance does everything that the present state allows (P20): it claims the ready steps, or undoes the
-// attempted ones, or enters the end. In Error it does nothing.
+// advance does everything that the present state allows (P20, what happens next is computed): it claims the
+// ready steps, or undoes the attempted ones, or enters the end. In Error it does nothing.
 func (r *deciding) advance() {
 	switch r.t.ProcessState {
 	case core.Processing:
@@ -66,7 +66,7 @@ func (r *deciding) readySteps(claims []int) (_ []int, skipped bool) {
 		if r.err != nil || r.t.ProcessState != core.Processing {
 			return nil, false
 		}
-		// its condition failed, and the task continues without it (P42)
+		// its condition failed, and the task continues without it (P42, orders can go on after failures)
 		if r.t.Steps[i].State != core.Pending {
 			skipped = true
 			continue
@@ -95,8 +95,7 @@ func (r *deciding) ready(i int) bool {
 	return true
 }
 
-// conditionHolds evaluates a ready step's condition. A condition that cannot be evaluated fails the step for
-// good.
+// conditionHolds evaluates a ready step's condition. If it cannot be evaluated, the step fails for good.
 func (r *deciding) conditionHolds(i int) bool {
 	if r.def.Steps[i].When == "" {
 		return true
@@ -117,8 +116,8 @@ func (r *deciding) failExpression(i int, what string, err error) {
 	r.failStep(i)
 }
 
-// failClaim fails a step without a claim, by the rule of the step itself (P50) or because its input cannot be
-// computed.
+// failClaim fails a step without a claim, by the rule of the step itself (P50, a rule can fail the order) or
+// because its input cannot be computed.
 func (r *deciding) failClaim(i int, err error) {
 	var rule *core.Fail
 	if !errors.As(err, &rule) {
@@ -136,14 +135,14 @@ func (r *deciding) orderKnown() bool {
 	return r.err == nil
 }
 
-// claim gives each step its next attempt with times and request (P1, P3, P6).
+// claim gives each step its next attempt with times and request. Every claim has a new attempt (P1).
 //
 // It prepares all of them first. If one fails, the task starts its undo, and the same decision must not send
 // requests of the others. Afterwards it handles the steps that end at once. It reports whether there was such
 // a step, or one that the task continues without. In both cases it has claimed no other step.
 func (r *deciding) claim(steps []int) (ended bool) {
 	if r.bySupervisor() && len(steps) > 0 {
-		panic("core: the Supervisor must not claim (P16)")
+		panic("core: the Supervisor must not claim")
 	}
 	var room [8]prepared
 	claims := room[:0]
@@ -161,7 +160,7 @@ func (r *deciding) claim(steps []int) (ended bool) {
 			continue
 		}
 		s := &r.t.Steps[i]
-		if r.t.Hops >= r.def.HopBudget { // P23
+		if r.t.Hops >= r.def.HopBudget { // P23, a hop budget bounds claims
 			r.recordFailure(i, "hops",
 				"the order used up its hop budget: a loop, or far more retries than planned", s.Attempt)
 			release(s)
@@ -178,8 +177,8 @@ func (r *deciding) claim(steps []int) (ended bool) {
 	return ended
 }
 
-// take writes a claim into the step: its next attempt, and the order and time of its first claim (P1, P4,
-// P7).
+// take writes a claim into the step: its next attempt, and the order and time of its first claim (P1; P4, a
+// cause is logical; P7, undo covers every attempted step).
 func (r *deciding) take(i int, state core.State, c core.Claim) {
 	s := &r.t.Steps[i]
 	switch {
@@ -200,13 +199,13 @@ func (r *deciding) take(i int, state core.State, c core.Claim) {
 }
 
 // input evaluates the input of the step's agent. The result depends only on values that are fixed while the
-// claim stands, so that a redelivery computes the same bytes (P12).
+// claim stands, so that a redelivery computes the same bytes (P12, effects are emitted again).
 func (r *deciding) input(i int, op core.Operation) (json.RawMessage, error) {
 	d := &r.def.Steps[i]
 	undo := op == core.UndoOp && d.Undo != nil && d.Undo.Input != nil
 	switch given := r.t.Steps[i].Corrected; {
 	case undo:
-	case given != nil: // P51
+	case given != nil: // P51, a call can get another input
 		return given.Input, nil
 	case d.Input == nil:
 		return nil, nil
@@ -220,8 +219,7 @@ func (r *deciding) input(i int, op core.Operation) (json.RawMessage, error) {
 	return r.def.Expr.Input(i, r.environment(i, false))
 }
 
-// environment returns the values that an expression may read: the order and the outputs of the preceding
-// steps.
+// environment returns the values that an expression may read: the order and the outputs of earlier steps.
 func (r *deciding) environment(i int, own bool) core.Environment {
 	env := core.Environment{OrderID: r.t.OrderID, Run: r.t.Run, Order: r.order,
 		Outputs: make(map[string]json.RawMessage, len(r.def.Ancestors(i))+1)}
@@ -281,7 +279,7 @@ func (r *deciding) undoStep(i int) bool {
 		r.claimUndo(i)
 	case s.State == core.Processing:
 		return false
-	case r.at.Now <= quiet: // P21: a call may still run, whatever replies came (H2)
+	case r.at.Now <= quiet: // P21, an undo waits for quiet: a call may still run, whatever replies came (H2)
 		release(s)
 		s.State = core.UndoWait
 		r.scheduleWake(s, quiet+1)
@@ -299,7 +297,7 @@ func (r *deciding) undoStep(i int) bool {
 // fail in the same way.
 func (r *deciding) claimUndo(i int) {
 	if r.bySupervisor() {
-		panic("core: the Supervisor must not claim (P16)")
+		panic("core: the Supervisor must not claim")
 	}
 	s := &r.t.Steps[i]
 	input, err := r.input(i, core.UndoOp)

@@ -10,10 +10,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// answered applies an answer from outside to its steps (P35, P36).
+// answered applies an answer: an answer decides a round (P35). Answers may come early, late or twice (P36).
 func (r *deciding) answered(_ int, ev core.Event) (string, error) {
 	e := ev.(core.Answered)
-	if r.def != nil && e.Run > r.t.Run { // P8: it is not refused, because it could count in that run
+	if r.def != nil && e.Run > r.t.Run { // every commit is conditional (P8): it may count in that run
 		return "", core.ErrStale
 	}
 	steps, reason := r.t.Addressed(r.def, e)

@@ -5,7 +5,7 @@ import (
 )
 
 // answeredEarly reports whether an answer has decided the step already, so that its ask need not finish
-// (P36).
+// (P36, answers may come early, late or twice).
 func (r *deciding) answeredEarly(i int) bool {
 	if a := r.t.Steps[i].Answers; a == nil || len(a.Votes) == 0 {
 		return false

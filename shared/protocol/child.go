@@ -6,8 +6,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// startChild creates a child task (P41). If an undo arrives before the start, it creates the child as
-// Compensated. The child then reports this end, and a later attempt of its parent can start it.
+// startChild creates a child task. Parent and child talk by messages (P41). If an undo arrives before the
+// start, the child is Compensated from the beginning. It reports this end, and a later attempt can start it.
 func startChild(def *core.Definition, order []byte, e core.AskChild, at At) (Decision, error) {
 	if def == nil || def.Hash != e.Definition {
 		return Decision{}, fmt.Errorf("child %q: its definition %q is not there: %w", e.OrderID, e.Definition,
@@ -39,7 +39,7 @@ func (r *deciding) askedByParent(_ int, ev core.Event) (string, error) {
 		t.Parent = &e.Parent
 	}
 	switch mode := modeOf(t); {
-	case t.Erased != nil: // P52: it reports like a child whose key has expired
+	case t.Erased != nil: // erase removes content, not identity (P52), so it reports like an expired child
 	case e.Ask == core.AskStart && mode == compensated && newer:
 		r.followParent(e.To)
 		again := core.Resubmit{}

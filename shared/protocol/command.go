@@ -8,7 +8,7 @@ import (
 )
 
 // accept counts the command and stores its verdict. reject stores one too, because the sender reads the task
-// until the verdict is in it (P5).
+// until the verdict is in it (P5, commands have a number and an ID).
 func (r *deciding) accept(reason string) {
 	r.t.Commands.Number++
 	r.acceptAgain(reason)
@@ -47,7 +47,7 @@ func (r *deciding) addVerdict(list *[]core.Verdict, v core.Verdict) {
 
 // operators returns the rule of a numbered command. The function do executes the command, or returns the
 // reason of a refusal. The command's number must be the task's (P5, H17), and an erased task takes no further
-// command (P52).
+// command (P52, erase removes content, not identity).
 func operators(do func(r *deciding, ev core.Event) (refused string)) rule {
 	return action(func(r *deciding, _ int, ev core.Event) (string, error) {
 		reason := isErased
@@ -67,7 +67,7 @@ func operators(do func(r *deciding, ev core.Event) (refused string)) rule {
 	})
 }
 
-// submittedAgain decides a submission of an order that exists already (P14).
+// submittedAgain decides a submission of an order that exists already (P14, submit creates once).
 func (r *deciding) submittedAgain(_ int, ev core.Event) (string, error) {
 	switch {
 	case r.t.IsTombstone():
@@ -80,8 +80,8 @@ func (r *deciding) submittedAgain(_ int, ev core.Event) (string, error) {
 	return "the order is there", nil
 }
 
-// cancelCommand stops and undoes the order for the caller (P17). The verdict of one command never changes
-// from refused to accepted, and repeats get the same one (H30).
+// cancelCommand stops and undoes the order for the caller (P17, a cancel is kept). The verdict of one command
+// never changes from refused to accepted, and repeats get the same one (H30).
 func (r *deciding) cancelCommand(_ int, ev core.Event) (string, error) {
 	e, t := ev.(core.Cancel), r.t
 	switch {
@@ -120,7 +120,7 @@ func (r *deciding) cancelCommand(_ int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// startUndo moves a task from Error into its undo. This ends every wait (P9a).
+// startUndo moves a task from Error into its undo. This ends every wait (P9a, a waiting step has two times).
 func (r *deciding) startUndo(why core.Why) {
 	if t := r.t; t.Phase == core.Undoing {
 		t.Reason, t.Undo.Reason = t.Undo.Reason, core.Reason{}
@@ -152,7 +152,7 @@ func (r *deciding) undoCommand(core.Event) (refused string) {
 	return ""
 }
 
-// resubmitCommand executes the operator's decision to continue (P18).
+// resubmitCommand executes the operator's decision to continue (P18, resubmit uses a remembered key).
 func (r *deciding) resubmitCommand(ev core.Event) (refused string) {
 	e := ev.(core.Resubmit)
 	if e.Deadline.Passed(r.at.Now) {
@@ -172,7 +172,7 @@ func (r *deciding) resubmitCommand(ev core.Event) (refused string) {
 			"; only one in Error, or Compensated, can be resubmitted"
 	}
 	before, def := r.t, r.def
-	if e.To != nil && !e.To.Is(r.t.Definition) { // both changes are one command (P49)
+	if e.To != nil && !e.To.Is(r.t.Definition) { // move pins another definition (P49), in the same command
 		if reason := r.move(*e.To); reason != "" {
 			return reason
 		}
@@ -248,9 +248,9 @@ func (r *deciding) restart(e core.Resubmit) {
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		verdicts, given := s.Answers, s.Corrected
-		// P1: attempt numbers continue.
+		// P1, every claim has a new attempt: attempt numbers continue.
 		t.Steps[i] = core.Step{Name: s.Name, State: core.Pending, Attempt: s.Attempt, Unknown: s.Unknown}
-		// An input of an earlier command ends with its run (P51).
+		// An input of an earlier command ends with its run (P51, a call can get another input).
 		if given != nil && given.Command == t.Commands.Number {
 			t.Steps[i].Corrected = given
 		}
@@ -263,7 +263,7 @@ func (r *deciding) restart(e core.Resubmit) {
 	r.advance()
 }
 
-// renewDeadline sets the deadline that a Resubmit carries, or removes it (P23a).
+// renewDeadline sets or removes a deadline by a Resubmit. A deadline stops or undoes the order (P23a).
 func (r *deciding) renewDeadline(at core.Time) {
 	r.t.Deadline.At = 0
 	if at != 0 {
@@ -271,9 +271,9 @@ func (r *deciding) renewDeadline(at core.Time) {
 	}
 }
 
-// closeCommand executes the operator's decision to end a task in its present state (P48). Its steps keep
-// their states, because their effects stay as the operator found them. It cancels children that never
-// answered, because their requests may still arrive.
+// closeCommand executes the operator's decision to end a task in its present state (P48, close ends an order
+// as it stands). Its steps keep their states, because their effects stay as the operator found them. It
+// cancels children that never answered, because their requests may still arrive.
 func (r *deciding) closeCommand(ev core.Event) (refused string) {
 	if reason := r.t.CloseRefusal(r.def, ev.(core.Close).Absent, r.at.Now); reason != "" {
 		return reason

@@ -6,8 +6,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// correct replaces the input of a step with that of a Resubmit (P51). If it cannot, it returns the reason and
-// changes nothing.
+// correct replaces the input of a step with that of a Resubmit (P51, a call can get another input). If it
+// cannot, it returns the reason and changes nothing.
 func (r *deciding) correct(e core.Resubmit) (refused string) {
 	if e.Step == "" {
 		return ""

@@ -14,8 +14,8 @@ import (
 //
 // The other errors are ErrStale, ErrUnfit, or a *Refusal for the sender. In all other cases the Decision
 // states whether the event was accepted, or changes nothing (Ignored has the reason). An event that changes
-// nothing emits the effects that it once caused again (P12). The task keeps no tokens of answers from the
-// event (P39).
+// nothing emits the effects that it once caused again (P12, effects are emitted again). The task keeps no
+// tokens of answers from the event (P39, a token is an answer's permission).
 func Decide(def *core.Definition, order []byte, task *core.Task, ev core.Event, at At) (Decision, error) {
 	ev = redacted(ev)
 	if task == nil {
@@ -72,7 +72,7 @@ func (r *deciding) emit(e core.Effect) { r.effects = append(r.effects, e) }
 
 // unchanged decides an event that changes nothing: it emits the event's earlier effects again (P12). An
 // erased task has reported everything and has no messages left. Only the removal of its content is repeated
-// (P52).
+// (P52, erase removes content, not identity).
 func (r *deciding) unchanged(task *core.Task, ev core.Event, ignored string) (Decision, error) {
 	r.t, r.effects = task, nil
 	if _, erases := ev.(core.Erase); erases && task.Erased != nil {
@@ -106,7 +106,7 @@ func (r *deciding) apply(ev core.Event) (ignored string, err error) {
 	return stepTable[r.about.kind][r.t.Steps[i].State][modeOf(r.t)].run(r, i, ev)
 }
 
-// guard checks an event independently of the states: run, operation, attempt (P15, P16).
+// guard checks the run, operation and attempt of an event in any state. A late "done" counts (P15).
 func (r *deciding) guard(ev core.Event) (i int, ignored string, err error) {
 	i = r.t.Index(r.step)
 	if i < 0 {
@@ -150,7 +150,7 @@ func decideUnknown(def *core.Definition, order []byte, ev core.Event, at At) (De
 	return Decision{Ignored: "no such task"}, nil
 }
 
-// start creates the task with its first claims (P14).
+// start creates the task with its first claims (P14, submit creates once).
 func start(def *core.Definition, order []byte, e core.Submitted, at At) (Decision, error) {
 	if e.Deadline.Passed(at.Now) {
 		r := core.Refuse("deadline-passed",
@@ -209,7 +209,7 @@ func (r *deciding) setDeadline(at core.Time) {
 	r.t.Deadline.Seq++
 }
 
-// tombstone returns the record of a Cancel that came before its order: the order will not run (P17, H18).
+// tombstone returns the record of a Cancel without its order. A cancel is kept (P17, H18): none will run.
 func tombstone(e core.Cancel, at At) Decision {
 	from := aboutOf(e, nil).from
 	v := core.Verdict{ID: e.ID, Command: "cancel", Accepted: true, At: at.Now,
@@ -231,7 +231,7 @@ type Decision struct {
 	// messages to send after the commit, in this order; may be set if nothing changed (P12)
 	Effects []core.Effect
 	// Settles reports whether Effects hold the whole final status and alert of the present end. The handler
-	// that has sent all of them commits Settled(task) afterwards (P11).
+	// that has sent all of them commits Settled(task) afterwards (P11, an end is reported until settled).
 	Settles bool
 	Ignored string        // reason why the event changed nothing; "" if it changed something
 	Verdict *core.Verdict // the answer to a command
@@ -241,8 +241,8 @@ type Decision struct {
 type At struct {
 	Now   core.Time
 	By    string                   // instance that decides, recorded in LockedBy
-	Waits map[string]core.Duration // queue wait of each agent's requests (P32)
-	// queue lengths by agent, given as waits, if a step may choose the agent (P44); some may be missing
+	Waits map[string]core.Duration // queue wait of each agent's requests (P32, queue time is not a failure)
+	// queue lengths by agent, given as waits, if several agents can do one step (P44); some may be missing
 	Queues    map[string]core.Duration
 	SizeLimit core.SizeLimit // limit of the document that stores the decision
 	Tokens    core.Tokens    // tokens of answers (P39); nil if there is no key

@@ -41,6 +41,9 @@ type expressions struct {
 // InputReads returns the list that the test has set.
 func (x *expressions) InputReads(i int) []string { return x.reads[i] }
 
+// CheckOrder accepts every order.
+func (x *expressions) CheckOrder(json.RawMessage) error { return nil }
+
 // CheckAnswer accepts all but objects, Refused refuses "no".
 func (x *expressions) CheckAnswer(_ int, value json.RawMessage) error {
 	if value[0] == '{' {

@@ -107,7 +107,7 @@ func (r *deciding) stopForOperator(phase core.Phase) {
 		s.NoEffect = min(s.NoEffect, r.at.Now)
 		if s.AwaitsWake() {
 			s.CompleteBy = 0
-			if s.State != core.Waiting { // a wait ends when it would have ended (P33)
+			if s.State != core.Waiting { // a waiting step asks no agent (P33), and its wait goes on
 				s.Wait.At = 0
 			}
 		}
@@ -115,7 +115,7 @@ func (r *deciding) stopForOperator(phase core.Phase) {
 	r.enterEnd(core.Error, phase)
 }
 
-// enterEnd enters an end, or the Error of a phase, with its status and the time to send that again (P11).
+// enterEnd enters an end, or the Error of a phase. An end is reported until settled (P11), by its status.
 func (r *deciding) enterEnd(state core.State, phase core.Phase) {
 	t := r.t
 	t.ProcessState, t.Phase, t.End = state, phase, core.End{At: r.at.Now, Cause: r.cause}
@@ -138,7 +138,7 @@ func (r *deciding) enterEnd(state core.State, phase core.Phase) {
 //
 // Nearly every status is acknowledged at once, so this time is rarely needed. Moving the due time forward to
 // it, and removing it again, would cost two writes of the index. So resendTime keeps the stored due time if
-// that delays the resend by no more than its own interval (P9).
+// that delays the resend by no more than its own interval (P9, tasks not at rest are due).
 func (r *deciding) resendTime() core.Time {
 	resend := r.at.Now.Add(r.resendAfter())
 	if due := r.t.Due; due > resend && due <= resend.Add(r.resendAfter()) {
@@ -147,8 +147,8 @@ func (r *deciding) resendTime() core.Time {
 	return resend
 }
 
-// emitEnd emits the final status and alert. If there is a status, the Supervisor leaves both to the Scheduler
-// (P11).
+// emitEnd emits the final status and alert. If there is a status, the Supervisor leaves both to the
+// Scheduler.
 func (r *deciding) emitEnd() {
 	if r.bySupervisor() && (r.t.End.Seq > 0 || r.t.Parent != nil) {
 		r.emit(core.SendSettle{OrderID: r.t.OrderID})
@@ -166,9 +166,9 @@ func leaveEnd(t *core.Task) {
 }
 
 // keepEndStates keeps the states that the status of an Error named. Steps may still change, by a late reply
-// or an operator's fact, but a re-emission must be the same byte for byte (P12).
+// or an operator's fact, but a re-emission must be the same byte for byte (P12, effects are emitted again).
 func (r *deciding) keepEndStates(before *core.Task) {
-	// A task is moved only if its final status was acknowledged, and that is never sent again (P49).
+	// Move pins another definition (P49) after the final status was acknowledged: it is not sent again.
 	moved := before.Definition != r.t.Definition
 	reported := before.Steps
 	switch {
@@ -197,7 +197,7 @@ func (r *deciding) emitFinal() {
 		r.emit(core.AlertOf(r.def, t))
 	}
 	for i := range t.Steps {
-		// P48
+		// P48, close ends an order as it stands
 		if t.ProcessState == core.Closed && t.Steps[i].State == core.Waiting &&
 			t.Steps[i].Children.Running() {
 			r.askOpen(i, "")
@@ -257,9 +257,9 @@ func (r *deciding) claimStands(s *core.Step) bool {
 		(s.State == core.Processing || s.State == core.Waiting) && r.t.ProcessState == core.Processing
 }
 
-// Restart emits all open messages of a task again whose queues were lost with their process (P27): requests,
-// waits, an unacknowledged final status. It needs only the document. The errors are ErrOrderNeeded and
-// ErrUnfit.
+// Restart emits all open messages of a task again whose queues were lost with their process (P27, the
+// embedded runtime survives its queues): requests, waits, an unacknowledged final status. It needs only the
+// document. The errors are ErrOrderNeeded and ErrUnfit.
 func Restart(def *core.Definition, order []byte, t *core.Task, at At) (Decision, error) {
 	if err := unfit(def, t); err != nil {
 		return Decision{}, err
@@ -274,13 +274,13 @@ func Restart(def *core.Definition, order []byte, t *core.Task, at At) (Decision,
 		case r.claimStands(s):
 			r.kind(i).resend(r, i)
 		case undo && (s.State == core.Pending || s.State == core.Waiting) && s.CompleteBy != 0:
-			// P9a: its wait applied to the forward claim only
+			// P9a, a waiting step has two times: its wait applied to the forward claim only
 			r.wake(s, 0)
 		case (forward || undo) && s.AwaitsWake() && s.CompleteBy != 0:
 			r.wake(s, s.Wait.At)
 		}
 	}
-	// the Supervisor started the undo, and its Wake for the whole task was lost too (P23a)
+	// A deadline stops or undoes the order (P23a): the Supervisor's Wake for the whole task was lost too.
 	if undo && !asked {
 		r.emit(core.SendWake{OrderID: t.OrderID, Run: t.Run})
 	}

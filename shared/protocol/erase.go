@@ -8,11 +8,11 @@ import (
 const isErased = "the content of the order was erased, so it takes no further command; submit new work " +
 	"under a new ID"
 
-// eraseCommand executes the operator's decision to remove people's data from an order that has ended (P52).
-// An erased order accepts the command again, and removes the content that a crash may have left.
+// eraseCommand erases an ended order for the operator. Erase removes content, not identity (P52). An erased
+// order accepts the command again, and removes the content that a crash may have left.
 func (r *deciding) eraseCommand(_ int, ev core.Event) (string, error) {
 	e, t := ev.(core.Erase), r.t
-	// a command with an old number may have been refused before (P5)
+	// a command with an old number may have been refused before (P5, commands have a number and an ID)
 	if t.Erased != nil && e.Command == t.Commands.Number {
 		r.eraseContent()
 		r.acceptAgain("it was erased before")

@@ -14,7 +14,7 @@ type about struct {
 	step    string // "" for an event of the whole task
 	run     int    // run and attempt that an event of a step belongs to; 0 for every other event
 	attempt int
-	cause   string // logical cause instead of a queue's message ID, so that a redelivery is recognised (P4)
+	cause   string // a cause is logical (P4), not a queue's message ID, so that redeliveries are recognised
 	command        // zero, with noNumber, if the event is no command
 }
 
@@ -125,15 +125,15 @@ func kindOfReply(e core.Reply) eventKind {
 }
 
 // bySupervisor reports whether only the Supervisor decides the event. The event then claims nothing, sends no
-// request (P16) and leaves a status to the Scheduler (P11).
+// request (P16, the Supervisor hands back and gives up) and leaves a status to the Scheduler.
 func (a about) bySupervisor() bool {
 	return a.kind == overdue || a.kind == deadlinePassed || a.kind == resendOverdue
 }
 
-// redacted returns an event without the tokens that services and people have put into it (P39). It recognises
-// a token by its shape, for any order and key. So the result is the same each time, and needs no key (P12). A
-// Resubmit keeps its input, because an input with a token is refused. ofCommand redacts the senders of
-// commands.
+// redacted returns an event without the tokens that services and people have put into it (P39, a token is an
+// answer's permission). It recognises a token by its shape, for any order and key. So the result is the same
+// each time, and needs no key (P12, effects are emitted again). A Resubmit keeps its input, because an input
+// with a token is refused. ofCommand redacts the senders of commands.
 func redacted(ev core.Event) core.Event {
 	switch e := ev.(type) {
 	case core.Reply:

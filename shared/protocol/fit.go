@@ -16,7 +16,7 @@ func unfit(def *core.Definition, t *core.Task) error {
 	if t.IsTombstone() {
 		return nil
 	}
-	if def != nil && def.Hash != t.Definition { // P49
+	if def != nil && def.Hash != t.Definition { // P49, move pins another definition
 		return fmt.Errorf("task %q is pinned to the definition %q and was given %q: %w", t.OrderID,
 			t.Definition, def.Hash, core.ErrUnfit)
 	}

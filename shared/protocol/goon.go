@@ -4,9 +4,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// goOnWithout lets a task continue forward without a step that has failed for good (P42). Only this step is
-// undone, by the rules of its grade. Later conditions read its failure, which stays unchanged from now on
-// (P12).
+// goOnWithout lets a task continue forward without a step that has failed for good (P42, orders can go on
+// after failures). Only this step is undone, by the rules of its grade. Later conditions read its failure,
+// which stays unchanged from now on (P12, effects are emitted again).
 func (r *deciding) goOnWithout(i int) {
 	s := &r.t.Steps[i]
 	s.FailureCode = core.PlainCode(s.Error.Code)
@@ -16,7 +16,7 @@ func (r *deciding) goOnWithout(i int) {
 	switch {
 	case !s.Attempted(): // no request was sent, so nothing is undone; advanceForward continues
 		s.State = core.Compensated
-	case r.bySupervisor(): // it claims nothing: it sets a time and wakes the Scheduler (P16)
+	case r.bySupervisor(): // the Supervisor hands back and gives up (P16): it only wakes the Scheduler
 		s.State = core.UndoWait
 		r.wakeNow(s)
 	default:

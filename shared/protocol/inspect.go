@@ -8,8 +8,8 @@ import (
 
 // InputOf returns the input of a step's agent in the task's present run. It evaluates the definition's input
 // with the outputs of the preceding steps. It returns nil if the step has no input. For a wait or question it
-// returns the values stored by the claim, because those count also after a move (P49). The error is
-// ErrOrderNeeded, ErrUnfit, or the error of the expression.
+// returns the values stored by the claim, because those count also after a move (P49, move pins another
+// definition). The error is ErrOrderNeeded, ErrUnfit, or the error of the expression.
 func InputOf(def *core.Definition, order []byte, t *core.Task, step int) (json.RawMessage, error) {
 	if err := unfit(def, t); err != nil {
 		return nil, err

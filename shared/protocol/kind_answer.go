@@ -8,8 +8,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// answerKind ends with an answer from outside: an approval by people, or an event (P35 to P37). answer.go
-// handles the answers.
+// answerKind ends with an answer from outside: an approval by people, or an event (P35, an answer decides a
+// round; P36; P37, a question has a time). answer.go handles the answers.
 type answerKind struct{}
 
 func (answerKind) prepare(r *deciding, i int) (prepared, error) {
@@ -31,7 +31,7 @@ func (answerKind) prepare(r *deciding, i int) (prepared, error) {
 		a.Round++
 	case s.Answers != nil: // P36: early answers count from now on
 		a.Votes = slices.DeleteFunc(slices.Clone(s.Answers.Votes), func(v core.Vote) bool {
-			_, wrong := r.def.AnswerValue(i, v.Value) // the task may have moved to another definition (P49)
+			_, wrong := r.def.AnswerValue(i, v.Value) // move pins another definition (P49)
 			return wrong != "" || a.Excludes(v.By) != ""
 		})
 		if len(a.Votes) == 0 { // the document has no empty list
@@ -73,7 +73,7 @@ func (answerKind) woken(r *deciding, i int) {
 	r.advance()
 }
 
-// resume checks an undecided step, and asks a decided one again (P33, P35).
+// resume checks an undecided step, and asks a decided one again (P33, a waiting step asks no agent; P35).
 func (answerKind) resume(r *deciding, i int) bool {
 	s := &r.t.Steps[i]
 	if s.State == core.Waiting {
@@ -98,7 +98,7 @@ func (answerKind) validState(s *core.Step, _ *core.StepDefinition) bool {
 }
 
 // look ends a step whose need is complete or, in a task that goes forward, whose time is over. An answer
-// takes precedence over the time (P36).
+// takes precedence over the time (P36, answers may come early, late or twice).
 func (r *deciding) look(i int) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	decided, complete := s.Answers.Complete()

@@ -38,7 +38,7 @@ func (callKind) woken(r *deciding, i int) {
 		r.advance()
 		return
 	}
-	if r.t.KeyMayExpire(r.def, i, r.at.Now) { // P18: only the operator can find out
+	if r.t.KeyMayExpire(r.def, i, r.at.Now) { // resubmit uses a remembered key (P18): the operator decides
 		r.recordFailure(i, "key-forgotten",
 			"it is in doubt, and was not asked again, because its service may not know the idempotency "+
 				"key any more (keyRetention): find out at the service whether it happened, and resolve it",
@@ -52,7 +52,7 @@ func (callKind) woken(r *deciding, i int) {
 
 func (callKind) resume(r *deciding, i int) bool {
 	s := &r.t.Steps[i]
-	if s.State == core.UndoWait { // P42; the steps that it makes ready are claimed with the others
+	if s.State == core.UndoWait { // orders can go on after failures (P42): others may become ready
 		r.undoStep(i)
 	}
 	return s.State == core.Failed || s.State == core.Pending
@@ -77,7 +77,7 @@ func (callKind) validState(s *core.Step, d *core.StepDefinition) bool {
 	return false
 }
 
-// takeCall writes a claim into a call, with the agent's times (P6, P32).
+// takeCall writes a claim into a call, with the agent's times: two times in each request (P6).
 func (r *deciding) takeCall(i int, op core.Operation) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	c, state := core.Claim{By: r.at.By[:min(len(r.at.By), core.MaxName)], Agent: r.chooseAgent(i)},
@@ -85,8 +85,8 @@ func (r *deciding) takeCall(i int, op core.Operation) {
 	if op == core.UndoOp {
 		c.Undo, state = true, core.Compensating
 	}
-	// P32: the largest of the earlier allowance of this task, the definition's allowance of the agent, and
-	// twice the last measured queue wait of the agent.
+	// Queue time is not a failure (P32): the largest of the task's earlier allowance, the agent's allowance,
+	// and twice the agent's last queue wait.
 	name := cmp.Or(c.Agent, d.Agent)
 	agent := r.def.Agents[name]
 	c.Allowance = min(max(s.Claim.Allowance, agent.QueueAllowance, 2*r.at.Waits[name]),
@@ -100,9 +100,9 @@ func (r *deciding) takeCall(i int, op core.Operation) {
 	s.CompleteBy = d.FirstCompleteBy(s)
 }
 
-// chooseAgent chooses the agent of a claim (P44). It excludes agents at which an earlier attempt has failed,
-// has made no call, or was late. Of the others it takes the one with the shortest queue wait. An agent that
-// is less than 20 % better does not replace an earlier one. The result is "" for the first agent.
+// chooseAgent chooses the agent of a claim, because several agents can do one step (P44). It excludes agents
+// at which an earlier attempt has failed, made no call, or was late. Of the others it takes the one with the
+// shortest queue wait, unless that is less than 20 % better than an earlier one. "" is the first agent.
 func (r *deciding) chooseAgent(i int) string {
 	d, not, best := &r.def.Steps[i], r.t.NotDone(&r.def.Steps[i], &r.t.Steps[i]), ""
 	for _, name := range d.AllAgents() {

@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// eachKind runs tasks of another workflow, one for each element of a list, or a single one (P40, P41). Its
-// step is Waiting from its claim to its end, even while its children are undone.
+// eachKind runs tasks of another workflow, one for each element of a list, or a single one. A step can have
+// child orders (P40). It is Waiting from its claim to its end, even while its children are undone.
 type eachKind struct{}
 
 // Codes of a step whose children have failed.
@@ -23,8 +23,7 @@ const (
 	codeChildInDoubt = "child-in-doubt"
 )
 
-// collectedSize is the size of the frame {"index":9999,"output":}, around each collected output in a
-// document.
+// collectedSize is the size of the frame {"index":9999,"output":}, around each collected output.
 const collectedSize = 26
 
 func (eachKind) prepare(r *deciding, i int) (prepared, error) {
@@ -126,8 +125,8 @@ func (r *deciding) fillChildren(i int) {
 	}
 }
 
-// childOrder computes a child's order. It depends on nothing that can change in the run (P12). If the task's
-// order is needed and absent, it sets r.err, and the decision is not used.
+// childOrder computes a child's order. It depends on nothing that can change in the run (P12, effects are
+// emitted again). If the task's order is needed and absent, it sets r.err, and the decision is not used.
 func (r *deciding) childOrder(i, n int) (json.RawMessage, error) {
 	order, err := r.item(i, n)
 	if err != nil || !r.orderKnown() {
@@ -194,7 +193,7 @@ func (eachKind) resend(r *deciding, i int) {
 
 // woken asks all open children again, because a request may be lost, and a child may have been ended by hand.
 func (eachKind) woken(r *deciding, i int) {
-	if r.t.Steps[i].Claim.Undo { // P42: undone alone
+	if r.t.Steps[i].Claim.Undo { // P42, orders can go on after failures: undone alone
 		r.undoAlone(i)
 		return
 	}
@@ -242,8 +241,8 @@ func (eachKind) validState(s *core.Step, d *core.StepDefinition) bool {
 	return false
 }
 
-// childEnded applies the end of a child (P41). Only an open child counts, and during an undo only one that is
-// undone.
+// childEnded applies the end of an open child. Parent and child talk by messages (P41). During an undo only
+// an undone child counts.
 func (r *deciding) childEnded(i int, ev core.Event) (string, error) {
 	e, s := ev.(core.ChildEnded), &r.t.Steps[i]
 	n := s.Children.At(e.Parent.Index)
@@ -352,8 +351,7 @@ func (r *deciding) lookAtChildren(i int) {
 	r.endChildren(i)
 }
 
-// failChildren fails a step with too many failed children. All of them have ended, so nothing is in doubt
-// (P41).
+// failChildren fails a step with too many failed children. All have ended, so nothing is in doubt.
 func (r *deciding) failChildren(i int) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	c := s.Children
@@ -404,7 +402,7 @@ func (r *deciding) undoChildren(i int) bool {
 		c.Rounds++
 	} else {
 		if r.bySupervisor() {
-			panic("core: the Supervisor must not claim (P16)")
+			panic("core: the Supervisor must not claim")
 		}
 		r.take(i, core.Waiting, core.Claim{Undo: true})
 		c.Cursor, c.Rounds, c.Results = c.Started, 0, nil

@@ -4,8 +4,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// failKind fails for good in its turn, by a rule of the workflow, and calls no agent (P50). It is never
-// claimed. Nothing is attempted, so there is nothing to undo.
+// failKind fails for good in its turn, by a rule of the workflow, and calls no agent (P50, a rule can fail
+// the order). It is never claimed. Nothing is attempted, so there is nothing to undo.
 type failKind struct{}
 
 func (failKind) prepare(r *deciding, i int) (prepared, error) {

@@ -7,11 +7,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// waitKind ends at a time, and calls no agent (P34). Its claim fixes the time.
+// waitKind ends at a time, and calls no agent (P34, a wait ends at a fixed time). Its claim fixes the time.
 type waitKind struct{}
 
-// maxDelay is the longest delay of a message in a queue (SQS: 15 minutes). The Supervisor sends a Wake that
-// is due later.
+// maxDelay is the longest delay of a message in a queue (SQS: 15 minutes). The Supervisor sends later Wakes.
 const maxDelay = 15 * core.Minute
 
 func (waitKind) prepare(r *deciding, i int) (prepared, error) {
@@ -62,7 +61,7 @@ func (waitKind) start(r *deciding, i int, p prepared) {
 }
 
 // wait sets the time of a wait and wakes the Scheduler at it. The Supervisor wakes it if that message is
-// lost, or if the time is too far ahead for a message (P33, P34).
+// lost, or if the time is too far ahead for a message (P33, a waiting step asks no agent; P34).
 func (r *deciding) wait(i int, wakeAt core.Time) {
 	s := &r.t.Steps[i]
 	s.Wait.At, s.CompleteBy = wakeAt, wakeAt

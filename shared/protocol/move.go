@@ -6,7 +6,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// moveCommand pins the task to another definition of its workflow (P49).
+// moveCommand pins the task to another definition of its workflow (P49, move pins another definition).
 func (r *deciding) moveCommand(ev core.Event) (refused string) {
 	if reason := r.move(ev.(core.Move).To); reason != "" {
 		return reason
@@ -39,8 +39,7 @@ func (r *deciding) move(to core.Target) (refused string) {
 	return r.pin(to.Definition)
 }
 
-// pin pins the task to another definition. If that is not possible, it returns the reason and changes
-// nothing.
+// pin pins the task to another definition. If it cannot, it returns the reason and changes nothing.
 func (r *deciding) pin(to *core.Definition) (refused string) {
 	t := r.t.MovedTo(r.def, to)
 	if !r.at.SizeLimit.KeepsReserve(to, t) {

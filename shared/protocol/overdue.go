@@ -8,7 +8,7 @@ import (
 
 const notYet = "its time has not passed"
 
-// doOverdue handles a do whose reply did not come in time (P16).
+// doOverdue handles a do whose reply did not come in time (P16, the Supervisor hands back and gives up).
 func (r *deciding) doOverdue(i int, ev core.Event) (string, error) {
 	e := ev.(core.Overdue)
 	s := &r.t.Steps[i]
@@ -49,8 +49,7 @@ func (r *deciding) doOverdue(i int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// wakeNow wakes the Scheduler at once for a step, and sets the time at which the Supervisor sends another
-// Wake.
+// wakeNow wakes the Scheduler at once for a step, and sets the time at which the Supervisor sends another.
 func (r *deciding) wakeNow(s *core.Step) {
 	s.CompleteBy = r.at.Now.Add(r.def.Grace)
 	r.wake(s, 0)
@@ -72,10 +71,9 @@ func (r *deciding) undoOverdue(i int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// backlog hands a step back without counting a failure, because time in a queue is not a failure (P32). The
-// request most likely still waits, because its agent's queue is too long or has no consumer. The allowance
-// doubles, so that the next copy outlives the queue, up to the rest of maxQueueTime. After that the operator
-// is needed.
+// backlog hands a step back without counting a failure, because queue time is not a failure (P32). The
+// request most likely still waits in a queue that is too long or has no consumer. The allowance doubles, so
+// that the next copy outlives the queue, up to the rest of maxQueueTime. After that the operator is needed.
 func (r *deciding) backlog(i int) string {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	r.recordAttempt(i, core.OutcomeOverdue, core.CodeQueue)
@@ -105,7 +103,7 @@ func (r *deciding) waitOverdue(i int, _ core.Event) (string, error) {
 	return "", nil
 }
 
-// deadline stops a task past its deadline, or starts its undo (P23a).
+// deadline stops a task past its deadline, or starts its undo (P23a, a deadline stops or undoes the order).
 func (r *deciding) deadline(_ int, ev core.Event) (string, error) {
 	switch {
 	case ev.(core.DeadlinePassed).Run != r.t.Run:
@@ -129,7 +127,7 @@ func (r *deciding) deadline(_ int, ev core.Event) (string, error) {
 }
 
 // resendDue asks the Scheduler to send an unacknowledged final status again, and sets the next time for it
-// (P11).
+// (P11, an end is reported until settled).
 func (r *deciding) resendDue(_ int, _ core.Event) (string, error) {
 	if !r.t.End.ResendAt.Passed(r.at.Now) {
 		return notYet, nil

@@ -5,7 +5,7 @@ import (
 )
 
 // progressInterval is the shortest time between two writes of progress, unless the step's timeout is short
-// (P43).
+// (P43, long work reports progress).
 const progressInterval = 30 * core.Second
 
 // progressed moves the complete-by of a long step, never past its stopBy and never back (P43).

@@ -19,7 +19,7 @@ func (r *deciding) question(i int) {
 }
 
 // goOnAsking puts off an open question until its next check. It sends the last reminder again, because the
-// handling that decided on it may have died before it sent it (P12).
+// handling that decided on it may have died before it sent it (P12, effects are emitted again).
 func (r *deciding) goOnAsking(i int) {
 	r.t.Steps[i].Claim.Cause = r.cause
 	r.emitReminder(i)
@@ -30,8 +30,8 @@ func (r *deciding) emitLook(i int) {
 	r.wake(&r.t.Steps[i], r.def.Steps[i].NextLook(&r.t.Steps[i]))
 }
 
-// remind sends the newest due reminder, and skips the missed ones (P37). It reports whether a reminder was
-// due.
+// remind sends the newest due reminder, and skips the missed ones (P37, a question has a time). It reports
+// whether a reminder was due.
 func (r *deciding) remind(i int) bool {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	if d.Answer.Remind <= 0 || r.t.ProcessState != core.Processing {

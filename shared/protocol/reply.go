@@ -11,8 +11,8 @@ import (
 // maxRetryAfter bounds the wait that a service may ask for.
 const maxRetryAfter = core.Hour
 
-// stepDone records that a do has happened (P15). The reply counts even if it is late or from an earlier
-// attempt.
+// stepDone records that a do has happened (P15, a late "done" counts). The reply counts even if it is late or
+// from an earlier attempt.
 func (r *deciding) stepDone(i int, ev core.Event) (string, error) {
 	s := &r.t.Steps[i]
 	if !s.Attempted() {
@@ -74,7 +74,7 @@ func giveUp(s *core.Step) {
 	release(s)
 }
 
-// handBack returns a step to the state from which a Wake claims it again, its do or its undo (P9a).
+// handBack returns a step to the state from which a Wake claims it. A waiting step has two times (P9a).
 func handBack(s *core.Step) {
 	s.State = core.Pending
 	if s.Claim.Undo {
@@ -120,8 +120,8 @@ func (r *deciding) stepRetryLater(i int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// recordNoEffect records the proof that a point of no return has had no effect (P22a). It ignores the proof
-// of any other step, because that step is undone anyway (P7).
+// recordNoEffect records the proof of a point of no return: a proven refusal permits undo (P22a). It ignores
+// the proof of any other step, because undo covers every attempted step (P7).
 func (r *deciding) recordNoEffect(i int, e core.Reply) bool {
 	if !e.NoEffect || !r.def.Steps[i].PointOfNoReturn {
 		return false
@@ -130,8 +130,8 @@ func (r *deciding) recordNoEffect(i int, e core.Reply) bool {
 	return true
 }
 
-// setNoEffect records that the step has had no effect. The alert of an Error must be the same each time
-// (P12). So a fact that arrives in Error gets a time after the Error, and an earlier fact keeps its time.
+// setNoEffect records that the step has had no effect. Effects are emitted again (P12), and the alert must
+// not change. So a fact that arrives in Error gets a time after the Error, and an earlier one keeps its time.
 func (r *deciding) setNoEffect(i int) {
 	if r.t.Steps[i].NoEffect != 0 {
 		return
@@ -166,7 +166,7 @@ func (r *deciding) handBack(s *core.Step, wakeAt core.Time) {
 	r.scheduleWake(s, wakeAt)
 }
 
-// handBackUncharged hands a step back without a hop of the task (P23).
+// handBackUncharged hands a step back without a hop of the task (P23, a hop budget bounds claims).
 func (r *deciding) handBackUncharged(s *core.Step, wakeAt core.Time) {
 	if !s.Claim.Undo {
 		r.t.Hops = max(0, r.t.Hops-1) // a command may have reset the hops since the claim
@@ -215,7 +215,7 @@ func (r *deciding) recordFailure(i int, code, message string, attempt int) {
 	}
 }
 
-// applyPolicy applies the policy of a Failed step to the task (P19). In Error it does nothing more.
+// applyPolicy changes the task as the policy decides about a failed step (P19). In Error it does nothing.
 func (r *deciding) applyPolicy(i int) {
 	switch r.t.ProcessState {
 	case core.Processing:
@@ -275,8 +275,8 @@ func (r *deciding) undoRefused(i int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// Wait between uncounted hand-backs (P45): at least minHold, then as long again as the step has waited so
-// far, up to maxHold. The attempt adds a spread of up to half of it.
+// Wait between uncounted hand-backs (P45, "not now" is not a failure): at least minHold, then as long again
+// as the step has waited so far, up to maxHold. The attempt adds a spread of up to half of it.
 const (
 	minHold = 2 * core.Second
 	maxHold = 5 * core.Minute

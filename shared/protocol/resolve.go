@@ -20,7 +20,7 @@ func (r *deciding) resolveCommand(ev core.Event) (refused string) {
 	}
 	s := &r.t.Steps[i]
 	r.accept(note("an output", given))
-	// P41: the children that cannot be undone any more; the Resubmit continues the others
+	// parent and child talk by messages (P41): some children cannot be undone; Resubmit continues the others
 	if s.Children != nil {
 		s.Children = s.Children.Settled()
 		return ""
@@ -34,14 +34,14 @@ func (r *deciding) resolveCommand(ev core.Event) (refused string) {
 		r.undone(i)
 	case e.Fact == core.Happened:
 		r.finish(i, e.Output)
-	default: // it proves the attempts before it (P22a)
+	default: // it proves the attempts before it (P22a, a proven refusal permits undo)
 		r.setNoEffect(i)
 	}
 	return ""
 }
 
 // resolvesUndo reports whether a fact about the step concerns its undo. This includes a step that is undone
-// alone (P42).
+// alone (P42, orders can go on after failures).
 func (r *deciding) resolvesUndo(i int) bool {
 	return r.t.Phase == core.Undoing || r.t.Steps[i].State == core.UndoWait
 }

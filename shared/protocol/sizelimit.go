@@ -17,12 +17,12 @@ func (r *deciding) outputFits(i int, output json.RawMessage) bool {
 	return r.at.SizeLimit.KeepsReserve(r.def, c)
 }
 
-// outputTooLarge handles a do whose output cannot be stored (P28). A task that goes forward needs the output,
-// so the step has failed for good. In any other task the undo runs without it (P24).
+// outputTooLarge handles a do whose output cannot be stored. What is too large fails once (P28): a task that
+// goes forward needs the output. In any other task the undo runs, because an undo needs no output (P24).
 func (r *deciding) outputTooLarge(i int, e core.Reply) (string, error) {
 	s := &r.t.Steps[i]
 	contradicted := s.NoEffect != 0
-	s.NoEffect = 0 // P22a: the call had an effect, even if an earlier fact excluded one
+	s.NoEffect = 0 // a proven refusal permits undo (P22a), but this call had an effect
 	text := fmt.Sprintf(
 		"the agent's output of %d bytes does not fit into the order's document of at most %d, which holds "+
 			"those of the other steps and a reserve; let the agent store the data elsewhere and answer a "+

@@ -6,10 +6,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// pinKey assigns the token key to a task whose workflow makes tokens. A task that has a key keeps it (P12).
+// pinKey assigns the key of a workflow that makes tokens. Effects are emitted again (P12), so a key is kept.
 func (r *deciding) pinKey() error {
 	switch {
-	case !r.def.Tokens: // this includes a task that was moved here (P49)
+	case !r.def.Tokens: // this includes a task that was moved here (P49, move pins another definition)
 		r.t.TokenKey = ""
 	case r.t.TokenKey != "":
 	case r.at.Tokens == nil:
@@ -22,7 +22,7 @@ func (r *deciding) pinKey() error {
 	return nil
 }
 
-// token returns a token for an input of the task (P39).
+// token returns a token for an input of the task (P39, a token is an answer's permission).
 func (r *deciding) token(step, person string) (string, error) {
 	switch {
 	case r.at.Tokens == nil:

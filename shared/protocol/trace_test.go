@@ -9,7 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-// The traces H1 to H33 of docs/explanation/protocol.md, section 9: each is a hole of an earlier draft. A
+// The traces H1 to H33 of docs/explanation/protocol.md, Holes: each is a hole of an earlier draft. A
 // comment says which line has to be broken for the test to fail. Where a trace is about an actor, what the
 // core decides in it is played.
 

@@ -2,8 +2,8 @@
 // `stepkeeper dev` does.
 //
 // Authority: it decides what a message is in SQS: its group (fair queues, rule 4), the queue beside it for
-// high priority (P46), and characters that SQS does not allow, written as JSON escapes. It never chooses a
-// queue: names and addresses come from the deployment.
+// high priority (P46, priority changes the order of requests only), and characters that SQS does not allow,
+// written as JSON escapes. It never chooses a queue: names and addresses come from the deployment.
 //
 // States: none are kept but the addresses, and the replies that a Gatherer holds for some milliseconds to
 // send them together. Standard queues: at least once, in any order; times are whole seconds, rounded up.

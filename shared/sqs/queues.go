@@ -18,7 +18,8 @@ import (
 // Config is the configuration of Queues.
 type Config struct {
 	// URLs holds the queues' addresses by logical name, from the deployment. If it has port.High of a name,
-	// messages of high priority to that name go there, and the depth of the name is that of both (P46).
+	// messages of high priority to that name go there, and the depth of the name is that of both (P46,
+	// priority changes the order of requests only).
 	URLs map[string]string
 	// LookUp makes Queues read the address of a name without a URL from SQS, as Prefix + name. Otherwise such
 	// a name is not found.

@@ -4,8 +4,9 @@
 // unchanged. It encodes and decodes by one table of members (fields.go), derives the index fields from the
 // task, and stores a definition before a task pins its hash.
 //
-// States: a record is stored on the condition of its version, which grows by one (P8). Members that this
-// program does not know are kept. A document of a newer schema is refused and left as it is.
+// States: a record is stored on the condition of its version, which grows by one (P8, every commit is
+// conditional). Members that this program does not know are kept. A document of a newer schema is refused and
+// left as it is.
 //
 // Failures: port.ErrConflict means that another writer was first; port.ErrUnavailable, that the write may or
 // may not be stored. A document that cannot be read is an error of its task alone. Where one process is the

@@ -22,6 +22,9 @@ type Config struct {
 	Encode func(def *core.Definition) ([]byte, error)
 	// Current returns the definition that new orders of a workflow get, or nil for an unknown workflow.
 	Current func(workflow string) *core.Definition
+	// Similar returns the deployed workflow that a mistyped name probably means, or "" if none is near. A nil
+	// function returns none.
+	Similar func(workflow string) string
 	// Broken returns the problem of a workflow that is there and cannot be read, and "" for any other. A nil
 	// function means that there are no such workflows.
 	Broken func(workflow string) string
@@ -35,6 +38,9 @@ type Config struct {
 	// Inline is the longest order that stands in its document, in bytes; 0 means core.InlineOrder of its
 	// definition.
 	Inline int
+	// Tombstones means that the store needs the hash of each order that comes to rest, because it keeps that
+	// hash after the order has expired (P26, an ID never runs twice).
+	Tombstones bool
 	// CacheBytes bounds the orders and outputs kept with them, in bytes; 0 means 64 MiB.
 	CacheBytes int
 }
@@ -86,8 +92,8 @@ type Loaded struct {
 	Err  error
 }
 
-// Load returns the tasks at the places of their IDs, strongly consistent (P8). The tasks must not
-// be changed.
+// Load returns the tasks at the places of their IDs, strongly consistent (P8, every commit is conditional).
+// The tasks must not be changed.
 func (s *Store) Load(ctx context.Context, ids []string) []Loaded {
 	loaded := make([]Loaded, len(ids))
 	var missing []string
@@ -140,8 +146,8 @@ func taskOf(r *port.Record) (*core.Task, error) {
 	return t, nil
 }
 
-// Order returns a task's order as submitted, empty after a Cancel that came before its order (P17). It reads
-// the store only if the order is kept apart. port.ErrNotFound.
+// Order returns a task's order as submitted, empty after a Cancel that came before its order (P17, a cancel
+// is kept). It reads the store only if the order is kept apart. port.ErrNotFound.
 func (s *Store) Order(ctx context.Context, t *core.Task) ([]byte, error) {
 	if !t.Apart() {
 		return t.Order, nil
@@ -196,6 +202,8 @@ type Change struct {
 	Before *core.Task // version that Task replaces, for OnCommit only; nil with Version 1
 	// Order is the order as submitted. It is stored if Version is 1 and the task keeps it apart.
 	Order []byte
+	// Hash is the hash of the submission, for Version 1 only. If it is empty, Commit computes it.
+	Hash string
 }
 
 // Commit stores the changes, each on its own; the errors stand at their places, as those of
@@ -266,8 +274,9 @@ func (s *Store) writeOf(c Change) (port.Write, error) {
 		Hash:     t.ContentHash,
 		Apart:    t.Apart(),
 	}
-	// a store keeps it of an order that has expired (P26)
-	if t.Version == 1 || w.Record.Bucket == port.NoBucket {
+	if c.Hash != "" {
+		w.Hash = c.Hash
+	} else if t.Version == 1 || s.cfg.Tombstones && w.Record.Bucket == port.NoBucket {
 		w.Hash = message.HashOf(t)
 	}
 	if w.Apart && t.Version == 1 {
@@ -303,6 +312,14 @@ func (s *Store) Definition(ctx context.Context, hash string) (*core.Definition, 
 
 // ErrUnknownWorkflow means that no workflow with that name is deployed.
 var ErrUnknownWorkflow = errors.New("unknown workflow")
+
+// Similar returns the deployed workflow that a mistyped name probably means, or "" if none is near.
+func (s *Store) Similar(workflow string) string {
+	if s.cfg.Similar == nil {
+		return ""
+	}
+	return s.cfg.Similar(workflow)
+}
 
 // BrokenWorkflow is the error for a workflow of which no version could be read.
 type BrokenWorkflow struct{ Name, Problem string }
@@ -357,7 +374,8 @@ func (s *Store) keep(ctx context.Context, def *core.Definition) error {
 }
 
 // Target returns the definition that a task of the workflow is to be moved to: that with the hash, or the one
-// that new orders get where latest. It is stored before any task can pin it (P49).
+// that new orders get where latest. It is stored before any task can pin it (P49, move pins another
+// definition).
 func (s *Store) Target(ctx context.Context, workflow, hash string, latest bool) (core.Target, error) {
 	if !latest {
 		def, err := s.Definition(ctx, hash)

@@ -1,6 +1,6 @@
-// Package token makes and reads the tokens with which people answer a step (P39). A token holds the ID of a
-// key, the run, the step and the person, and an HMAC over these and the order. It is computed, and never
-// stored.
+// Package token makes and reads the tokens with which people answer a step (P39, a token is an answer's
+// permission). A token holds the ID of a key, the run, the step and the person, and an HMAC over these and
+// the order. It is computed, and never stored.
 package token
 
 import (

@@ -50,8 +50,9 @@ func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now tim
 	return v
 }
 
-// movedAfterEnd reports whether a Compensated task was moved to another definition (P49), which counts for
-// its next run. The definition does not show what the last run gave to its agents, or whom it notified.
+// movedAfterEnd reports whether a Compensated task was moved to another definition (P49, move pins another
+// definition), which counts for its next run. The definition does not show what the last run gave to its
+// agents, or whom it notified.
 func movedAfterEnd(t *core.Task) bool {
 	return t.ProcessState == core.Compensated &&
 		slices.ContainsFunc(t.Commands.Verdicts, func(v core.Verdict) bool {

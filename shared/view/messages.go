@@ -7,9 +7,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Message is a message that a task has received or sent. All of it follows from the document (P12): what that
-// does not keep, such as the requests between the first and the last attempt once they are over 16, is not
-// among them.
+// Message is a message that a task has received or sent. All of it follows from the document (P12, effects
+// are emitted again): what that does not keep, such as the requests between the first and the last attempt
+// once they are over 16, is not among them.
 type Message struct {
 	At         core.Time `json:"at,omitzero" doc:"absent if the stored document does not keep it"`
 	Way        string    `json:"way" enum:"received,sent"`
@@ -224,7 +224,8 @@ func (m *messages) children(s *core.Step) {
 	})
 }
 
-// end adds the messages about the present end, and whether they were sent (P11).
+// end adds the messages about the present end, and whether they were sent (P11, an end is reported until
+// settled).
 func (m *messages) end() {
 	t := m.task
 	if t.End.At == 0 {

@@ -151,7 +151,7 @@ func answersOf(s *core.Step, def *core.Answer) *Answers {
 }
 
 // Waiting reports a step that waits, uncounted, for its agent to call its service, or polls one that answers
-// not-yet (P45): Error says which, and since when.
+// not-yet (P45, "not now" is not a failure): Error says which, and since when.
 func (s *Step) Waiting() bool { return s.Error != nil && s.Error.Since != 0 }
 
 // Attempt is an attempt that did not end with the outcome done.
@@ -322,11 +322,14 @@ type Definition struct {
 	Workflow string `json:"workflow"`
 	Hash     string `json:"hash"`
 	Steps    []Step `json:"steps" nullable:"false" doc:"steps as in an order that has just come"`
+	// Schema is the JSON Schema of the orders. It is absent if any order is allowed.
+	Schema json.RawMessage `json:"orderSchema,omitempty" doc:"JSON Schema of the orders; absent if any order is allowed"`
 }
 
 // DefinitionOf shows a definition.
 func DefinitionOf(def *core.Definition) Definition {
-	v := Definition{Workflow: def.Name, Hash: def.Hash, Steps: make([]Step, len(def.Steps))}
+	v := Definition{Workflow: def.Name, Hash: def.Hash, Steps: make([]Step, len(def.Steps)),
+		Schema: def.Order}
 	for i := range def.Steps {
 		v.Steps[i] = stepOf(&core.Step{Name: def.Steps[i].Name, State: core.Pending}, &def.Steps[i])
 	}

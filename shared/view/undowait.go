@@ -2,7 +2,7 @@ package view
 
 import "github.com/stepkeeper/stepkeeper/shared/core"
 
-// UndoWait describes what the undo of an order waits for (P20).
+// UndoWait describes what the undo of an order waits for (P20, what happens next is computed).
 type UndoWait struct {
 	Step       string    `json:"step" doc:"step that is undone next"`
 	For        string    `json:"for" enum:"reply,quiet,undo,retry,children" doc:"reply: the agent is still working on the step; quiet: a call that was requested may still take effect; undo: the agent was asked to undo the step; retry: the undo is requested again; children: the child orders are being undone"`
@@ -23,7 +23,7 @@ func undoWaitOf(t *core.Task, def *core.Definition) *UndoWait {
 		w.For = "reply"
 	case s.State == core.Compensating:
 		w.For = "undo"
-	case s.State == core.Waiting && s.Claim.Undo && s.Wait.At != 0: // P41
+	case s.State == core.Waiting && s.Claim.Undo && s.Wait.At != 0: // P41, parent and child talk by messages
 		w.For, w.Until = "children", s.Wait.At
 	case s.State != core.UndoWait || s.Wait.At == 0:
 		return nil

@@ -38,6 +38,7 @@ type Option func(*check)
 type check struct {
 	scenario simulate.Scenario
 	search   simulate.Search
+	answers  []string // answers to steps, as STEP=VALUE
 	corpus   string
 	wanted   string // invariant that must break; "" means none
 }
@@ -54,6 +55,12 @@ func From(seed uint64) Option { return func(c *check) { c.search.First = seed } 
 // Order sets the content of every order, as JSON. The default is {}.
 func Order(content string) Option {
 	return func(c *check) { c.scenario.Order = json.RawMessage(content) }
+}
+
+// Answer sets the value that people, or an event, soon give to a step: JSON, or the text of an approval. A
+// value that the step does not take fails the test.
+func Answer(step, value string) Option {
+	return func(c *check) { c.answers = append(c.answers, step+"="+value) }
 }
 
 // With sets what the services truly offer, if that differs from what the workflow declares.
@@ -111,6 +118,16 @@ func CheckDefinition(t testing.TB, def *core.Definition, options ...Option) *Rep
 			c.search.Seeds = 100
 		}
 	}
+	answers, err := simulate.ParseAnswers(c.answers, def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.scenario.Answers = answers
+	fitted, err := simulate.Fitted(c.scenario)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.scenario = fitted
 	c.replay(t)
 	r := simulate.Find(c.scenario, c.search)
 	switch {

@@ -53,9 +53,9 @@ type family struct {
 	ParentDone bool    `json:"parent_processed"`
 }
 
-// measureChildren runs one order with many child tasks (P40). It measures the ends per second, the size of
-// the parent's document, and whether each child takes effect once, even if the runtime is closed in between
-// and opened again.
+// measureChildren runs one order with many child tasks (P40, a step can have child orders). It measures the
+// ends per second, the size of the parent's document, and whether each child takes effect once, even if the
+// runtime is closed in between and opened again.
 func measureChildren(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	for _, c := range []struct {
 		name string

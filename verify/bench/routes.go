@@ -81,7 +81,7 @@ func (d *doorway) call(ctx context.Context, agent string, c worker.Call) (any, e
 }
 
 // measureRoutes makes one of a service's two agents sick, slow and gone. It measures how many orders asked
-// which agent, and how long they took, with and without the choice (P44).
+// which agent, and how long they took, with and without the choice (P44, several agents can do one step).
 func measureRoutes(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	for _, wrong := range []string{"", "sick", "slow", "gone"} {
 		for _, text := range []string{routed, strings.Replace(routed, "agents: [near, far]", "agent: near",

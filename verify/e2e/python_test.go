@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// The example agent in Python, with its boto3: beside `dev`, where it looks its queues up, and as with
-// a deployed stack, where it is given their addresses. It needs both, so it is skipped, loudly, where
-// they are not installed.
+// The example agent in Python, with the package of sdk/python and its boto3: beside `dev`, where it looks
+// its queues up, and as with a deployed stack, where it is given their addresses. It needs both, so it is
+// skipped, loudly, where they are not installed.
 func TestPythonAgent(t *testing.T) {
 	t.Parallel()
 	python, err := exec.LookPath("python3")
@@ -34,7 +34,7 @@ func TestPythonAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	tests := exec.Command(python, "-m", "unittest")
-	tests.Dir, tests.Env = example, append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
+	tests.Dir, tests.Env = example, append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", fromTheFolder)
 	if out, err := tests.CombinedOutput(); err != nil {
 		t.Errorf("its own tests: %v\n%s", err, out)
 	}
@@ -57,14 +57,17 @@ func TestPythonAgent(t *testing.T) {
 	}
 }
 
+// fromTheFolder lets Python find the package without an installation.
+const fromTheFolder = "PYTHONPATH=../../sdk/python"
+
 // startPythonAgent starts the agent; stop ends it as an operator does.
 func startPythonAgent(t *testing.T, python, folder string, variables []string) (stop func()) {
 	t.Helper()
 	agent := exec.Command(python, "agent.py")
 	log := &buffer{}
 	agent.Dir, agent.Stderr = folder, log
-	agent.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "AWS_DEFAULT_REGION=us-east-1",
-		"AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local")
+	agent.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", fromTheFolder,
+		"AWS_DEFAULT_REGION=us-east-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local")
 	agent.Env = append(agent.Env, variables...)
 	if err := agent.Start(); err != nil {
 		t.Fatal(err)

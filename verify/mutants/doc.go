@@ -1,6 +1,6 @@
-// Package mutants proves that the tests can fail: it holds the list of semantic mutants, each one
-// a small change of the product that breaks one rule of docs/explanation/protocol.md (P1 to P32, P45) or one
-// invariant (I1 to I21, see docs/reference/simulator.md), and the tests have to notice every one of them.
+// Package mutants proves that the tests can fail: it holds the list of semantic mutants, each one a small
+// change of the product that breaks one rule of docs/explanation/protocol.md or one invariant (I1 to
+// I21, see docs/reference/simulator.md), and the tests have to notice every one of them.
 //
 // The product's sources hold nothing of it. [Weave] writes patched copies of them into another
 // folder, with a file for `go test -overlay`: each function that mutants change gets a copy per

@@ -34,7 +34,7 @@ var Rooms = []Room{
 	{Name: "worker", Packages: []string{"functions/agent", "functions/agent/ledger",
 		"functions/agent/worker"},
 		Tests: []string{"functions/agent/httpagent", "functions/agent/agenttest", "dev/embedded"}},
-	{Name: "httpagent", Packages: []string{"functions/agent/httpagent",
+	{Name: "httpagent", Packages: []string{"functions/agent/httpagent", "functions/agent/awsagent",
 		"functions/agent/httpagent/agentsfile", "functions/agent/secrets"}, Tests: []string{"dev/embedded"}},
 	{Name: "wiring", Packages: []string{"functions/agent/bootstrap", "functions/agent/bootstrap/wiring",
 		"functions/scheduler/bootstrap", "functions/scheduler/bootstrap/wiring",
@@ -68,7 +68,7 @@ var Rooms = []Room{
 		cmd + "local", cmd + "render", cmd + "scaffold", cmd + "source", cmd + "streams"}},
 	{Name: "console", Packages: []string{cmd + "bulk", cmd + "console", cmd + "diagram", cmd + "journal"},
 		Tests: []string{cmd + "cli"}},
-	{Name: "expression", Packages: []string{"shared/expression", "shared/token"},
+	{Name: "expression", Packages: []string{"shared/expression", "shared/schema", "shared/token"},
 		Tests: []string{"shared/workflow/source", "shared/protocol", "dev/embedded"}},
 	{Name: "workflow", Packages: []string{"shared/workflow", "shared/workflow/source", "shared/suggest",
 		"shared/schedule", "workflows"}, Tests: []string{"functions/supervisor", "examples/wrong-workflows",
@@ -85,8 +85,9 @@ var Rooms = []Room{
 			"workflowtest"}},
 	{Name: "testing", Packages: []string{"workflowtest", "functions/agent/agenttest"},
 		Tests: []string{"workflows", "examples/expense", "examples/kyc", "examples/shipments"}},
-	{Name: "infra", Packages: []string{"infra", "infra/build"},
-		Asked: "its tests need Node 20 and synthesize templates for minutes"},
+	{Name: "infra",
+		Packages: []string{"infra", "infra/build", "infra/content", "infra/limits", "infra/project"},
+		Asked:    "its tests need Node 20 and synthesize templates for minutes"},
 }
 
 // NotProduct lists the folders under [ProductRoots] without drawn mutants, with the reason.

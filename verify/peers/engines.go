@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// engine is one row of the first table: an engine in one mode of durability.
+// engine is one row of the table: an engine in one mode of durability.
 type engine struct {
-	name, version, durable string
-	program                string
-	orders                 int // orders of a turn, for some seconds of work
-	settings               []setting
+	name, version string
+	program       string
+	orders        int // orders of a turn, for some seconds of work
+	settings      []setting
 }
 
 // setting is one way to run an engine.
@@ -26,9 +26,6 @@ type setting struct {
 	concurrency int
 	turns       []figures
 }
-
-const full = "fsync before each acknowledgement, shared by the writes that wait " +
-	"(SQLite, WAL, synchronous=FULL)"
 
 func engines(o options) ([]engine, error) {
 	program := func(name string) string { return filepath.Join(o.programs, name) }
@@ -49,22 +46,19 @@ func engines(o options) ([]engine, error) {
 		return nil, err
 	}
 	return []engine{
-		{name: "floor: five writes on SQLite", version: "modernc.org/sqlite " + sqlite, durable: full,
+		{name: "floor: five writes on SQLite", version: "modernc.org/sqlite " + sqlite,
 			program: program("floor"), orders: 40_000, settings: at(nil, nil, 64, 256)},
-		{name: "Stepkeeper in process", version: commit(), durable: full,
+		{name: "Stepkeeper in process", version: commit(),
 			program: program("bench"), orders: 15_000, settings: at([]string{"contestant"}, nil, 64, 256)},
-		{name: "Stepkeeper over HTTP", version: commit(), durable: full,
+		{name: "Stepkeeper over HTTP", version: commit(),
 			program: program("bench"), orders: 8_000, settings: at([]string{"contestant", "--http"}, nil, 64,
 				256)},
 		{name: "Restate", version: "server " + server + ", sdk-go " + sdk,
-			durable: "fsync of its log (RocksDB, one node, its default)", program: program("restate"),
-			orders:   3_000,
+			program: program("restate"), orders: 3_000,
 			settings: restateSettings(o.server)},
-		{name: "DBOS, FULL", version: dbos, durable: "fsync of each write (SQLite, WAL, synchronous=FULL)",
+		{name: "DBOS, FULL", version: dbos,
 			program: program("dbos"), orders: 2_000, settings: dbosSettings("FULL")},
 		{name: "DBOS, NORMAL", version: dbos,
-			durable: "no fsync of a write: a power cut may lose acknowledged ones " +
-				"(SQLite, WAL, synchronous=NORMAL, its default)",
 			program: program("dbos"), orders: 2_000, settings: dbosSettings("NORMAL")},
 	}, nil
 }

@@ -60,8 +60,8 @@ func run(ctx context.Context, o options, w io.Writer) error {
 					return fmt.Errorf("%s, %s: %w", all[i].name, s.name, err)
 				}
 				s.turns = append(s.turns, f)
-				fmt.Fprintf(os.Stderr, "round %d: %s, %s: %.0f orders/s, p50 alone %.2f ms\n",
-					round+1, all[i].name, s.name, f.ordersPerS, f.aloneMS)
+				fmt.Fprintf(os.Stderr, "round %d: %s, %s: %.0f orders/s, p50 %.1f ms, alone %.2f ms\n",
+					round+1, all[i].name, s.name, f.ordersPerS, f.loadMS, f.aloneMS)
 			}
 		}
 	}

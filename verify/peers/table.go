@@ -71,17 +71,17 @@ func tables(all []engine, machine string) string {
 	b.WriteString("\n")
 	b.WriteString("Each engine at its best setting; in brackets the ratio to the floor of the same run:\n\n")
 	floor, ours := all[0].best(), all[1:min(3, len(all))]
-	b.WriteString("| engine | version | durable by | best setting |")
+	b.WriteString("| engine | version | best setting |")
 	for _, e := range ours {
 		fmt.Fprintf(&b, " orders/s of %s ÷ its |", e.name)
 	}
 	for _, c := range columns {
 		fmt.Fprintf(&b, " %s |", c.title)
 	}
-	fmt.Fprintf(&b, "\n|%s\n", strings.Repeat("---|", 4+len(ours)+len(columns)))
+	fmt.Fprintf(&b, "\n|%s\n", strings.Repeat("---|", 3+len(ours)+len(columns)))
 	for _, e := range all {
 		best := e.best()
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |", e.name, e.version, e.durable, best.name)
+		fmt.Fprintf(&b, "| %s | %s | %s |", e.name, e.version, best.name)
 		for _, o := range ours {
 			fmt.Fprintf(&b, " %s |", ratio(o.best().median(columns[0].of)/best.median(columns[0].of)))
 		}
@@ -90,21 +90,6 @@ func tables(all []engine, machine string) string {
 			fmt.Fprintf(&b, " "+c.format+" (%s) |", value, ratio(value/floor.median(c.of)))
 		}
 		b.WriteString("\n")
-	}
-	b.WriteString("\nAll settings, with the throughput of each round:\n\n")
-	b.WriteString(
-		"| engine | setting | orders/s | ratio | rounds | p50 under load, ms |\n|---|---|---|---|---|---|\n")
-	for _, e := range all {
-		for _, s := range e.settings {
-			each := make([]string, len(s.turns))
-			for i, f := range s.turns {
-				each[i] = fmt.Sprintf("%.0f", f.ordersPerS)
-			}
-			value := s.median(columns[0].of)
-			fmt.Fprintf(&b, "| %s | %s | %.0f | %s | %s | %.1f |\n", e.name, s.name, value,
-				ratio(value/floor.median(columns[0].of)), strings.Join(each, ", "),
-				s.median(func(f figures) float64 { return f.loadMS }))
-		}
 	}
 	return b.String()
 }

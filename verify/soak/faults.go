@@ -173,7 +173,8 @@ func (t *injector) felt(ctx context.Context) error {
 		id := fmt.Sprint(probePrefix, len(t.probes))
 		t.probes = append(t.probes, id)
 		one, cancel := context.WithTimeout(ctx, 2*time.Second)
-		_, err := t.once.Cancel(one, id) // the engine remembers a command to an unknown order (P17)
+		// the engine remembers a command to an unknown order (P17, a cancel is kept)
+		_, err := t.once.Cancel(one, id)
 		cancel()
 		if errors.Is(err, client.ErrUnavailable) {
 			return nil

@@ -83,7 +83,8 @@ func transient(err error) bool {
 // strange is by how much the number of such a command is wrong: an order gets fewer commands meanwhile.
 const strange = 1000
 
-// tryOutdated sends a command with another number than the order's: it must be refused (P5).
+// tryOutdated sends a command with another number than the order's: it must be refused (P5, commands have a
+// number and an ID).
 func (d *operatorLoop) tryOutdated(ctx context.Context, s client.Summary) {
 	if d.outdated[s.OrderID] || chance(d.seed, "outdated", s.OrderID) > outdatedShare {
 		return
@@ -99,7 +100,8 @@ func (d *operatorLoop) tryOutdated(ctx context.Context, s client.Summary) {
 	}
 }
 
-// review resubmits some of the orders that were undone: they begin again, with new keys (P2).
+// review resubmits some of the orders that were undone: they begin again, with new keys (P2, attempts of a
+// run share a key).
 func (d *operatorLoop) review(ctx context.Context) {
 	for s, err := range d.site.api.List(ctx, client.Query{State: "Compensated", PageSize: listPage}) {
 		if err != nil || ctx.Err() != nil {

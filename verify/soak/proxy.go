@@ -40,7 +40,7 @@ type share struct {
 
 // faultShares returns the faults of a service's network. Calls may be repeated only if the service knows
 // keys, and may land after the caller has gone only if it fences. The other grades give no guarantee in these
-// cases (docs/explanation/protocol.md, section 7).
+// cases (docs/explanation/protocol.md, Grades).
 func faultShares(fenced, knowsKeys bool) []share {
 	if !knowsKeys { // faults that leave an effect in doubt need the operator, so there are fewer
 		return []share{{cutBefore, 0.01}, {cutAfter, 0.004}, {cutWithin, 0.002}, {delayed, 0.01},

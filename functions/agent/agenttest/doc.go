@@ -1,5 +1,5 @@
 // Package agenttest finds out which grade of service an agent and its remote service earn together:
-// fenced, idempotent or plain (docs/explanation/protocol.md, section 7). A workflow declares the grade of
+// fenced, idempotent or plain (docs/explanation/protocol.md, Grades). A workflow declares the grade of
 // each step, and Stepkeeper relies on it; this is how to know it instead of hoping.
 //
 //	func TestPaymentIsIdempotent(t *testing.T) {

@@ -27,7 +27,7 @@ type Probe struct {
 	Undo  string          // operation that reverses it; "" if there is none
 	Input json.RawMessage // input of the do operation
 	// UndoInput is the input of the undo; nil means that of the do. It cannot hold the do's output, because
-	// an undo has to work even if that was lost (P24).
+	// an undo has to work even if that was lost (P24, an undo needs no output).
 	UndoInput json.RawMessage
 	// Effects counts the effects for a key at the service, without the agent: 1 after a do, 0 before it and
 	// after its undo, 2 if it was done twice, -1 if something was undone that never happened. Required. It is
@@ -174,7 +174,7 @@ func (r Report) WhyNot(g core.Grade) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "is not %s:", g)
 	for _, t := range failed {
-		fmt.Fprintf(&b, "\n  %s (%s): %s", t.Name, t.Rule, t.Wrong)
+		fmt.Fprintf(&b, "\n  %s: %s", t.Name, t.Wrong)
 	}
 	return b.String()
 }

@@ -192,15 +192,15 @@ func TestProcessesOfEachGrade(t *testing.T) {
 		why   string
 	}{
 		{kiosk{manners: ""}, agenttest.Fenced, ""},
-		{kiosk{manners: "no fence"}, agenttest.Idempotent, "do after undo (P20)"},
-		{kiosk{manners: "knows no keys"}, agenttest.Plain, "duplicate (P2)"},
+		{kiosk{manners: "no fence"}, agenttest.Idempotent, "do after undo"},
+		{kiosk{manners: "knows no keys"}, agenttest.Plain, "duplicate"},
 		{kiosk{manners: "forgets keys"}, agenttest.Plain,
-			"key after many others (P18): after a do, others, and the do again, there are 2 effects, not 1"},
-		{kiosk{manners: "undoes twice"}, agenttest.Plain, "duplicate undo (P2)"},
+			"key after many others: after a do, others, and the do again, there are 2 effects, not 1"},
+		{kiosk{manners: "undoes twice"}, agenttest.Plain, "duplicate undo"},
 		{kiosk{manners: "lands late"}, agenttest.Fenced, ""}, // a fence stops such calls; see TestLateCalls
 		// A ledger is for plain services alone.
 		{kiosk{manners: "", noLedger: true}, agenttest.Fenced, ""},
-		{kiosk{manners: "no fence", noLedger: true}, agenttest.Idempotent, "do after undo (P20)"},
+		{kiosk{manners: "no fence", noLedger: true}, agenttest.Idempotent, "do after undo"},
 		{kiosk{manners: "knows no keys", noLedger: true}, "", "was started without a ledger"},
 	} {
 		t.Run(fmt.Sprintf("manners %q, no ledger %v", tt.kiosk.manners, tt.kiosk.noLedger),
@@ -236,7 +236,7 @@ func TestLateCalls(t *testing.T) {
 	}{
 		"ends in time": {false, agenttest.Idempotent, "do after undo"},
 		"lands late": {true, agenttest.Plain,
-			"call past stopBy (P25): at its stopBy there were 0 effects of a slow call, and later 1"},
+			"call past stopBy: at its stopBy there were 0 effects of a slow call, and later 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -26,7 +26,8 @@ var (
 	everyGrade = []core.Grade{Fenced, Idempotent, Plain}
 	byKey      = []core.Grade{Fenced, Idempotent}
 	fenced     = []core.Grade{Fenced}
-	// Without a fence, undo relies on calls ending in their time (P21). A fence stops late ones.
+	// Without a fence, undo relies on calls ending in their time (P21, an undo waits for quiet). A fence
+	// stops late ones.
 	inTime = []core.Grade{Idempotent}
 )
 

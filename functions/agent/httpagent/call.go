@@ -18,6 +18,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/oauth2"
+
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/redirect"
@@ -106,16 +108,12 @@ func (s *Service) exchange(ctx context.Context, method, path string, body []byte
 		ctx, cancel = context.WithTimeout(ctx, s.agent.Timeout)
 		defer cancel()
 	}
-	what := s.agent.redact.text(method + " " + path)
+	what := s.redact().text(method + " " + path)
 	client := s.kept
 	if call.Grade == core.Plain || call.PointOfNoReturn {
 		client = s.fresh
 	}
-	res, reached, err := s.send(ctx, client, method, path, body, call)
-	// nothing was written to a kept connection
-	if reached == connected && client == s.kept && ctx.Err() == nil {
-		res, reached, err = s.send(ctx, s.fresh, method, path, body, call) //nolint:bodyclose // closed below
-	}
+	res, reached, err := s.deliver(ctx, client, method, path, body, call)
 	if f := (*worker.Failure)(nil); errors.As(err, &f) {
 		return nil, f
 	}
@@ -127,12 +125,33 @@ func (s *Service) exchange(ctx context.Context, method, path string, body []byte
 	a := &answer{service: s, classify: classify, what: what, status: res.StatusCode, header: res.Header,
 		body: data}
 	if res.StatusCode/100 == 3 && res.StatusCode != http.StatusNotModified {
-		a.to = s.agent.redact.text(redirect.Target(res))
+		a.to = s.redact().text(redirect.Target(res))
 	}
 	if err != nil && classify.done(res.StatusCode) { // the response broke off
 		return nil, s.networkFailure(what, err, true)
 	}
 	return a, nil
+}
+
+// deliver sends a request, and again if it was not written to a kept connection, or if its token was refused.
+func (s *Service) deliver(ctx context.Context, client *http.Client, method, path string, body []byte,
+	call worker.Call) (*http.Response, reach, error) {
+	token, err := s.auth.current(ctx, nil)
+	if err != nil {
+		return nil, unconnected, err
+	}
+	res, reached, err := s.send(ctx, client, method, path, body, call, token)
+	if reached == connected && client == s.kept && ctx.Err() == nil {
+		res, reached, err = s.send(ctx, s.fresh, method, path, body, call, token)
+	}
+	if err != nil || token == nil || res.StatusCode != http.StatusUnauthorized {
+		return res, reached, err
+	}
+	_ = res.Body.Close()
+	if token, err = s.auth.current(ctx, token); err != nil {
+		return nil, unconnected, err
+	}
+	return s.send(ctx, s.fresh, method, path, body, call, token)
 }
 
 // reach is the progress of a request.
@@ -146,9 +165,13 @@ const (
 
 // send sends one request. If it returns without a response, nothing more is written afterwards.
 func (s *Service) send(ctx context.Context, client *http.Client, method, path string, body []byte,
-	call worker.Call) (*http.Response, reach, error) {
+	call worker.Call, token *oauth2.Token) (*http.Response, reach, error) {
 	var sent atomic.Bool
 	var used net.Conn
+	req, err := s.request(ctx, method, path, body, call, token)
+	if err != nil {
+		return nil, unconnected, err
+	}
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
 		used = i.Conn
 		if c, ours := used.(*conn); ours {
@@ -157,11 +180,7 @@ func (s *Service) send(ctx context.Context, client *http.Client, method, path st
 			sent.Store(true) // unknown, so it may have been written
 		}
 	}})
-	req, err := s.request(ctx, method, path, body, call)
-	if err != nil {
-		return nil, unconnected, err
-	}
-	res, err := client.Do(req)
+	res, err := client.Do(req.WithContext(ctx))
 	if err == nil {
 		return res, written, nil
 	}
@@ -205,13 +224,13 @@ var noInput = []byte("{}")
 
 // request builds the request. It prevents net/http from repeating it, as it would with an Idempotency-Key:
 // the worker has not decided on a second call.
-func (s *Service) request(ctx context.Context, method, path string, body []byte,
-	call worker.Call) (*http.Request, error) {
+func (s *Service) request(ctx context.Context, method, path string, body []byte, call worker.Call,
+	token *oauth2.Token) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(string(s.agent.URL), "/")+path,
 		http.NoBody)
 	if err != nil {
 		return nil, permanent("request", true, "the request cannot be built: %s",
-			s.agent.redact.text(bare(err).Error()))
+			s.redact().text(bare(err).Error()))
 	}
 	if len(body) == 0 && method != http.MethodGet && method != http.MethodDelete {
 		body = noInput
@@ -244,7 +263,7 @@ func (s *Service) request(ctx context.Context, method, path string, body []byte,
 			req.Header.Set(key, value)
 		}
 	}
-	return req, nil
+	return req, s.auth.apply(req, body, token, s.clock.Now())
 }
 
 // bare removes the URL from an error, because it may hold a secret.

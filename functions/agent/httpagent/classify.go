@@ -12,13 +12,14 @@ const (
 	classDone      = "done"      // the operation has happened, and the body is its output, as with 2xx
 	classPermanent = "permanent" // no repetition can succeed: the step fails for good
 	classTransient = "transient" // a repetition may succeed: a failure that counts
-	classNotYet    = "not-yet"   // it cannot be done yet: no failure, the step polls (P45)
+	// The step polls, and counts no failure (P45, "not now" is not a failure).
+	classNotYet = "not-yet"
 )
 
 var classes = []string{classDone, classPermanent, classTransient, classNotYet}
 
 // Classify overrides the table in response.go for statuses of this service, as in "409": "done". It does not
-// change the proof that a call had no effect (P31).
+// change the proof that a call had no effect (P31, a plain service needs a ledger).
 type Classify map[string]string
 
 // problems returns an error for every invalid entry.

@@ -26,6 +26,9 @@ type Agent struct {
 	Headers     map[string]Secret    `yaml:"headers" json:"headers,omitzero"`
 	Operations  map[string]Operation `yaml:"operations" json:"operations,omitzero"`
 	Allow       Allow                `yaml:"allow" json:"allow,omitzero"`
+	Auth        *Auth                `yaml:"auth" json:"auth,omitzero"`
+	Proxy       Reference            `yaml:"proxy" json:"proxy,omitzero"` // none of the environment's is used
+	AWS         *AWS                 `yaml:"aws" json:"aws,omitzero"`     // call of operations without one
 	Retry       worker.Retry         `yaml:"retry" json:"retry,omitzero"`
 	Breaker     worker.Breaker       `yaml:"breaker" json:"breaker,omitzero"`
 	// classification of answers, for all operations
@@ -41,6 +44,7 @@ type Operation struct {
 	// "json" (default): the response must be JSON or empty; "ignore": any response
 	Output string `yaml:"output" json:"output,omitzero"`
 	Check  *Check `yaml:"check" json:"check,omitzero"`
+	AWS    *AWS   `yaml:"aws" json:"aws,omitzero"`
 
 	Classify Classify `yaml:"classify" json:"classify,omitempty"` // takes precedence over the agent's
 }

@@ -13,6 +13,8 @@
 //	    maxResponse: 64KiB                     # default 64KiB
 //	    insecure: false                        # plain http to others than this machine
 //	    allow: {hosts: [payment.example], loopback: false, privateAddresses: false}
+//	    auth: {sigv4: {service: execute-api}}  # or oauth2, below; certificate beside either
+//	    proxy: http://proxy.example:3128       # default: none, whatever the environment names
 //	    retry: {tries: 3, initial: 200ms, max: 5s, jitter: 0.25}
 //	    breaker: {failures: 5, window: 10, delay: 5s, probes: 1, off: false}
 //	    classify: {402: permanent, 404: transient}  # what a status means here, for all operations
@@ -21,8 +23,22 @@
 //	      refund: {classify: {404: done, 409: done}}  # before that of the agent
 //	      notify: {path: /mail, output: ignore}
 //	      "*": {path: "/{operation}"}          # for all other names
+//	  stock:
+//	    aws: {invoke: "arn:aws:lambda:…"}      # no HTTP: calls of services of AWS, see package awsagent
 //	  warehouse:
 //	    external: true                         # no HTTP: a process of its own serves requests-warehouse
+//
+// Authentication beside headers. Secrets come from the environment:
+//
+//	auth:
+//	  # the default Region is that of the host, or else that of the agent
+//	  sigv4: {service: execute-api, region: eu-central-1}
+//	  oauth2: {tokenURL: "https://login.example/token", clientID: shop,
+//	    clientSecret: "${env:SECRET}", scopes: [pay]}
+//	  certificate: {chain: "${env:CERTIFICATE}", key: "${env:KEY}"}  # PEM
+//
+// A token is replaced 30 s before it ends, and once after a 401. If the token endpoint refuses the client, or
+// there are no credentials of AWS, the step waits as after a 401. Tokens are hidden like other secrets.
 //
 // An operation is called with its input as the body and these headers: Idempotency-Key, traceparent,
 // X-Stepkeeper-Operation (do, undo), X-Stepkeeper-Task, -Run, -Step, -Attempt and -Deadline. Its JSON answer
@@ -56,8 +72,9 @@
 // Which answer means what stands in one table, see answers in response.go. No answer is read past its
 // time or past maxResponse, and the words of a refusal not for longer than 5 s. An answer 2xx that
 // breaks off leaves it open whether the call has had its effect. Redirects are never followed, and the
-// environment's proxies are not used. Addresses of link-local networks (where clouds keep their
-// metadata) and multicast are refused at dial time, after the name was resolved; private ones, a
-// carrier's, and this machine only on demand. An IPv6 address that holds an IPv4 address (mapped, 6to4,
-// NAT64) is judged by that.
+// environment's proxies are not used. The rules of addresses hold for tokenURL and proxy too. A proxy
+// resolves the names of services itself, so the rules cannot hold for what it connects to. Addresses of
+// link-local networks (where clouds keep their metadata) and multicast are refused at dial time, after the
+// name was resolved; private ones, a carrier's, and this machine only on demand. An IPv6 address that holds
+// an IPv4 address (mapped, 6to4, NAT64) is judged by that.
 package httpagent

@@ -48,6 +48,8 @@ func TestEdgesOfAnAgent(t *testing.T) {
 		"payment: {external: true}":                                    "",
 		"payment: {external: true, operations: {a: {}}}":               "external means",
 		"payment: {external: true, headers: {A: b}}":                   "external means",
+		"payment: {external: true, auth: {sigv4: {service: lambda}}}":  "external means",
+		"payment: {external: true, proxy: 'http://p.example'}":         "external means",
 		`payment: {url: 'https://a.example', headers: {X-A: "a\tb~"}}`: "",
 		`payment: {url: 'https://a.example', headers: {X-A: "a\x7f"}}`: "characters that a header cannot have",
 		`payment: {url: 'https://a.example', headers: {X-A: "a\x1f"}}`: "characters that a header cannot have",

@@ -66,24 +66,24 @@ func (a *Agent) complete(name string, lookup func(string) (string, bool)) (p pro
 		p.add("the name must be small letters, digits and -, at most 40, a letter first")
 	}
 	if a.External {
-		if a.URL != "" || len(a.Operations) > 0 || len(a.Headers) > 0 || len(a.Classify) > 0 {
-			p.add("external means that another process serves %s; url, headers, operations and classify "+
-				"have no meaning then", port.Requests(name))
+		if a.URL != "" || a.AWS != nil || a.Auth != nil || a.Proxy.Secret != "" || len(a.Operations) > 0 ||
+			len(a.Headers) > 0 || len(a.Classify) > 0 {
+			p.add(
+				"external means that another process serves %s; url, aws, auth, proxy, headers, operations "+
+					"and classify have no meaning then",
+				port.Requests(name),
+			)
 		}
 		return p
 	}
 	p = append(p, a.fill(lookup)...)
 	a.Concurrency = cmp.Or(a.Concurrency, DefaultConcurrency)
 	a.Batch = cmp.Or(a.Batch, DefaultBatch)
-	a.MaxResponse = cmp.Or(a.MaxResponse, DefaultMaxResponse)
 	if a.Concurrency < 1 || a.Concurrency > 10_000 {
 		p.add("concurrency is %d; 1 to 10000 are possible", a.Concurrency)
 	}
 	if a.Batch < 1 || a.Batch > port.MaxBatch {
 		p.add("batch is %d; 1 to %d are possible", a.Batch, port.MaxBatch)
-	}
-	if a.MaxResponse < 1 || a.MaxResponse > maxMaxResponse {
-		p.add("maxResponse is %d bytes; 1 byte to 16MiB are possible", a.MaxResponse)
 	}
 	if a.Timeout < 0 {
 		p.add("timeout is %s; it must be positive", a.Timeout)
@@ -91,7 +91,14 @@ func (a *Agent) complete(name string, lookup func(string) (string, bool)) (p pro
 	if err := worker.Validate(a.Retry, a.Breaker); err != nil {
 		p = append(p, err)
 	}
-	return slices.Concat(p, a.completeURL(), a.Classify.problems(), a.completeOperations())
+	if a.OnAWS() {
+		return append(p, a.completeAWS()...)
+	}
+	a.MaxResponse = cmp.Or(a.MaxResponse, DefaultMaxResponse)
+	if a.MaxResponse < 1 || a.MaxResponse > maxMaxResponse {
+		p.add("maxResponse is %d bytes; 1 byte to 16MiB are possible", a.MaxResponse)
+	}
+	return slices.Concat(p, a.completeURL(), a.completeAuth(), a.Classify.problems(), a.completeOperations())
 }
 
 // ownHeaders lists the headers that the agent sets itself.
@@ -126,6 +133,9 @@ func (a *Agent) fill(lookup func(string) (string, bool)) (p problems) {
 		}
 		headers[canonical], secrets = value, append(secrets, values...)
 	}
+	p = append(p, a.fillAWS(lookup)...)
+	more, problems := a.fillAuth(lookup)
+	p, secrets = append(p, problems...), append(secrets, more...)
 	redact := newRedactor(secrets)
 	a.Headers, a.redact = headers, &redact
 	return p
@@ -141,40 +151,62 @@ func printable(text string) bool {
 // completeURL checks the base URL. Messages name only its host, because the rest may hold a secret.
 func (a *Agent) completeURL() (p problems) {
 	if a.URL == "" {
-		p.add("url is missing; give the service's base address, or external: true")
+		p.add("url is missing; give the service's base address, aws: with a call, or external: true")
 		return p
 	}
-	u, err := url.Parse(string(a.URL))
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		p.add("url is no address that begins with https:// or http://")
+	u, p := a.address("url", a.URL)
+	if u == nil {
 		return p
-	}
-	host := u.Hostname()
-	if u.User != nil {
-		p.add("url holds a name or password; use a header, as in Authorization: \"Basic ${env:…}\"")
 	}
 	if u.RawQuery != "" || u.Fragment != "" {
 		p.add("url has a query or a fragment; put it into the paths of the operations")
 	}
-	if len(a.Allow.Hosts) > 0 &&
-		!slices.ContainsFunc(a.Allow.Hosts, func(h string) bool { return strings.EqualFold(h, host) }) {
-		p.add("the url's host %s is not among allow.hosts", host)
-	}
-	if isLoopbackHost(host) {
+	if IsLoopback(u.Hostname()) {
 		// the operator wrote this address; a name that resolves to it does not allow it
 		a.Allow.Loopback = true
-	} else if u.Scheme == "http" && !a.Insecure {
-		p.add("url is plain http to %s; use https, or say insecure: true", host)
 	}
+	return p
+}
+
+// address checks the address of a service. It returns nil if the text is not an address.
+func (a *Agent) address(field string, text Secret) (u *url.URL, p problems) {
+	u, err := url.Parse(string(text))
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		p.add("%s is no address that begins with https:// or http://", field)
+		return nil, p
+	}
+	host := u.Hostname()
+	if u.User != nil {
+		p.add("%s holds a name or password; use a header, as in Authorization: \"Basic ${env:…}\"", field)
+	}
+	if len(a.Allow.Hosts) > 0 &&
+		!slices.ContainsFunc(a.Allow.Hosts, func(h string) bool { return strings.EqualFold(h, host) }) {
+		p.add("the %s's host %s is not among allow.hosts", field, host)
+	}
+	if u.Scheme == "http" && !a.Insecure && !IsLoopback(host) {
+		p.add("%s is plain http to %s; use https, or say insecure: true", field, host)
+	}
+	return u, append(p, a.Allow.literal(field, host)...)
+}
+
+// literal applies the rules to a host that is an address.
+func (a Allow) literal(field, host string) (p problems) {
 	if ip, err := netip.ParseAddr(host); err == nil {
-		if err := a.Allow.check(ip); err != nil {
-			p.add("url: %w", err)
+		if err := a.forHost(host).check(ip); err != nil {
+			p.add("%s: %w", field, err)
 		}
 	}
 	return p
 }
 
-func isLoopbackHost(host string) bool {
+// forHost returns the rules for a host that the operator wrote: this machine, if it is named.
+func (a Allow) forHost(host string) Allow {
+	a.Loopback = a.Loopback || IsLoopback(host)
+	return a
+}
+
+// IsLoopback reports whether a host of a URL is this machine.
+func IsLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
 }

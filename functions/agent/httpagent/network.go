@@ -17,6 +17,7 @@ import (
 //	address refused by the rules                    permanent   yes
 //	certificate not to be trusted, no TLS there     permanent   yes: no request before the handshake
 //	name not found, no resolver                     transient   yes
+//	refused by the proxy                            transient   yes
 //	refused, unreachable, timeout while connecting  transient   yes
 //	the connection ended before a byte was written  transient   yes
 //	timeout after a byte of the request was written transient   no
@@ -32,7 +33,9 @@ func (s *Service) networkFailure(what string, err error, sent bool) *worker.Fail
 	case isTLS(err) && !sent:
 		f.Permanent, f.Code, text = true, "tls", "was not sent, the other side cannot be trusted"
 	case errors.As(err, &dns) && !sent:
-		f.Code, text = "dns", "was not sent, the name was not resolved"
+		f.Code, text = "dns", "was not sent, the name was not resolved"+s.agent.unusedProxy()
+	case errors.Is(err, errProxy):
+		f.Code, text = "proxy", "was not sent"
 	case isTimeout(err) && sent:
 		f.Code, text = "timeout", "was not answered in time, and may have had its effect"
 	case isTimeout(err):
@@ -41,7 +44,7 @@ func (s *Service) networkFailure(what string, err error, sent bool) *worker.Fail
 		f.Code, text = "unreachable", "was not sent, the service could not be reached"
 	}
 	// Only the text, so that callers cannot recognise the error.
-	f.Err = fmt.Errorf("%s %s: %s", what, text, s.agent.redact.text(err.Error()))
+	f.Err = fmt.Errorf("%s %s: %s", what, text, s.redact().text(err.Error()))
 	return f
 }
 

@@ -21,7 +21,7 @@ import (
 type class struct {
 	from, to  int  // statuses, both included
 	permanent bool // no repetition can succeed
-	noEffect  bool // proof that this call has had no effect (P31)
+	noEffect  bool // proof that this call has had no effect (P31, a plain service needs a ledger)
 	text      string
 }
 
@@ -93,7 +93,7 @@ func (a *answer) output(ignore bool) (json.RawMessage, error) {
 	case err != nil:
 		return nil, done("response-not-json", unread, a.what, err)
 	}
-	return a.service.agent.redact.output(body), nil
+	return a.service.redact().output(body), nil
 }
 
 const (
@@ -120,7 +120,7 @@ func (a *answer) failure() *worker.Failure {
 		text += ": " + said
 	}
 	f.Err = fmt.Errorf("%s answered %d, %s", a.what, a.status, text)
-	// the cause is not the order, so the step waits for the operator (P45)
+	// the cause is not the order, so the step waits for the operator (P45, "not now" is not a failure)
 	if a.status == http.StatusUnauthorized && !named {
 		f.Code = core.CodeUnauthorized
 	}
@@ -162,7 +162,7 @@ func (a *answer) said() string {
 			return ' '
 		}
 		return r
-	}, a.service.agent.redact.text(strings.Join(words, ": ")))
+	}, a.service.redact().text(strings.Join(words, ": ")))
 	if cut := []rune(text); len(cut) > maxSaid {
 		text = string(cut[:maxSaid]) + "…"
 	}

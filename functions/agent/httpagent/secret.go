@@ -90,6 +90,15 @@ func newRedactor(secrets []Secret) redactor {
 	}
 }
 
+// and returns a redactor that removes one more secret.
+func (r *redactor) and(s Secret) *redactor {
+	one := newRedactor([]Secret{s})
+	return &redactor{
+		text:   func(text string) string { return one.text(r.text(text)) },
+		output: func(output json.RawMessage) json.RawMessage { return one.output(r.output(output)) },
+	}
+}
+
 func cut(text string, values []string) string {
 	for _, v := range values {
 		text = strings.ReplaceAll(text, v, hidden)

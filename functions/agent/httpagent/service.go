@@ -3,11 +3,17 @@ package httpagent
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -18,6 +24,7 @@ import (
 type Options struct {
 	Clock    port.Clock // clock for dates in Retry-After; nil means the real one
 	Resolver Resolver   // nil means the system's
+	AWS      aws.Config // credentials for an agent with NeedsAWS
 }
 
 // Service calls one remote service. Close it when its worker has ended.
@@ -29,6 +36,16 @@ type Service struct {
 	// just dropped would leave such a call in doubt.
 	fresh  *http.Client
 	dialer net.Dialer
+	auth   *authenticator
+	hide   atomic.Pointer[redactor] // redactor that knows the token; nil without one
+}
+
+// redact returns what removes secrets from a service's texts.
+func (s *Service) redact() *redactor { return cmp.Or(s.hide.Load(), s.agent.redact) }
+
+// redactToo makes redact remove a token too, and the one before, which an answer may still repeat.
+func (s *Service) redactToo(before, token Secret) {
+	s.hide.Store(s.agent.redact.and(before).and(token))
 }
 
 // New returns the client of an agent from a loaded Config. It returns an error for an external agent.
@@ -37,30 +54,74 @@ func New(name string, agent Agent, o Options) (*Service, error) {
 		return nil, fmt.Errorf("agent %q is external: a process of its own serves %s", name,
 			port.Requests(name))
 	}
+	if agent.OnAWS() {
+		return nil, fmt.Errorf("agent %q calls services of AWS; package awsagent makes its operations", name)
+	}
 	if agent.redact == nil {
 		return nil, fmt.Errorf("agent %q was not made by Load or Parse", name)
 	}
 	o.Clock = cmp.Or[port.Clock](o.Clock, port.ClockFunc(time.Now))
 	o.Resolver = cmp.Or[Resolver](o.Resolver, net.DefaultResolver)
 	s := &Service{agent: agent, clock: o.Clock, dialer: net.Dialer{KeepAlive: 30 * time.Second}}
-	s.kept, s.fresh = s.client(o, false), s.client(o, true)
+	certificates, err := agent.certificates()
+	if err != nil {
+		return nil, fmt.Errorf("agent %q: %w", name, err)
+	}
+	s.kept, s.fresh = s.client(o, false, certificates), s.client(o, true, certificates)
+	if s.auth, err = s.newAuthenticator(o.AWS, s.tokenClient(o)); err != nil {
+		return nil, fmt.Errorf("agent %q: %w", name, err)
+	}
 	return s, nil
 }
 
-// client speaks HTTP/1.1, without proxies (the address rules would be void), redirects, cookies,
-// or compression.
-func (s *Service) client(o Options, single bool) *http.Client {
-	return redirect.Refused(http.Client{
-		Transport: watched(&http.Transport{
-			DialContext:            guardedDial(s.agent.Allow, o.Resolver, s.dialer.DialContext),
-			MaxIdleConns:           s.agent.Concurrency,
-			MaxIdleConnsPerHost:    s.agent.Concurrency,
-			IdleConnTimeout:        time.Minute,
-			MaxResponseHeaderBytes: 64 << 10,
-			DisableCompression:     true,
-			DisableKeepAlives:      single,
-		}),
-	})
+// tokenClient returns the client for the token endpoint. Its connections are not kept, because tokens last.
+func (s *Service) tokenClient(o Options) *http.Client {
+	host := ""
+	if a := s.agent.Auth; a != nil && a.OAuth2 != nil {
+		if u, err := url.Parse(string(a.OAuth2.TokenURL.Secret)); err == nil {
+			host = u.Hostname()
+		}
+	}
+	t := &http.Transport{DialContext: s.dial(o, host), DisableKeepAlives: true,
+		TLSHandshakeTimeout: dialTimeout, MaxResponseHeaderBytes: 64 << 10}
+	if proxy := s.agent.proxyURL(); proxy != nil {
+		t.DialContext, t.Proxy = s.dial(o, proxy.Hostname()), http.ProxyURL(proxy)
+	}
+	return redirect.Refused(http.Client{Transport: t, Timeout: tokenTime})
+}
+
+// tokenTime bounds the wait for a token.
+const tokenTime = 10 * time.Second
+
+// dial returns a dial by the rules for a host that the operator wrote.
+func (s *Service) dial(o Options, host string) dialFunc {
+	return guardedDial(s.agent.Allow.forHost(host), o.Resolver, s.dialer.DialContext)
+}
+
+// client speaks HTTP/1.1, without redirects, cookies, compression, or a proxy that the file does not name.
+// A proxy resolves names itself, so the address rules hold for its own address only.
+func (s *Service) client(o Options, single bool, certificates []tls.Certificate) *http.Client {
+	t := &http.Transport{
+		DialContext:            guardedDial(s.agent.Allow, o.Resolver, s.dialer.DialContext),
+		MaxIdleConns:           s.agent.Concurrency,
+		MaxIdleConnsPerHost:    s.agent.Concurrency,
+		IdleConnTimeout:        time.Minute,
+		MaxResponseHeaderBytes: 64 << 10,
+		DisableCompression:     true,
+		DisableKeepAlives:      single,
+	}
+	if len(certificates) > 0 {
+		t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: certificates}
+	}
+	if proxy := s.agent.proxyURL(); proxy != nil {
+		t.DialContext = s.dial(o, proxy.Hostname())
+		if strings.HasPrefix(string(s.agent.URL), "https:") {
+			t.DialContext = tunnel(proxy, t.DialContext)
+		} else {
+			t.Proxy = http.ProxyURL(proxy)
+		}
+	}
+	return redirect.Refused(http.Client{Transport: watched(t)})
 }
 
 // Operations returns the operations for a worker.Config.

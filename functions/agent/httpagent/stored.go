@@ -63,6 +63,8 @@ func Variables(c Config) []string {
 		for _, h := range a.Headers {
 			_, _, _ = h.fill(note)
 		}
+		_ = a.fillAWS(note)
+		_, _ = a.fillAuth(note)
 	}
 	return slices.Sorted(maps.Keys(seen))
 }

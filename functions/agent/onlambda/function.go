@@ -41,7 +41,8 @@ func New(lookup deployment.Lookup, agent worker.Config, log *slog.Logger) (lambd
 		nil
 }
 
-// NewWorker returns a worker with the deployment's queues and, if it has one, its ledger (P31).
+// NewWorker returns a worker with the deployment's queues and, if it has one, its ledger (P31, a plain
+// service needs a ledger).
 func NewWorker(c aws.Config, settings deployment.Agent, agent worker.Config,
 	log *slog.Logger) (*worker.Worker, error) {
 	queues := sqs.New(c, sqs.Config{URLs: settings.Queues})
@@ -50,7 +51,10 @@ func NewWorker(c aws.Config, settings deployment.Agent, agent worker.Config,
 	if err := errors.Join(err, errQuarantine); err != nil {
 		return nil, err
 	}
-	agent.Replies, agent.Quarantine = sqs.Gather(replies, linger), quarantine
+	agent.Quarantine = quarantine
+	if agent.Replies == nil {
+		agent.Replies = sqs.Gather(replies, linger)
+	}
 	agent.Clock, agent.Log, agent.SendTimeout = port.ClockFunc(time.Now), log, sendTimeout
 	if agent.Ledger == nil && settings.Ledger != "" {
 		agent.Ledger = dynamo.NewLedger(dynamo.NewHandlerClient(c), settings.Ledger)

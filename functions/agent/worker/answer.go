@@ -13,7 +13,7 @@ func (h *handling) answer(ctx context.Context) Verdict {
 	w := h.w
 	left := h.stop().Sub(w.Clock.Now())
 	switch {
-	case left <= 0: // P25: nothing is sent after stopBy
+	case left <= 0: // agents are silent after stopBy (P25)
 		w.counters.late.Add(1)
 		w.Log.Info("a request was finished after its stopBy; not answered", about(w.Agent, h.req), "done",
 			h.err == nil)
@@ -42,7 +42,8 @@ func (h *handling) answer(ctx context.Context) Verdict {
 	return ack
 }
 
-// reply returns a reply with the request's identity and its time in the queue (P3, P32).
+// reply returns a reply with the request's identity and its time in the queue (P3, a reply names request and
+// sender; P32, queue time is not a failure).
 func (h *handling) reply() *message.Reply {
 	r := h.req
 	reply := &message.Reply{

@@ -21,14 +21,17 @@ type Config struct {
 	Replies    port.Queue
 	Quarantine port.Queue
 	// Ledger is required for plain services and points of no return. Without it requests of plain services
-	// are answered with retry-later, and no refusal of a point of no return is proven (P22a).
+	// are answered with retry-later, and no refusal of a point of no return is proven (P22a, a proven refusal
+	// permits undo).
 	Ledger  port.Ledger
 	Clock   port.Clock
 	Log     *slog.Logger // nil discards the log
 	Tracer  port.Tracer  // nil records no spans
 	Retry   Retry
 	Breaker Breaker
-	// SendTimeout bounds the time for sending one reply; default 5 s.
+	// SendTimeout bounds the time for sending one reply; default 5 s. A value below 0 is for queues in
+	// memory, where a timer costs more than the send: nothing then bounds a send that has begun, not even
+	// stopBy.
 	SendTimeout time.Duration
 }
 

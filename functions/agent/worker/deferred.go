@@ -19,7 +19,7 @@ type deferral struct{ within time.Duration }
 func (*deferral) Error() string { return "the reply comes later" }
 
 // Deferred returns the error of an operation that continues elsewhere and whose reply comes later, by Replies
-// (P43).
+// (P43, long work reports progress).
 //
 // The step becomes overdue, and is called again with the same key, if neither a reply nor progress comes
 // within that time; 0 means until the call's StopBy. Only the do of a step with a maxDuration may return it.
@@ -119,7 +119,7 @@ func (r *Replies) Failed(ctx context.Context, replyID string, why error) error {
 	if f.Permanent {
 		outcome = core.OutcomeFailed
 	}
-	if !f.Permanent && core.Uncounted(f.Code) { // the call was made (P45)
+	if !f.Permanent && core.Uncounted(f.Code) { // the call was made (P45, "not now" is not a failure)
 		f.Code = "failed"
 	}
 	return r.send(ctx, replyID, outcome, func(m *message.Reply) {

@@ -15,11 +15,15 @@ type Failure struct {
 	// Permanent means that no repetition can succeed. The step fails for good.
 	Permanent bool
 	// NoEffect means that this call provably had no effect and will have none, because it was never sent, or
-	// was refused. The ledger of plain services needs that proof (P31).
+	// was refused. The ledger of plain services needs that proof (P31, a plain service needs a ledger).
 	NoEffect bool
 	// Happened means that the operation was done, but its output cannot be used. For an undo, whose output is
 	// not used, it is no failure.
 	Happened bool
+	// Requeue means that this call has begun something that a later handling finds. The request returns to
+	// its queue for RetryAfter without a reply. If it may not return any more, the failure is an ordinary
+	// one.
+	Requeue bool
 	// RetryAfter is the wait that the service asked for; 0 means no wait.
 	RetryAfter time.Duration
 	// Code is a short stable word: "http-422", "card-declined". At most 64 bytes are kept.
@@ -46,7 +50,8 @@ func RetryAfter(err error, wait time.Duration) error {
 }
 
 // Unauthorized marks an error of a service that refused the agent's credentials before it did anything. It is
-// transient and does not count as a failure: the step waits until the credentials are renewed (P45).
+// transient and does not count as a failure: the step waits until the credentials are renewed (P45, "not now"
+// is not a failure).
 func Unauthorized(err error) error {
 	return with(err, func(f *Failure) {
 		f.Permanent, f.NoEffect, f.Code = false, true,
@@ -117,7 +122,8 @@ func classify(err error) Failure {
 	return f
 }
 
-// redacted is an error without tokens of answers in its text, because a service may repeat its input (P39).
+// redacted is an error without tokens of answers in its text, because a service may repeat its input (P39, a
+// token is an answer's permission).
 type redacted struct{ error }
 
 func (e redacted) Error() string { return core.RedactText(e.error.Error()) }

@@ -61,7 +61,8 @@ func (g *guard) call(key string, once func() error) error {
 }
 
 // record counts a call. While the breaker is closed, a key counts as one failure among the considered calls,
-// however often it fails. So one order cannot open the breaker for all others (P45).
+// however often it fails. So one order cannot open the breaker for all others (P45, "not now" is not a
+// failure).
 func (g *guard) record(key string, t *tried) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -39,7 +39,8 @@ type handling struct {
 // errSilent ends the tries if no reply may be sent, because it is too late or the effect is in doubt.
 var errSilent = errors.New("no answer")
 
-// pivot states what a handling knows about the call of a point of no return (P22a).
+// pivot states what a handling knows about the call of a point of no return (P22a, a proven refusal permits
+// undo).
 type pivot int
 
 const (
@@ -56,7 +57,8 @@ func (h *handling) failure() *tried {
 
 func (h *handling) run(ctx context.Context) Verdict {
 	w := h.w
-	if !h.inTime() { // P25: such a copy has no use; its step is or will be overdue (P32)
+	// P25: such a copy has no use; its step is or will be overdue (P32, queue time is not a failure)
+	if !h.inTime() {
 		w.counters.late.Add(1)
 		w.Log.Info("a request came after its stopBy; dropped", about(w.Agent, h.req))
 		return ack
@@ -103,7 +105,8 @@ func (h *handling) run(ctx context.Context) Verdict {
 	return h.answer(ctx)
 }
 
-// inTime reports whether it is before stopBy, less the largest difference of clocks (P25).
+// inTime reports whether it is before stopBy, less the largest difference of clocks (P25, agents are silent
+// after stopBy).
 func (h *handling) inTime() bool { return h.w.Clock.Now().Before(h.stop()) }
 
 func (h *handling) stop() time.Time { return h.req.StopBy.Add(-h.req.ClockSkew).Std() }
@@ -114,7 +117,7 @@ func (h *handling) stop() time.Time { return h.req.StopBy.Add(-h.req.ClockSkew).
 func (h *handling) limit(ctx context.Context) time.Duration {
 	now := h.w.Clock.Now()
 	limit := h.req.Timeout.Std()
-	if h.long() { // P43
+	if h.long() { // P43, long work reports progress
 		limit = h.req.MaxDuration.Std()
 	}
 	if h.byLedger() {
@@ -136,7 +139,7 @@ func (h *handling) refuse(ctx context.Context, code string, err error) Verdict {
 	return h.answer(ctx)
 }
 
-// byLedger reports whether the operation uses the ledger (P31, P22a).
+// byLedger reports whether the operation uses the ledger (P31, a plain service needs a ledger; P22a).
 func (h *handling) byLedger() bool { return h.req.Grade == core.Plain || h.isPivot() }
 
 // tries carries out the operation, with the agent's own retries around the breaker.
@@ -156,7 +159,7 @@ func (h *handling) tries(ctx context.Context) {
 	case h.try == 0 && errors.Is(err, circuitbreaker.ErrOpen):
 		h.err = h.notCalled(g)
 	case h.failure() != nil && h.doubt != nil && core.Uncounted(h.failure().Code):
-		// an earlier try was a call (P45)
+		// an earlier try was a call (P45, "not now" is not a failure)
 		h.err = &tried{Failure: *h.doubt}
 	}
 }
@@ -184,13 +187,16 @@ const maxHeldBack = 3
 
 // heldBack returns the time that a request waits in its queue after it met an open breaker, while its own
 // time allows. A failing service must not use up the failures of a step that never reached it. The waits are
-// spread, so that not all requests return to the one probe.
+// spread, so that not all requests return to the one probe. A call that asks for it (Requeue) waits too.
 func (h *handling) heldBack() (wait time.Duration, fits bool) {
 	f := h.failure()
-	if f == nil || h.try > 0 || h.times > maxHeldBack {
+	if f == nil || h.try > 0 && !f.Requeue || h.times > maxHeldBack {
 		return 0, false
 	}
-	wait = f.RetryAfter + time.Duration(h.spread()*float64(h.w.Breaker.Delay)/2)
+	wait = f.RetryAfter
+	if !f.Requeue {
+		wait += time.Duration(h.spread() * float64(h.w.Breaker.Delay) / 2)
+	}
 	back := h.w.Clock.Now().Add(wait + h.req.Timeout.Std()/2)
 	return wait, back.Before(h.stop())
 }
@@ -230,7 +236,7 @@ func (h *handling) once(ctx context.Context) error {
 	switch {
 	case errors.Is(err, errSilent):
 	case h.req.Operation == core.UndoOp && (err == nil || classify(err).Happened):
-		h.err = nil // the output of an undo is not used (P24)
+		h.err = nil // the output of an undo is not used (P24, an undo needs no output)
 	case err != nil:
 		h.err = h.judge(ctx, classify(err))
 	default:
@@ -254,11 +260,12 @@ func (h *handling) judge(ctx context.Context, f Failure) *tried {
 	}
 	t := &tried{Failure: f}
 	t.service = !f.Permanent && h.pivot != pivotNoEffect && f.Code != codeLedger &&
-		f.Code != core.CodeNotYet &&
+		f.Code != core.CodeNotYet && !f.Requeue &&
 		!errors.Is(context.Cause(ctx), context.Canceled)
 	left, r := h.deadline.Sub(h.w.Clock.Now()), h.w.Retry
 	t.again = h.try < r.Tries && !f.Permanent && h.pivot != pivotNoEffect && !f.turnedAway() &&
-		ctx.Err() == nil && time.Duration((1+r.Jitter)*float64(r.wait(h.try, f.RetryAfter))) < left
+		!f.Requeue && ctx.Err() == nil &&
+		time.Duration((1+r.Jitter)*float64(r.wait(h.try, f.RetryAfter))) < left
 	if h.req.Grade == core.Plain && !f.NoEffect && h.op.Check == nil {
 		t.again = false // nothing can be checked, and it must not be called again
 	}
@@ -354,9 +361,10 @@ func (h *handling) asCall() Call {
 	}
 }
 
-// encode returns an output as JSON in UTF-8 without tokens of answers, which a service may repeat (P39). An
-// output that is not JSON, too large, or nested too deep is a permanent failure (P28), because the operation
-// has happened and would return the same again.
+// encode returns an output as JSON in UTF-8 without tokens of answers, which a service may repeat (P39, a
+// token is an answer's permission). An output that is not JSON, too large, or nested too deep is a permanent
+// failure (P28, what is too large fails once), because the operation has happened and would return the same
+// again.
 func encode(value any) (json.RawMessage, error) {
 	var out json.RawMessage
 	switch v := value.(type) {

@@ -5,11 +5,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// States of a ledger entry (P31). An absent entry is StateNone too.
+// States of a ledger entry (P31, a plain service needs a ledger). An absent entry is StateNone too.
 const (
 	StateNone    = "none"    // never called, or proven without effect
 	StateStarted = "started" // the do was perhaps called: in doubt
-	// a point of no return may have been called more than once, so that no refusal proves anything (P22a).
+	// a point of no return may have been called more than once, so that no refusal proves anything (P22a, a
+	// proven refusal permits undo).
 	StateRepeated = "repeated"
 	StateDone     = "done"   // the do has happened
 	StateFailed   = "failed" // the do of that attempt was refused, without effect

@@ -102,6 +102,24 @@ func (hanging) Send(ctx context.Context, _ []port.Message) []error {
 	return []error{ctx.Err()}
 }
 
+// slow is a queue that takes a message after twenty seconds.
+type slow struct{ port.Queue }
+
+func (slow) Send(ctx context.Context, _ []port.Message) []error {
+	return []error{port.Sleep(ctx, 20*time.Second)}
+}
+
+// A SendTimeout below 0 bounds nothing, neither by the default nor at once.
+func TestSendWithoutBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, port.ClockFunc(time.Now), worker.Config{Operations: charge(always(nil, nil)),
+			Replies: slow{}, SendTimeout: -1})
+		if v := b.worker.Handle(t.Context(), delivery(request(time.Now()))); !v.Delete {
+			t.Errorf("the reply was not sent: %+v", v)
+		}
+	})
+}
+
 // P25: a reply is sent within its own time, and not past stopBy, also when the handler's has ended.
 func TestHowLongAReplyIsSent(t *testing.T) {
 	for name, tt := range map[string]struct {

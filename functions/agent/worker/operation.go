@@ -17,7 +17,7 @@ type Call struct {
 	OrderID   string
 	Run       int
 	Step      string
-	Attempt   int            // attempt of the step; all attempts share the key (P2)
+	Attempt   int            // attempt of the step; attempts of a run share a key (P2)
 	Try       int            // 1, 2 … within this attempt: the agent's own retries
 	Operation core.Operation // do or undo
 	Name      string         // name of the operation, such as "charge"
@@ -25,11 +25,11 @@ type Call struct {
 	Key       string          // idempotency key; an undo names the key of the do that it reverses
 	Input     json.RawMessage // may be empty
 	Deadline  time.Time       // time when the context ends
-	StopBy    time.Time       // no side effect may begin or land after it (P6)
+	StopBy    time.Time       // no side effect may begin or land after it (P6, two times in each request)
 	Resolved  *core.Resolved  // fact stated by the operator; usually nil
 	Trace     string          // W3C traceparent
 	// PointOfNoReturn means that an error with NoEffect lets the order be undone, if this was the only call
-	// (P22a).
+	// (P22a, a proven refusal permits undo).
 	PointOfNoReturn bool
 }
 

@@ -20,9 +20,9 @@ const ledgerTime = 2 * time.Second
 const maxMoves = 8
 
 // recorded carries out an operation by the ledger. For a service that knows no keys it allows at most one
-// call in doubt or done per key, and never returns a wrong result (P31). For a point of no return the ledger
-// records whether a call is the only one, so that its refusal is a proof (P22a). Between the tries of one
-// handling its entry stays started.
+// call in doubt or done per key, and never returns a wrong result (P31, a plain service needs a ledger). For
+// a point of no return the ledger records whether a call is the only one, so that its refusal is a proof
+// (P22a, a proven refusal permits undo). Between the tries of one handling its entry stays started.
 func (h *handling) recorded(ctx context.Context) (json.RawMessage, error) {
 	if h.pivot != pivotBegan || h.doubt != nil {
 		entry, do, err := h.enter(ctx)
@@ -119,7 +119,7 @@ func (h *handling) timedCall(ctx context.Context) (json.RawMessage, error) {
 
 // insufficientTime reports whether the request waited in its queue for so long that the call could not take
 // its declared time. A plain service is then not called, because an interrupted call would be in doubt
-// without any fault of its own (P32). The next copy has its full time.
+// without any fault of its own (P32, queue time is not a failure). The next copy has its full time.
 func (h *handling) insufficientTime() bool {
 	allowed := h.req.StopBy.Sub(h.req.ClaimedAt) - h.req.Timeout
 	if h.req.Grade != core.Plain || h.req.ClaimedAt == 0 || allowed <= 2*h.req.ClockSkew {

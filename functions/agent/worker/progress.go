@@ -29,7 +29,7 @@ type reporterKey struct{}
 var errNoProgress = errors.New("the operation reported no progress, and was ended")
 
 // Progress reports that the operation of a step with a maxDuration is still running. The step's timeout
-// starts again from now, never past stopBy (P43).
+// starts again from now, never past stopBy (P43, long work reports progress).
 //
 // It may be called at any rate: a report is sent every 40 s, or every third of a shorter timeout, and other
 // calls do nothing. It does nothing for any other step. Percent is 0 to 100. At most 200 bytes of the note,

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"sync"
 	"time"
 
@@ -61,7 +60,8 @@ func (p *Pump) Run(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	held := &holds{queue: p.Queue, visibility: p.Visibility, log: p.Log, held: map[string]int{}}
-	r := &running{Pump: p, held: held, deleted: make(chan string, p.Concurrency)}
+	r := &running{Pump: p, held: held, received: make(chan port.Delivery),
+		room: make(chan struct{}, p.Concurrency), deleted: make(chan string, p.Concurrency)}
 	var attendants sync.WaitGroup
 	attendants.Go(func() {
 		port.Always(work, p.Log, "keeping requests invisible", func() { r.held.keep(work) })
@@ -71,6 +71,7 @@ func (p *Pump) Run(ctx context.Context) error {
 		port.Always(context.WithoutCancel(ctx), p.Log, "deleting requests", r.deleteAll)
 	})
 	r.receive(ctx, work)
+	close(r.received)
 	err := r.drain(stop)
 	stop()
 	if err == nil {
@@ -82,25 +83,27 @@ func (p *Pump) Run(ctx context.Context) error {
 // running is one Run of a Pump.
 type running struct {
 	*Pump
-	held    *holds
-	deleted chan string // receipts
-	busy    sync.WaitGroup
+	held     *holds
+	room     chan struct{}      // one entry for each request that may be received or is handled
+	received chan port.Delivery // requests for the goroutines that have handled one
+	handlers int                // number of these goroutines
+	busy     sync.WaitGroup     // counts them too
+	deleted  chan string        // receipts
 }
 
 // receive receives as many requests as there is room for.
 func (r *running) receive(ctx, work context.Context) {
-	room := make(chan struct{}, r.Concurrency)
 	for ctx.Err() == nil {
 		free := 0
 		select {
-		case room <- struct{}{}:
+		case r.room <- struct{}{}:
 			free = 1
 		case <-ctx.Done():
 			return
 		}
 		for free < r.Batch {
 			select {
-			case room <- struct{}{}:
+			case r.room <- struct{}{}:
 				free++
 				continue
 			default:
@@ -114,17 +117,10 @@ func (r *running) receive(ctx, work context.Context) {
 		})
 		for i := range deliveries {
 			r.held.add(deliveries[i].Receipt)
-			r.busy.Go(func() {
-				defer func() { <-room }()
-				// also after a panic, so that the request comes again
-				defer r.held.remove(deliveries[i].Receipt)
-				growStack()
-				_ = port.Guard(r.Log, "handling a request",
-					func() error { r.handle(work, deliveries[i]); return nil })
-			})
+			r.pass(work, deliveries[i])
 		}
 		for range free - len(deliveries) {
-			<-room
+			<-r.room
 		}
 		if err != nil && ctx.Err() == nil {
 			r.Log.Warn("receiving failed; trying again", "queue", r.Queue.Name(), "error", err)
@@ -133,14 +129,51 @@ func (r *running) receive(ctx, work context.Context) {
 	}
 }
 
-// growStack grows the stack of a new goroutine to the size that a call needs while there is little to copy.
-// A stack that grows later is copied several times, with the frames of the retries, which takes a twentieth
-// of an order's total cost.
-//
-//go:noinline
-func growStack() {
-	var stack [8 << 10]byte
-	runtime.KeepAlive(&stack)
+// pass passes a request to a goroutine that is free. If there is none, it starts one. The goroutine handles
+// one request after the other until no more are received. So it keeps its stack: to grow a new one for each
+// request would take a fiftieth of an order's total cost.
+func (r *running) pass(work context.Context, d port.Delivery) {
+	select {
+	case r.received <- d:
+		return
+	default:
+	}
+	if r.handlers == r.Concurrency { // one of them has just made room
+		r.received <- d
+		return
+	}
+	r.handlers++
+	r.start(work, d)
+}
+
+// start starts a goroutine that handles the first request, if there is one, and those after it. If a panic or
+// an operation (by runtime.Goexit) ends the goroutine, another one takes its place.
+func (r *running) start(work context.Context, first ...port.Delivery) {
+	r.busy.Go(func() {
+		open := true
+		defer func() {
+			if open {
+				r.start(work)
+			}
+		}()
+		_ = port.Guard(r.Log, "handling a request", func() error {
+			for _, d := range first {
+				r.one(work, d)
+			}
+			for d := range r.received {
+				r.one(work, d)
+			}
+			open = false
+			return nil
+		})
+	})
+}
+
+// one handles a request. After a panic the request comes again.
+func (r *running) one(work context.Context, d port.Delivery) {
+	defer func() { <-r.room }()
+	defer r.held.remove(d.Receipt)
+	r.handle(work, d)
 }
 
 func (r *running) handle(work context.Context, d port.Delivery) {
@@ -150,7 +183,7 @@ func (r *running) handle(work context.Context, d port.Delivery) {
 		r.deleted <- d.Receipt
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(work), r.Worker.SendTimeout)
+	ctx, cancel := outlasting(work, r.Worker.SendTimeout)
 	defer cancel()
 	if v.After <= 0 && work.Err() == nil { // during the shutdown another instance can take it at once
 		v.After = d.Backoff(r.Visibility)
@@ -178,7 +211,7 @@ func (r *running) deleteAll() {
 				break gather
 			}
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), r.Worker.SendTimeout)
+		ctx, cancel := outlasting(context.Background(), r.Worker.SendTimeout)
 		for _, err := range r.Queue.Delete(ctx, receipts) {
 			if err != nil && !errors.Is(err, port.ErrReceipt) {
 				r.Log.Warn("a handled request could not be deleted; it comes again and is answered again",

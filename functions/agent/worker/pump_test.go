@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -491,6 +492,34 @@ func TestAPumpGoesOnAfterPanics(t *testing.T) {
 		cancel()
 		if err := <-ended; err != nil || len(b.replies()) == 0 || b.depth() != (port.Depth{}) {
 			t.Errorf("%v, %d replies, %+v", err, len(b.replies()), b.depth())
+		}
+	})
+}
+
+// An operation that ends its goroutine holds neither its request nor a place of the pump. Broken by: the
+// goroutine that handles one request after the other is not replaced.
+func TestAPumpGoesOnAfterAnEndedGoroutine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls atomic.Int32
+		b := newBench(t, port.ClockFunc(time.Now),
+			worker.Config{Operations: charge(func(context.Context, worker.Call) (any, error) {
+				if calls.Add(1) <= 2 {
+					runtime.Goexit()
+				}
+				return nil, nil
+			})})
+		stop := pumping(t, b, worker.Pump{Concurrency: 1})
+		b.ask(3, time.Hour)
+		time.Sleep(10 * time.Minute)
+		ended := make(chan error, 1)
+		go func() { ended <- stop() }()
+		select {
+		case err := <-ended:
+			if err != nil || len(b.replies()) != 3 || b.depth() != (port.Depth{}) {
+				t.Errorf("%v, %d replies, %+v", err, len(b.replies()), b.depth())
+			}
+		case <-time.After(time.Hour):
+			t.Fatal("the pump does not end")
 		}
 	})
 }

@@ -11,9 +11,11 @@ type Stats struct {
 	Deferred   int64 `json:"deferred"`   // calls whose reply comes later
 	Retried    int64 `json:"retried"`    // own retries
 	// calls not made because the check returned "happened"
-	Checked     int64 `json:"checked"`
-	DroppedLate int64 `json:"droppedLate"` // dropped in silence, after stopBy (P25)
-	InDoubt     int64 `json:"inDoubt"`     // plain requests not answered (P31)
+	Checked int64 `json:"checked"`
+	// dropped in silence, after stopBy (P25, agents are silent after stopBy)
+	DroppedLate int64 `json:"droppedLate"`
+	// plain requests not answered (P31, a plain service needs a ledger)
+	InDoubt     int64 `json:"inDoubt"`
 	Quarantined int64 `json:"quarantined"`
 	// GivenBack counts requests that were returned to the queue because of an unsent reply, a newer schema or
 	// a shutdown.

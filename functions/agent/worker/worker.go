@@ -112,9 +112,18 @@ func (w *Worker) quarantine(ctx context.Context, d port.Delivery, why error) Ver
 // send sends one message. The handler's context may have ended, but the outcome is still sent, within the
 // given time.
 func (w *Worker) send(ctx context.Context, q port.Queue, v port.Value, within time.Duration) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
+	ctx, cancel := outlasting(ctx, within)
 	defer cancel()
 	return q.Send(ctx, []port.Message{{Value: v}})[0]
+}
+
+// outlasting returns a context that ends after that time, even if ctx ends before. Below 0 it never ends.
+func outlasting(ctx context.Context, within time.Duration) (context.Context, context.CancelFunc) {
+	ctx = context.WithoutCancel(ctx)
+	if within < 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, within)
 }
 
 // about returns the fields of a log line about a request: IDs, never bodies, with the keys of the Scheduler's

@@ -152,7 +152,8 @@ func openWith(t *testing.T, current map[string]*core.Definition, region,
 	lookup := s.Environment(map[string]string{
 		"AWS_REGION": region, "AWS_LAMBDA_LOG_GROUP_NAME": logGroup,
 		deployment.VarOrders: "orders", deployment.VarDefinitions: "definitions", deployment.VarShards: "8",
-		deployment.VarAlerts: "arn:aws:sns:eu-central-1:1:alerts", deployment.VarReplyTo: s.Queues("shop"),
+		deployment.VarTaskTTL: "720h",
+		deployment.VarAlerts:  "arn:aws:sns:eu-central-1:1:alerts", deployment.VarReplyTo: s.Queues("shop"),
 		"LAMBDA_TASK_ROOT": "/var/task",
 		deployment.VarQueues: s.Queues(port.Intake, port.Replies, port.Control, port.Quarantine,
 			port.Requests("payment")),
@@ -205,6 +206,24 @@ func TestOpen(t *testing.T) {
 		"SendMessageBatch requests-payment"
 	if got != want {
 		t.Errorf("calls: %s; want %s", got, want)
+	}
+}
+
+// P26: the tombstone of an order whose task holds the content has the hash of that content.
+func TestTombstoneHasTheHashOfTheContent(t *testing.T) {
+	s, engine := open(t, nil)
+	s.Keep("orders", "OrderID")
+	task := core.Task{OrderID: "o-1", Version: 1, Workflow: "order", Order: []byte(`{"a":1}`),
+		ProcessState: core.Processing, Created: 1, Due: 2}
+	rested := task
+	rested.Version, rested.ProcessState, rested.Due = 2, core.Processed, 0
+	for _, next := range []*core.Task{&task, &rested} {
+		if err := engine.State.Commit(context.Background(), []state.Change{{Task: next}})[0]; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := s.Item("orders", "o-1#ended")["ContentHash"]["S"], message.HashOf(&task); got != want {
+		t.Errorf("the hash is %v, want %s", got, want)
 	}
 }
 

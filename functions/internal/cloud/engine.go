@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/sns"
 	"github.com/stepkeeper/stepkeeper/shared/sqs"
 	"github.com/stepkeeper/stepkeeper/shared/state"
+	"github.com/stepkeeper/stepkeeper/shared/suggest"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
@@ -43,6 +45,10 @@ func Open(
 		State: state.New(state.Config{
 			Store: store, Definitions: store, Compile: workflow.Decode, Encode: workflow.Encode,
 			Current: func(name string) *core.Definition { return current[name] },
+			Similar: func(name string) string {
+				return suggest.Nearest(name, slices.Sorted(maps.Keys(current)))
+			},
+			Tombstones: d.TaskTTL > 0,
 		}),
 		Leases: store,
 		Queues: Queues(c, d.Queues, d.ReplyTo),

@@ -20,7 +20,8 @@ const (
 	freshAge = 10 * time.Second // age limit of keys if an order has an unknown key
 )
 
-// TokenKeys reads the keys of tokens from a secret of Secrets Manager (P39).
+// TokenKeys reads the keys of tokens from a secret of Secrets Manager (P39, a token is an answer's
+// permission).
 type TokenKeys struct{ keys renewed.Value[*token.Keys] }
 
 // NewTokenKeys makes the client; it makes no network calls.

@@ -3,30 +3,27 @@ package example
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/jsii-runtime-go"
 	"github.com/cdklabs/cdk-nag-go/cdknag/v2"
 
-	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
 	"github.com/stepkeeper/stepkeeper/infra"
 	"github.com/stepkeeper/stepkeeper/infra/build"
+	"github.com/stepkeeper/stepkeeper/infra/project"
 )
 
 // Add adds the stack to the app, with the settings in the app's context.
 func Add(app awscdk.App) (err error) {
 	defer func() { err = infra.Explain(recover(), err) }() // constructs panic, and people read errors
 	c := &settings{app: app}
-	agents, err := agentsOf(c.text("agents", filepath.Join("app", "agents.yaml")))
+	agents, err := project.File(c.text("agents", filepath.Join("app", "agents.yaml")))
 	if err != nil {
 		c.problems = append(c.problems, err)
 	}
@@ -37,21 +34,26 @@ func Add(app awscdk.App) (err error) {
 	props := &infra.Props{
 		Workflows: c.list("workflows", filepath.Join("app", "order.yaml")), Agents: agents,
 		AlarmEmail: c.text("email", ""), Operators: c.list("operators", ""),
-		EventBridgeRule: c.truth("rule", false), X86: c.truth("x86", false),
+		X86:                c.truth("x86", false),
 		CustomerManagedKey: c.truth("key", false),
 		FinishedOrders:     c.truth("finished", false), FairQueues: c.truth("fair", false),
-		Paused: c.truth("paused", false), Dashboard: c.truth("dashboard", false),
-		SweepInterval: c.duration("sweep", time.Minute), PagesPerSweep: c.number("pages", 0),
+		Versions: c.truth("versions", false),
+		Paused:   c.truth("paused", false), Dashboard: c.truth("dashboard", false),
+		Profile:       infra.Profile(c.text("profile", "")),
+		SweepInterval: c.duration("sweep", 0), PagesPerSweep: c.number("pages", 0),
 		Tables: c.tables(), Priorities: c.priorities(),
 	}
 	for _, region := range c.list("replicas", "") {
 		props.Replicas = append(props.Replicas, infra.Replica{Region: region})
 	}
-	if !c.truth("keep", true) {
+	dev := props.Profile == infra.ProfileDev
+	if keep := c.truth("keep", !dev); !keep {
 		props.RemovalPolicy = awscdk.RemovalPolicy_DESTROY
+	} else if dev {
+		props.RemovalPolicy = awscdk.RemovalPolicy_RETAIN
 	}
 	if folder := c.text("prebuilt", ""); folder != "" {
-		props.Build = prebuilt(folder)
+		props.Build = build.Prebuilt(folder)
 	}
 	replyTo(stack, c, props)
 	c.secrets(stack, agents)
@@ -98,27 +100,6 @@ func environment() *awscdk.Environment {
 	return &awscdk.Environment{Account: &account, Region: &region}
 }
 
-// agentsOf returns a function for each HTTP agent in the file.
-func agentsOf(file string) (map[string]infra.Agent, error) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("agents: %w", err)
-	}
-	all, err := agentsfile.Read(data)
-	if err != nil {
-		return nil, fmt.Errorf("agents file %s: %w", file, err)
-	}
-	agents := make(map[string]infra.Agent, len(all.Agents))
-	for name, a := range all.Agents {
-		if a.External {
-			agents[name] = infra.Agent{External: true}
-			continue
-		}
-		agents[name] = infra.Agent{HTTP: file}
-	}
-	return agents, nil
-}
-
 // replyTo returns the queue from which the example's application reads the statuses of its orders.
 func replyTo(stack awscdk.Stack, c *settings, props *infra.Props) {
 	props.ReplyTo = map[string]awssqs.IQueue{}
@@ -139,25 +120,4 @@ func replyTo(stack awscdk.Stack, c *settings, props *infra.Props) {
 	props.ReplyTo["shop"] = queue
 	awscdk.NewCfnOutput(stack, jsii.String("ShopStatusUrl"),
 		&awscdk.CfnOutputProps{Value: queue.QueueUrl(), Description: jsii.String("reply-to shop")})
-}
-
-// prebuilt returns a Builder that copies functions built before. Their folders are named like the second last
-// part of the package's path.
-func prebuilt(folder string) build.Builder {
-	return func(b build.Binary) error {
-		in, err := os.Open(filepath.Join(folder, filepath.Base(filepath.Dir(b.Package)), "bootstrap"))
-		if err != nil {
-			return fmt.Errorf("prebuilt functions: %w", err)
-		}
-		defer in.Close()
-		out, err := os.OpenFile(b.Out, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o755)
-		if err != nil {
-			return fmt.Errorf("prebuilt functions: %w", err)
-		}
-		_, err = io.Copy(out, in)
-		if closed := out.Close(); err == nil {
-			err = closed
-		}
-		return err
-	}
 }

@@ -23,8 +23,8 @@ func script(name string, batches ...[]port.Write) testCase {
 
 func batch(writes ...port.Write) []port.Write { return writes }
 
-// createCases checks that the first record stays, whatever is created second (P14, P17, P26), and that IDs of
-// every form are stored unchanged.
+// createCases checks that the first record stays, whatever is created second (P14, submit creates once; P17,
+// a cancel is kept; P26, an ID never runs twice), and that IDs of every form are stored unchanged.
 func createCases() []testCase {
 	forms := []struct {
 		name   string
@@ -74,7 +74,8 @@ func createCases() []testCase {
 	})...)
 }
 
-// replaceCases tries every expected version against every stored version (P8). Version 0 means no record.
+// replaceCases tries every expected version against every stored version (P8, every commit is conditional).
+// Version 0 means no record.
 func replaceCases() []testCase {
 	var cases []testCase
 	for _, stored := range []int64{0, 1, 2, 5} {
@@ -262,7 +263,8 @@ func keptCases() []testCase {
 		}})
 }
 
-// eraseCases checks that an erasure removes the content for good, and nothing else (P52).
+// eraseCases checks that an erasure removes the content for good, and nothing else (P52, erase removes
+// content, not identity).
 var eraseCases = []testCase{
 	{name: "content goes, the record stays, and a create that comes late does not bring it back",
 		run: func(s *suite) {
@@ -307,8 +309,8 @@ var eraseCases = []testCase{
 	}},
 }
 
-// dueCases moves tasks from every bucket to every other, to later and earlier times (P9, P11), and checks
-// where a page of the index begins and ends.
+// dueCases moves tasks from every bucket to every other, to later and earlier times (P9, tasks not at rest
+// are due; P11, an end is reported until settled), and checks where a page of the index begins and ends.
 func dueCases() []testCase {
 	places := []func(*port.Write){
 		in(port.DueBucket, at(50)), in(port.DueBucket, at(90)), in(port.AttentionBucket, at(50)), finished,

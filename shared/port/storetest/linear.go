@@ -134,7 +134,8 @@ func (r row) refuse(w *port.Write) []any {
 // are within the time of the call. The second execution fails at its condition. If it finds its own version,
 // the adapter reports success. If another writer has replaced that version meanwhile, the adapter can only
 // report a conflict, although the write was stored. That is harmless. The caller loads and decides again, and
-// finds its cause in the stored task (P12), as after a crash between commit and delete.
+// finds its cause in the stored task (P12, effects are emitted again), as after a crash between commit and
+// delete.
 func doubled(history []porcupine.Operation) []porcupine.Operation {
 	for _, op := range history {
 		q := op.Input.(question)

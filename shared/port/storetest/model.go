@@ -24,7 +24,8 @@ type row struct {
 	refused []string
 }
 
-// commit returns the row after a Commit of one write, or its error (P8, P26).
+// commit returns the row after a Commit of one write, or its error (P8, every commit is conditional; P26, an
+// ID never runs twice).
 func (r row) commit(w port.Write) (row, error) {
 	if err := port.CheckWrite(&w); err != nil {
 		return r, err
@@ -43,7 +44,7 @@ func (r row) commit(w port.Write) (row, error) {
 	return r, nil
 }
 
-// erase returns the row after Erase (P52).
+// erase returns the row after Erase (P52, erase removes content, not identity).
 func (r row) erase(hash string) row {
 	if r.hash == hash {
 		r.content = nil
@@ -68,7 +69,7 @@ type held struct {
 	until time.Time
 }
 
-// move returns the entry after Ledger.Move, or its error (P31).
+// move returns the entry after Ledger.Move, or its error (P31, a plain service needs a ledger).
 func move(stored, e port.LedgerEntry) (port.LedgerEntry, error) {
 	if stored.Version != e.Version {
 		return stored, port.ErrConflict

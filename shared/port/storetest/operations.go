@@ -70,7 +70,7 @@ func hashOf(content []byte) string { return fmt.Sprintf("%x", sha256.Sum256(cont
 // inline is an order whose content stands in its document.
 func inline(w *port.Write) { w.Apart, w.Content = false, nil }
 
-// tombstone is what a Cancel that comes first leaves (P17).
+// tombstone is what a Cancel that comes first leaves (P17, a cancel is kept).
 func tombstone(w *port.Write) {
 	finished(w)
 	inline(w)

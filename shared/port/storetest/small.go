@@ -90,7 +90,8 @@ var leaseCases = need(hasLeases, []testCase{
 	}},
 })
 
-// ledgerCases checks that a move is accepted only from the current version (P31).
+// ledgerCases checks that a move is accepted only from the current version (P31, a plain service needs a
+// ledger).
 var ledgerCases = need(hasLedger, []testCase{
 	{name: "keys, text and outputs of every form; nothing of the entry before is left", run: func(s *suite) {
 		for _, key := range []string{"a/0/charge", "a/00/charge", strings.Repeat("k", 200), "a b'c\"d",

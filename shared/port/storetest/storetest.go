@@ -24,7 +24,8 @@ type Backends struct {
 	Definitions port.Definitions
 	Leases      port.Leases
 	Ledger      port.Ledger
-	// Forget removes records and leaves their orders, as a TTL does (P26). If nil, this is not tested.
+	// Forget removes records and leaves their orders, as a TTL does (P26, an ID never runs twice). If nil,
+	// this is not tested.
 	Forget func(ctx context.Context, ids []string) error
 	// Inject makes the adapter's next calls to its backend meet these faults, one each, and drops earlier
 	// unused ones. If nil, this is not tested.

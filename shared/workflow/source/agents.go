@@ -7,7 +7,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// agentsOf reads the agents of a call: one agent, or one of several (P44).
+// agentsOf reads the agents of a call: one agent, or one of several (P44, several agents can do one step).
 func (b *builder) agentsOf(f field, s *core.StepDefinition) {
 	one, several := f.value.field("agent"), f.value.field("agents")
 	switch {

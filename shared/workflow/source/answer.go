@@ -8,11 +8,12 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
+	"github.com/stepkeeper/stepkeeper/shared/schema"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// answer reads a step that waits for an answer from outside (P35, P37), except its expressions. Its two
-// forms, approval and event, are one kind.
+// answer reads a step that waits for an answer from outside (P35, an answer decides a round; P37, a question
+// has a time), except its expressions. Its two forms, approval and event, are one kind.
 func (b *builder) answer(f field) core.StepDefinition {
 	form := answerForm(f.value)
 	v := f.value.get(form)
@@ -49,7 +50,7 @@ func (b *builder) reminders(v *value, s *core.StepDefinition) {
 	at := v.field("remind").value.at
 	switch {
 	case s.Answer.Ask == "":
-		b.report.error(at, fmt.Sprintf("step %s reminds of nothing: it has no ask (P37)", s.Name),
+		b.report.error(at, fmt.Sprintf("step %s reminds of nothing: it has no ask", s.Name),
 			"add the call that asks for the answer, as in ask: {agent: mail, operation: ask}")
 	case remind < leastRemind:
 		b.report.error(at, fmt.Sprintf("step %s reminds every %s; the least is %s", s.Name,
@@ -87,21 +88,10 @@ func (b *builder) choices(v *value, a *core.Answer) {
 }
 
 func (b *builder) eventSchema(v *value, a *core.Answer) {
-	schema := v.get("schema")
-	if schema == nil {
-		return
+	if given := v.get("schema"); given != nil {
+		data, err := json.Marshal(given.plain())
+		a.Schema, _ = b.compiled(given, data, err)
 	}
-	data, err := json.Marshal(schema.plain())
-	if err == nil {
-		err = expression.CheckSchema(data)
-	}
-	if err != nil {
-		b.report.error(schema.at, "schema is no JSON Schema: "+err.Error(),
-			"write one of draft 2020-12 that refers to no other document, as in {type: object, required: "+
-				"[status]}")
-		return
-	}
-	a.Schema = data
 }
 
 // people checks the parts of need and who that are known before an order comes.
@@ -152,7 +142,11 @@ func (b *builder) onTimeout(step string, v *value, a *core.Answer) {
 		if a.Schema == nil {
 			return
 		}
-		if err := expression.CheckValue(a.Schema, data); err != nil {
+		s, err := schema.Compile(a.Schema)
+		if err == nil {
+			err = s.Check(data)
+		}
+		if err != nil {
 			b.report.error(given.at, "onTimeout answers step "+step+" with a value that its schema refuses: "+
 				err.Error(), "correct the value, or the schema")
 		}
@@ -188,6 +182,23 @@ func (b *builder) question(f field, s *core.StepDefinition, scope expression.Sco
 	}
 }
 
+// unread warns of an approval whose answers make no difference: none refuses, and no expression reads which
+// one came.
+func (b *builder) unread(i int) {
+	s := &b.def.Steps[i]
+	if s.Answer == nil || len(s.Answer.Values) < 2 || s.Answer.Refuse != "" {
+		return
+	}
+	if b.root.holds("steps." + strings.ReplaceAll(s.Name, "-", "_")) {
+		return
+	}
+	b.report.warn(b.steps[i].value.get("approval").field("answers").at,
+		fmt.Sprintf("every answer to step %s lets the order go on, %q too", s.Name,
+			s.Answer.Values[len(s.Answer.Values)-1]),
+		fmt.Sprintf("write refuse: value == %q, or read steps.%s.output.value in a later step",
+			s.Answer.Values[len(s.Answer.Values)-1], strings.ReplaceAll(s.Name, "-", "_")))
+}
+
 // bare reports whether an expression wrongly has ${ }.
 func (b *builder) bare(v *value, key, example string) bool {
 	if v.shape != isText {
@@ -212,7 +223,7 @@ func answerForm(step *value) string {
 }
 
 // answered returns the steps that end with an answer, and whether they ask particular people. A token for
-// such a step names a person (P39).
+// such a step names a person (P39, a token is an answer's permission).
 func (b *builder) answered() map[string]bool {
 	names := map[string]bool{}
 	for _, f := range b.steps {

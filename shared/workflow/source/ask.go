@@ -13,7 +13,8 @@ const (
 	maxName   = 40     // the schema has the same limit
 )
 
-// withAsks returns the steps of the file. It adds before each step with an ask the call that asks (P38).
+// withAsks returns the steps of the file. It adds before each step with an ask the call that asks (P38, an
+// ask sends the question).
 func (b *builder) withAsks(steps *value) (all []field) {
 	for _, f := range steps.fields {
 		if f.value.shape != isMap {

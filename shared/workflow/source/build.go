@@ -6,17 +6,20 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
+	"github.com/stepkeeper/stepkeeper/shared/schema"
 )
 
 // builder makes the definition from the tree and checks its meaning. The schema has reported values of the
 // wrong form. The builder treats these as absent, so that all problems of a file are reported at once.
 type builder struct {
-	report *report
-	opts   Options
-	root   *value
-	def    *core.Definition
-	steps  []field // steps of the file, in the order of def.Steps
-	order  *graph
+	report  *report
+	opts    Options
+	root    *value
+	def     *core.Definition
+	steps   []field // steps of the file, in the order of def.Steps
+	order   *graph
+	schema  *schema.Schema // schema of the orders; nil if any order is allowed
+	element schema.Part    // element of the list of the present step, which its expressions read as item
 }
 
 func (b *builder) definition() *core.Definition {
@@ -42,6 +45,7 @@ func (b *builder) definition() *core.Definition {
 		b.def.HopBudget += b.def.Steps[i].Retry.Budget() + 1
 	}
 	b.agents()
+	b.orders()
 	b.order = newGraph(b)
 	b.templates()
 	b.meaning()

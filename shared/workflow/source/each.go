@@ -5,9 +5,10 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
+	"github.com/stepkeeper/stepkeeper/shared/schema"
 )
 
-// each reads a step of child tasks (P40), except its expressions.
+// each reads a step of child tasks (P40, a step can have child orders), except its expressions.
 func (b *builder) each(f field) core.StepDefinition {
 	v := f.value
 	s := b.uncalled(f)
@@ -28,7 +29,8 @@ func (b *builder) each(f field) core.StepDefinition {
 			s.PointOfNoReturn = s.PointOfNoReturn || child.Steps[i].PointOfNoReturn
 		}
 	}
-	if s.PointOfNoReturn && b.text(v, "onFailure") == "" { // P22: what the child has passed cannot be undone
+	// P22, a point of no return forbids undo: what the child has passed cannot be undone
+	if s.PointOfNoReturn && b.text(v, "onFailure") == "" {
 		s.OnFailure = core.OnFailureStop
 	}
 	return s
@@ -76,6 +78,11 @@ func (b *builder) items(f field, s *core.StepDefinition, scope expression.Scope)
 		}
 		s.Input = b.template(list, "each", scope)
 		scope.Item = true
+		b.element = schema.Part{}
+		if text, found, _ := expression.Unwrap(list.text); found && b.schema != nil {
+			of, _ := expression.Unknown(text, b.schema.Part(), schema.Part{})
+			b.element = of.Element()
+		}
 	}
 	s.Each.Order = b.template(f.value.get("input"), "input", scope)
 }

@@ -87,8 +87,8 @@ func TestQuestions(t *testing.T) {
 	}{
 		{"approve", `"approve"`, "", false}, {"approve", `"reject"`, "", true},
 		{"settled", `{"status":"ok"}`, "", false}, {"settled", `{"status":"failed"}`, "", true},
-		{"settled", `{"status":"secret"}`, "at /status it does not keep to enum", false},
-		{"settled", `["secret"]`, "at / it does not keep to type", false},
+		{"settled", `{"status":"secret"}`, `at /status it is not one of "ok","failed"`, false},
+		{"settled", `["secret"]`, "at the top it is a list, not a mapping", false},
 		{"late", `"yes"`, "", false},
 	} {
 		env.Value = json.RawMessage(c.value)

@@ -7,8 +7,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// goesOn checks a step without which the order continues when it fails (P42), and reports how long the order
-// waits before that.
+// goesOn checks a step without which the order continues when it fails (P42, orders can go on after
+// failures), and reports how long the order waits before that.
 func (b *builder) goesOn(i int) {
 	s := &b.def.Steps[i]
 	policy := b.steps[i].value.field("onFailure")
@@ -16,7 +16,7 @@ func (b *builder) goesOn(i int) {
 	case s.OnFailure != core.OnFailureContinue || policy == nil:
 	case s.PointOfNoReturn:
 		b.report.error(policy.value.at,
-			"step "+s.Name+" is a point of no return, so the order cannot go on without it (P42)",
+			"step "+s.Name+" is a point of no return, so the order cannot go on without it",
 			"write onFailure: stop, or undo where its proven refusal shall undo the order; or remove "+
 				"pointOfNoReturn and declare an undo")
 	case s.Undo != nil && (s.Grade == core.Idempotent || s.Grade == core.Plain):
@@ -28,7 +28,7 @@ func (b *builder) goesOn(i int) {
 		b.report.warn(policy.value.at,
 			fmt.Sprintf(
 				"after a failure of step %s the order goes on only when no call of it can take effect any "+
-					"more: up to %s from its last attempt, as its service is %s (P21)",
+					"more: up to %s from its last attempt, as its service is %s",
 				s.Name, workflow.Short(wait), s.Grade),
 			"shorten its timeout or the queueAllowance of its agent, or let the service fence, where that "+
 				"is too long")

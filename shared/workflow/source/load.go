@@ -81,10 +81,20 @@ func (d *folder) load(name string) *File {
 	d.files[name] = f
 	d.trail = append(d.trail, name)
 	opts := d.opts
-	opts.child = d.child
+	opts.child, opts.beside = d.child, d.beside
 	f.Definition, f.Problems = parsed(filepath.Join(d.dir, name), data, err, opts)
 	d.trail = d.trail[:len(d.trail)-1]
 	return f
+}
+
+// beside reads a schema in the folder. It follows a link that stays there.
+func (d *folder) beside(name string) ([]byte, error) {
+	root, err := os.OpenRoot(d.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }() // it was only read
+	return regularfile.ReadIn(root, name, maxSchemaFile+1)
 }
 
 // child finds a workflow in the folder.

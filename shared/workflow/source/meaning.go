@@ -15,6 +15,7 @@ import (
 // meaning checks the rules that no schema can express.
 func (b *builder) meaning() {
 	b.knownAgents()
+	b.scheduledOrder()
 	b.room()
 	if b.order.before != nil {
 		b.noReturn()
@@ -25,8 +26,10 @@ func (b *builder) meaning() {
 		b.polling(i)
 		b.long(i)
 		b.routes(i)
+		b.keeps(i)
 		b.holds(i)
 		b.goesOn(i)
+		b.unread(i)
 	}
 	onDeadline := b.root.field("onDeadline")
 	deadline := b.root.field("deadline")
@@ -41,7 +44,7 @@ func (b *builder) meaning() {
 }
 
 // room checks that the longest states of all steps fit into a task's document. Otherwise an order could
-// neither continue nor be undone (P28).
+// neither continue nor be undone (P28, what is too large fails once).
 func (b *builder) room() {
 	needs := core.SizeLimit{Size: state.Size}.Reserve(b.def)
 	if steps := b.root.field("steps"); steps != nil && needs > port.MaxDocument {
@@ -51,6 +54,28 @@ func (b *builder) room() {
 					"the limit is %d",
 				len(b.def.Steps), needs, port.MaxDocument),
 			"split the workflow, or give lists to single steps")
+	}
+}
+
+// keeps refuses a grade that an agent of the step cannot keep.
+func (b *builder) keeps(i int) {
+	s := &b.def.Steps[i]
+	if b.opts.CannotKeep == nil || s.Kind() != core.KindCall {
+		return
+	}
+	where := b.steps[i].at
+	if f := b.steps[i].value.field("grade"); f != nil {
+		where = f.value.at
+	}
+	for _, agent := range s.AllAgents() {
+		kept := b.def.Agents[agent].KeyRetention
+		if problem, fix := b.opts.CannotKeep(agent, s, kept); problem != "" {
+			b.report.error(
+				where,
+				fmt.Sprintf("step %s has the grade %s, but %s", s.Name, s.Grade, problem),
+				fix,
+			)
+		}
 	}
 }
 
@@ -69,9 +94,9 @@ func (b *builder) knownAgents() {
 	}
 }
 
-// noReturn checks P22 and P22a. Every step that can run beside or after a point of no return, including
-// another such point, must stop for the operator when it fails. Every step that may have to be undone must
-// define its undo.
+// noReturn checks P22 (a point of no return forbids undo) and P22a (a proven refusal permits undo). Every
+// step that can run beside or after a point of no return, including another such point, must stop for the
+// operator when it fails. Every step that may have to be undone must define its undo.
 func (b *builder) noReturn() {
 	for i := range b.def.Steps {
 		b.stops(i)
@@ -102,7 +127,7 @@ func (b *builder) stops(i int) {
 			what = "runs after"
 		}
 		b.report.error(where,
-			fmt.Sprintf("step %s %s the point of no return %s, yet undoes the order when it fails (P22)",
+			fmt.Sprintf("step %s %s the point of no return %s, yet undoes the order when it fails",
 				s.Name, what, b.def.Steps[p].Name), fix+", or put it before the point of no return")
 		return
 	}
@@ -118,7 +143,7 @@ func (b *builder) undoable(i int) {
 	field := b.steps[i].value.field("undo")
 	if s.PointOfNoReturn {
 		if s.Undo != nil {
-			b.report.error(field.at, "step "+s.Name+" is a point of no return, yet declares an undo (P22)",
+			b.report.error(field.at, "step "+s.Name+" is a point of no return, yet declares an undo",
 				"remove undo (onFailure: undo undoes the steps before it where it is refused), or "+
 					"pointOfNoReturn")
 		}
@@ -134,11 +159,12 @@ func (b *builder) undoable(i int) {
 			}
 		}
 	}
-	switch alone := s.OnFailure == core.OnFailureContinue; { // P42: undone wherever the order stands
+	// P42, orders can go on after failures: undone wherever the order stands
+	switch alone := s.OnFailure == core.OnFailureContinue; {
 	case alone && field != nil:
 	case alone:
 		b.report.error(b.steps[i].at, "step "+s.Name+
-			" declares no undo, and the order can only go on without it once it is undone (P42)",
+			" declares no undo, and the order can only go on without it once it is undone",
 			"write undo: OPERATION, or undo: none where the step has no effect")
 	case behind >= 0 && s.Undo != nil:
 		b.report.warn(field.at,
@@ -148,11 +174,11 @@ func (b *builder) undoable(i int) {
 	case skippable >= 0:
 		b.report.error(b.steps[i].at,
 			fmt.Sprintf(
-				"step %s declares no undo, and the point of no return %s before it may be skipped (P22)",
+				"step %s declares no undo, and the point of no return %s before it may be skipped",
 				s.Name, b.def.Steps[skippable].Name),
 			"write undo: OPERATION, or undo: none where the step has no effect")
 	default:
-		b.report.error(b.steps[i].at, "step "+s.Name+" declares no undo (P22)",
+		b.report.error(b.steps[i].at, "step "+s.Name+" declares no undo",
 			"write undo: OPERATION, or undo: none where the step has no effect")
 	}
 }
@@ -185,7 +211,7 @@ func (b *builder) times() {
 			b.report.warn(where,
 				fmt.Sprintf(
 					"the attempts of step %s take up to %s, but agent %s remembers keys for %s only: a "+
-						"step in doubt stops for the operator then (P18)",
+						"step in doubt stops for the operator then",
 					s.Name, workflow.Short(longest), s.Agent, workflow.Short(kept)),
 				"lower the waits or the rounds")
 		}
@@ -230,15 +256,15 @@ func (b *builder) queueTime(i int) {
 		if allowance := b.def.Agents[name].QueueAllowance; s.MaxQueueTime < allowance {
 			b.report.error(where,
 				fmt.Sprintf(
-					"the maxQueueTime of step %s, %s, is shorter than the queueAllowance of agent %s, %s "+
-						"(P32)",
+					"the maxQueueTime of step %s, %s, is shorter than the queueAllowance of agent %s, %s",
 					s.Name, workflow.Short(s.MaxQueueTime), name, workflow.Short(allowance)),
 				"make it at least as long")
 		}
 	}
 }
 
-// minPoll is the shortest time after which the core repeats a call that was answered with not-yet (P45).
+// minPoll is the shortest time after which the core repeats a call that was answered with not-yet (P45, "not
+// now" is not a failure).
 const minPoll = 2 * core.Second
 
 // polling checks the polling time of a step.
@@ -251,7 +277,7 @@ func (b *builder) polling(i int) {
 	if s.PollFor < minPoll {
 		b.report.error(where,
 			fmt.Sprintf(
-				"the pollFor of step %s, %s, is shorter than %s, the time before it is asked again (P45)",
+				"the pollFor of step %s, %s, is shorter than %s, the time before it is asked again",
 				s.Name, workflow.Short(s.PollFor), workflow.Short(minPoll)),
 			"write a longer time, as in pollFor: 30m")
 	}
@@ -267,14 +293,15 @@ func (b *builder) polling(i int) {
 			b.report.warn(where,
 				fmt.Sprintf(
 					"the pollFor of step %s, %s, is longer than agent %s remembers keys, %s: the step "+
-						"stops for the operator then (P18)",
+						"stops for the operator then",
 					s.Name, workflow.Short(s.PollFor), name, workflow.Short(kept)),
 				"shorten it, or raise keyRetention where the service remembers keys for longer")
 		}
 	}
 }
 
-// long checks a step that may take longer than its timeout while it reports progress (P43).
+// long checks a step that may take longer than its timeout while it reports progress (P43, long work reports
+// progress).
 func (b *builder) long(i int) {
 	s := &b.def.Steps[i]
 	if s.MaxDuration == 0 {
@@ -285,25 +312,26 @@ func (b *builder) long(i int) {
 	switch {
 	case s.MaxDuration < s.Timeout:
 		b.report.error(where,
-			fmt.Sprintf("the maxDuration of step %s, %s, is shorter than its timeout, %s (P43)", s.Name, long,
+			fmt.Sprintf("the maxDuration of step %s, %s, is shorter than its timeout, %s", s.Name, long,
 				workflow.Short(s.Timeout)),
 			"make it longer, or write the time between two reports of progress as the timeout")
 	case s.Grade == core.Plain || s.PointOfNoReturn:
 		b.report.error(where,
 			fmt.Sprintf(
 				"step %s has a maxDuration, and is of a plain service or a point of no return, where a "+
-					"second attempt beside a long first one cannot be distinguished (P43)", s.Name),
+					"second attempt beside a long first one cannot be distinguished", s.Name),
 			"take maxDuration out, and make the timeout as long as the work")
 	case s.Grade != core.Fenced && s.Undo != nil:
 		b.report.warn(where,
 			fmt.Sprintf(
-				"the undo of step %s waits for up to %s after its claim, since its "+
-					"service has no fence (P21)", s.Name, long),
+				"the undo of step %s waits for up to %s after its claim, because "+
+					"its service has no fence", s.Name, long),
 			"shorten maxDuration, or use grade: fenced where the service refuses a do after its undo")
 	}
 }
 
-// ledgerTime is the time that an agent needs, besides the call, to record a plain service's step (P31).
+// ledgerTime is the time that an agent needs, besides the call, to record a plain service's step (P31, a
+// plain service needs a ledger).
 const ledgerTime = 2 * core.Second
 
 // holds refuses a timeout that exceeds the limits of the agent's environment, because each call would end in

@@ -15,10 +15,15 @@ type Options struct {
 	// MaxTimeout returns the longest time of one handling in the agent's environment, such as Lambda. 0, or a
 	// nil function, means no limit except that of queues.
 	MaxTimeout func(agent string) core.Duration
+	// CannotKeep returns why an agent cannot keep the grade of a step, and the fix; "" if it can. kept is the
+	// agent's keyRetention. A nil function means that every agent can.
+	CannotKeep func(agent string, s *core.StepDefinition, kept core.Duration) (problem, fix string)
 
 	// child finds the definition of a child workflow, or the problem that prevents it; nil means no child
 	// workflows.
 	child func(name string) (def *core.Definition, problem, fix string)
+	// beside reads a file below the folder of the workflow; nil means no such files.
+	beside func(name string) ([]byte, error)
 }
 
 // Parse reads one workflow file. The name is only used in the problems. The definition is nil if any

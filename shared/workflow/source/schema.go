@@ -14,6 +14,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/schema"
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
@@ -74,8 +75,8 @@ func explain(e *jsonschema.ValidationError, root *value, r *report) {
 			r.error(v.at, fmt.Sprintf("%s has no %s", name, missing), fixMissing(missing, name))
 		}
 	case *kind.Type:
-		r.error(v.at, fmt.Sprintf("%s is %s, it should be %s", name, article(k.Got), wanted(k.Want)),
-			fixType(e.SchemaURL, name, v, k.Want))
+		r.error(v.at, fmt.Sprintf("%s is %s, it should be %s", name, schema.Kind(k.Got),
+			schema.Kinds(k.Want)), fixType(e.SchemaURL, name, v, k.Want))
 	case *kind.Enum:
 		if v.text == string(core.OnFailureContinue) && slices.Contains(policies, name) {
 			continueElsewhere(v, name, root, e.InstanceLocation, r)
@@ -105,7 +106,7 @@ func explain(e *jsonschema.ValidationError, root *value, r *report) {
 // policies are the fields that say what happens next.
 var policies = []string{"onFailure", "onTimeout", "onDeadline"}
 
-// continueElsewhere explains a policy that only a call has (P42).
+// continueElsewhere explains a policy that only a call has (P42, orders can go on after failures).
 func continueElsewhere(v *value, name string, root *value, path []string, r *report) {
 	fix := "write undo or stop"
 	if len(path) > 1 && path[0] == "steps" {
@@ -115,7 +116,7 @@ func continueElsewhere(v *value, name string, root *value, path []string, r *rep
 				strings.ReplaceAll(path[1], "-", "_") + ".output.value == VALUE"
 		}
 	}
-	r.error(v.at, name+` is "continue", which only the onFailure of a step that calls an agent can be (P42)`,
+	r.error(v.at, name+` is "continue", which only the onFailure of a step that calls an agent can be`,
 		fix)
 }
 
@@ -258,9 +259,9 @@ func fixMissing(field, of string) string {
 	return strings.TrimSuffix(fix, ",")
 }
 
-func fixType(schema, name string, v *value, want []string) string {
+func fixType(where, name string, v *value, want []string) string {
 	switch {
-	case strings.HasSuffix(schema, "/duration"):
+	case strings.HasSuffix(where, "/duration"):
 		return fixDuration
 	case slices.Contains(want, "array") && v.shape == isText:
 		return fmt.Sprintf("write it in brackets: %s: [%s]", name, v.text)
@@ -278,42 +279,18 @@ func fixType(schema, name string, v *value, want []string) string {
 	return "write a whole number, without quotes"
 }
 
-func fixPattern(schema string) string {
+func fixPattern(where string) string {
 	switch {
-	case strings.HasSuffix(schema, "/duration"):
+	case strings.HasSuffix(where, "/duration"):
 		return fixDuration
-	case strings.HasSuffix(schema, "/answerTimeout"):
+	case strings.HasSuffix(where, "/answerTimeout"):
 		return fixDuration + ", or an expression in ${ }"
-	case strings.HasSuffix(schema, "/name"), strings.HasSuffix(schema, "/code"):
+	case strings.HasSuffix(where, "/name"), strings.HasSuffix(where, "/code"):
 		return fixName
-	case strings.HasSuffix(schema, "/need"), strings.HasSuffix(schema, "/who"):
+	case strings.HasSuffix(where, "/need"), strings.HasSuffix(where, "/who"):
 		return "an expression stands in ${ }; write need as a whole number, and who in brackets"
 	}
 	return "use letters, digits, dots, dashes and underscores, at most 80, the first one a letter"
-}
-
-func article(kind string) string {
-	switch kind {
-	case "null":
-		return "empty"
-	case "object":
-		return "a mapping"
-	case "array":
-		return "a list"
-	case "string":
-		return "a text"
-	case "integer":
-		return "a whole number"
-	}
-	return "a " + kind
-}
-
-func wanted(kinds []string) string {
-	words := make([]string, len(kinds))
-	for i, k := range kinds {
-		words[i] = article(k)
-	}
-	return strings.Join(words, " or ")
 }
 
 // quoted shows a scalar of the file.

@@ -1,6 +1,7 @@
 package source_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -125,6 +126,26 @@ func TestOutputsOfStepsThatMayHaveFailed(t *testing.T) {
 		}
 		if !c.good && !strings.Contains(problems.Error(), "which is null where that step") {
 			t.Errorf("%s: when %s, input %s: %v", c.when, c.here, c.input, problems)
+		}
+	}
+}
+
+// An approval of which every answer lets the order go on is warned of, unless a later step reads the answer.
+func TestAnswersThatMakeNoDifference(t *testing.T) {
+	const head = "workflow: w\nsteps:\n  four-eyes: {approval: {question: Pay?, answers: [yes!, no!], timeout: 1d, onTimeout: stop%s}}\n" +
+		"  pay: {agent: a, operation: pay, after: [four-eyes], timeout: 5s, onFailure: stop, undo: none, grade: fenced%s}\n"
+	for name, c := range map[string]struct{ approval, pay, want string }{
+		"neither": {"", "", `t.yaml:3:42: warning: every answer to step four-eyes lets the order go on, "no!" too`},
+		"refuse":  {`, refuse: value == "no!"`, "", ""},
+		"read":    {"", `, when: steps.four_eyes.output.value == "yes!"`, ""},
+	} {
+		_, problems := source.Parse("t.yaml", fmt.Appendf(nil, head, c.approval, c.pay), source.Options{})
+		got := ""
+		if len(problems) > 0 {
+			got = problems.Error()
+		}
+		if (c.want == "") != (got == "") || !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %v, want %q", name, problems, c.want)
 		}
 	}
 }

@@ -9,10 +9,11 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
+	"github.com/stepkeeper/stepkeeper/shared/schema"
 )
 
 // templates reads inputs, conditions and the output, and checks their expressions. A step sees the
-// outputs of the steps that it comes after, directly or not (P12).
+// outputs of the steps that it comes after, directly or not (P12, effects are emitted again).
 func (b *builder) templates() {
 	names := make([]string, len(b.def.Steps))
 	for i := range b.def.Steps {
@@ -55,7 +56,8 @@ func (b *builder) conditions() map[string]string {
 	return conditions
 }
 
-// continues returns the steps without which the order continues when they fail (P42).
+// continues returns the steps without which the order continues when they fail (P42, orders can go on after
+// failures).
 func (b *builder) continues() map[string]bool {
 	names := map[string]bool{}
 	for i := range b.def.Steps {
@@ -79,7 +81,19 @@ func (b *builder) when(v *value, scope expression.Scope) string {
 }
 
 func (b *builder) expression(where position, source string, scope expression.Scope) {
-	b.faulty(where, expression.Check(source, scope))
+	err := expression.Check(source, scope)
+	b.faulty(where, err)
+	if err != nil || b.schema == nil {
+		return
+	}
+	item := b.element
+	if !scope.Item {
+		item = schema.Part{}
+	}
+	_, unknown := expression.Unknown(source, b.schema.Part(), item)
+	for _, e := range unknown {
+		b.report.warn(where, e.What, e.Fix)
+	}
 }
 
 // faulty reports an error of package expression.
@@ -93,7 +107,7 @@ func (b *builder) faulty(where position, err error) {
 		b.report.error(where, e.Error(), fix)
 	default:
 		b.report.error(where, err.Error(),
-			"correct the expression; docs/reference/workflows.md has the language")
+			"correct the expression; docs/reference/expressions.md has the language")
 	}
 }
 

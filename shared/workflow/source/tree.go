@@ -1,6 +1,10 @@
 package source
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
 
 // position is a line and a column in the file, both counted from 1.
 type position struct{ line, column int }
@@ -32,6 +36,13 @@ type field struct {
 	at    position
 	key   string
 	value *value
+}
+
+// holds reports whether a text in v contains part.
+func (v *value) holds(part string) bool {
+	return strings.Contains(v.text, part) ||
+		slices.ContainsFunc(v.list, func(e *value) bool { return e.holds(part) }) ||
+		slices.ContainsFunc(v.fields, func(f field) bool { return f.value.holds(part) })
 }
 
 // get returns the value of a mapping's field, or nil if v is not a mapping or has no such field.

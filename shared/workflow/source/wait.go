@@ -5,7 +5,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/expression"
 )
 
-// wait reads a step that waits (P34), except its expression.
+// wait reads a step that waits (P34, a wait ends at a fixed time), except its expression.
 func (b *builder) wait(f field) core.StepDefinition {
 	v := f.value
 	s := b.uncalled(f)

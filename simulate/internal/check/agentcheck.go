@@ -16,7 +16,8 @@ func Begins(iv *world.Invocation, d port.Delivery) {
 	iv.Agency.Req, _ = d.Value.(*message.Request)
 }
 
-// reminds reports whether the key of a reminder belongs to the step that is asked for (P37).
+// reminds reports whether the key of a reminder belongs to the step that is asked for (P37, a question has a
+// time).
 func reminds(r *message.Request) bool {
 	return strings.HasPrefix(r.Key, core.Key(r.OrderID, r.Run, strings.TrimSuffix(r.Step, "-ask"))+"/")
 }
@@ -77,7 +78,7 @@ func Calls(iv *world.Invocation, c worker.Call) {
 }
 
 // pivots reports whether a request is the do of a point of no return, which follows the ledger whatever its
-// grade (P22a).
+// grade (P22a, a proven refusal permits undo).
 func pivots(r *message.Request) bool { return r.PointOfNoReturn && r.Operation == core.Do }
 
 // callsPivot checks that the ledger records before each call that it begins, and whether it is the only one.
@@ -99,8 +100,8 @@ func callsPivot(iv *world.Invocation, c worker.Call) {
 	}
 }
 
-// enterLedger implements the transition table of the ledger (P31): it returns the state to which a request
-// changes an entry.
+// enterLedger implements the transition table of the ledger (P31, a plain service needs a ledger): it returns
+// the state to which a request changes an entry.
 func enterLedger(e port.LedgerEntry, r *message.Request) (state string, command int) {
 	state, command = e.State, e.Command
 	by := e.Attempt
@@ -288,7 +289,7 @@ func answersPlain(iv *world.Invocation, r *message.Reply) {
 }
 
 // Ends holds an agent to what it let go of: a request is deleted when it was answered, or when
-// nothing may be answered any more (P13, 19).
+// nothing may be answered any more (P13, delete after sending; 19).
 func Ends(iv *world.Invocation, deleted bool) {
 	w, a := iv.W, &iv.Agency
 	if iv.Dead || !deleted {

@@ -156,7 +156,8 @@ func Undoing(w *world.Simulation, s *world.Remote, c worker.Call) {
 	}
 }
 
-// Short is the code of a status that is sent without its output, which was too large (P28).
+// Short is the code of a status that is sent without its output, which was too large (P28, what is too large
+// fails once).
 const Short = "output-too-large"
 
 // Audit checks all orders at the end of a run.

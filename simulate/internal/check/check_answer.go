@@ -7,8 +7,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 )
 
-// answers checks the invariants of a step that waits for an answer (P35 to P37). They hold after every
-// commit.
+// answers checks the invariants of a step that waits for an answer (P35, an answer decides a round; P36; P37,
+// a question has a time). They hold after every commit.
 func (m *move) answers(was, s *core.Step) {
 	m.did("P35", "P36")
 	if s.Failures.Do > 0 || s.InFlight() {
@@ -43,8 +43,8 @@ func (m *move) answers(was, s *core.Step) {
 	m.decidedInTime(was, s, &d, decided)
 }
 
-// votes checks that an accepted answer is never lost, and that each person has at most one (P35, P36). At the
-// claim the votes of people who may not answer are removed.
+// votes checks that an accepted answer is never lost, and that each person has at most one (P35; P36, answers
+// may come early, late or twice). At the claim the votes of people who may not answer are removed.
 func (m *move) votes(was, s *core.Step, decided bool) {
 	if was.Answers == nil || was.Answers.Round != s.Answers.Round || m.before.Run != m.after.Run {
 		return

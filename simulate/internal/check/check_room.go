@@ -5,7 +5,8 @@ import (
 )
 
 // fits checks that every document is within its limit, that the text of a failure is cut only if needed, and
-// that reported texts stay as they were reported (P28, P12).
+// that reported texts stay as they were reported (P28, what is too large fails once; P12, effects are emitted
+// again).
 func (m *move) fits() {
 	m.did("P28")
 	limit, t, b := m.w.Room.Limit, m.after, m.before
@@ -17,7 +18,7 @@ func (m *move) fits() {
 	}
 	for i := range b.Commands.Verdicts {
 		for k := range t.Commands.Verdicts {
-			// whether an ID may be refused that was accepted is P5
+			// whether an ID may be refused that was accepted is P5 (commands have a number and an ID)
 			if v, w := &b.Commands.Verdicts[i], &t.Commands.Verdicts[k]; v.ID == w.ID &&
 				v.Reason != w.Reason &&
 				w.Accepted == v.Accepted && m.kept(i) {

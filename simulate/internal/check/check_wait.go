@@ -48,7 +48,8 @@ func Outlasts(w *world.Simulation) bool {
 	return w.Now <= w.Until
 }
 
-// wait holds a step that waits to what is true of every one (P33, P34), whatever led to the commit.
+// wait holds a step that waits to what is true of every one (P33, a waiting step asks no agent; P34, a wait
+// ends at a fixed time), whatever led to the commit.
 func (m *move) wait(was, s *core.Step) {
 	t, seen := m.after, &m.o.Seen
 	m.did("P33")

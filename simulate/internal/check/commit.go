@@ -42,8 +42,8 @@ func (m *move) added() (n int) {
 
 // verdicts checks that one ID has one verdict, unless eight later ones have replaced it: then a copy of an
 // accepted command is refused for its number. A refused command stays refused in its run, and a refused
-// Cancel too (P17). Numbers grow by accepted commands, and by one if the list of refused commands is full
-// (P5).
+// Cancel too (P17, a cancel is kept). Numbers grow by accepted commands, and by one if the list of refused
+// commands is full (P5, commands have a number and an ID).
 func (m *move) verdicts() {
 	m.did("P5", "P17")
 	accepted := 0
@@ -65,7 +65,8 @@ func (m *move) verdicts() {
 			if v.Accepted && m.o.Seen.Cancels[m.after.Run] && m.before != nil && m.before.Run == m.after.Run {
 				m.fail("P17", "a Cancel of run %d was refused before and is accepted now", m.after.Run)
 			}
-			// Past a point of no return it may be proven later that this one had no effect (P22a).
+			// Past a point of no return it may be proven later that this one had no effect (P22a, a proven
+			// refusal permits undo).
 			if !v.Accepted && m.before != nil && m.before.Run == m.after.Run && !m.ofAnOldRun(v.ID) &&
 				(m.after.ProcessState == core.Processed || !model.PastReturn(m.def, m.after)) {
 				m.o.Seen.Cancels[m.after.Run] = true
@@ -75,7 +76,7 @@ func (m *move) verdicts() {
 	was := 0
 	if m.before != nil {
 		was = m.before.Commands.Number
-		// A resubmitted parent commands its child (P41).
+		// A resubmitted parent commands its child (P41, parent and child talk by messages).
 		m.commanded = m.commanded || m.after.Parent != nil && m.after.Run > m.before.Run
 		// later verdicts of this commit have pushed out the accepted one
 		if m.added() >= 8 && m.after.Commands.Number > was {
@@ -106,7 +107,7 @@ func (m *move) emptied() (n int) {
 }
 
 // ofAnOldRun reports whether the command names an earlier run. Its verdict cannot show that, because its
-// reason is left out if the document has no room for it (P28).
+// reason is left out if the document has no room for it (P28, what is too large fails once).
 func (m *move) ofAnOldRun(id string) bool {
 	return slices.ContainsFunc(events(m.w.Cur, m.after.OrderID), func(ev any) bool {
 		c, ok := ev.(*message.Control)
@@ -118,7 +119,8 @@ func (m *move) ofAnOldRun(id string) bool {
 	})
 }
 
-// tokens checks that the document of a task whose workflow makes tokens holds no token (P39).
+// tokens checks that the document of a task whose workflow makes tokens holds no token (P39, a token is an
+// answer's permission).
 func (m *move) tokens() {
 	if m.after.TokenKey == "" {
 		return
@@ -142,7 +144,7 @@ func (m *move) identity() {
 		return
 	}
 	m.did("mixed")
-	// an erasure removes it (P52)
+	// an erasure removes it (P52, erase removes content, not identity)
 	if m.before.Unknown[LaterField] != nil && m.after.Unknown[LaterField] == nil && m.after.Erased == nil {
 		m.fail("mixed", "an older version of the program has dropped a field that it does not know")
 	}
@@ -160,7 +162,7 @@ func (m *move) identity() {
 }
 
 // corrected checks that only a command sets another input, and only for a step whose key has had no effect
-// and has no open call (P51).
+// and has no open call (P51, a call can get another input).
 func (m *move) corrected() {
 	t, b := m.after, m.before
 	for i := range t.Steps {
@@ -184,7 +186,8 @@ func (m *move) corrected() {
 }
 
 // moved checks that only a command pins another definition, while nothing is in flight and no end is
-// unreported. Attempted and skipped steps stay as they are, except in a task that was undone (P49).
+// unreported. Attempted and skipped steps stay as they are, except in a task that was undone (P49, move pins
+// another definition).
 func (m *move) moved() {
 	t, b := m.after, m.before
 	if t.Definition == b.Definition {
@@ -216,7 +219,8 @@ func (m *move) moved() {
 	}
 }
 
-// was returns the step's earlier state. A name that returns continues with its attempts (P1).
+// was returns the step's earlier state. A name that returns continues with its attempts (P1, every claim has
+// a new attempt).
 func (m *move) was(name string) *core.Step {
 	if s := m.before.Step(name); s != nil {
 		return s
@@ -224,7 +228,7 @@ func (m *move) was(name string) *core.Step {
 	return &core.Step{Name: name, State: core.Pending, Attempt: m.before.Attempts.Removed[name]}
 }
 
-// index checks that the indexed due time is never late and never missing (21, P9).
+// index checks that the indexed due time is never late and never missing (21; P9, tasks not at rest are due).
 func (m *move) index() {
 	m.did("21", "P9")
 	live := model.Live(m.after)
@@ -317,20 +321,21 @@ func (m *move) erased() {
 }
 
 // nothingToReport reports whether the end of the task has neither a status nor an alert, and no parent waits
-// for it (P11). The batch that ends such an order can erase it too.
+// for it (P11, an end is reported until settled). The batch that ends such an order can erase it too.
 func (m *move) nothingToReport() bool {
 	return m.after.End.Seq == 0 && m.after.Parent == nil && !model.Alerts(m.def, m.after)
 }
 
-// why checks that the reason of an undo stays the first one, whatever the result of the undo (P19).
+// why checks that the reason of an undo stays the first one, whatever the result of the undo (P19, policy
+// decides about a failed step).
 func (m *move) why() {
 	if m.before == nil || m.before.Undo.Why == "" || m.before.IsTombstone() || m.before.Run != m.after.Run ||
 		m.before.ProcessState == core.Closed {
 		return
 	}
 	m.did("P19")
-	// An order that is closed during its undo, because its children are missing (P48), has not stopped in
-	// Error before.
+	// An order that is closed during its undo, because its children are missing (P48, close ends an order as
+	// it stands), has not stopped in Error before.
 	closed := m.after.ProcessState == core.Closed && m.before.ProcessState != core.Compensating
 	if was, is := model.UndoneFor(m.before, false), model.UndoneFor(m.after, closed); was != is {
 		m.fail("P19", "it is undone because of %s, and that began because of %s", is, was)

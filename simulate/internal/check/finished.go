@@ -9,7 +9,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// settledHere checks that only a handling that itself sent all of an end settles it (P11).
+// settledHere checks that only a handling that itself sent all of an end settles it (P11, an end is reported
+// until settled).
 func (m *move) settledHere(s *world.Sight) {
 	m.did("P11")
 	s.Settled = true
@@ -23,8 +24,9 @@ func (m *move) settledHere(s *world.Sight) {
 	}
 }
 
-// Finished holds a handling to what it left undone: a message that is deleted has nothing more to
-// say (P8, P15), and all that its commit led to was sent (P12, P13).
+// Finished holds a handling to what it left undone: a message that is deleted has nothing more to say (P8,
+// every commit is conditional; P15, a late "done" counts), and all that its commit led to was sent (P12,
+// effects are emitted again; P13, delete after sending).
 func Finished(iv *world.Invocation, gone func(id string) bool) {
 	if iv.Dead || len(iv.W.Below) > 0 {
 		return
@@ -39,8 +41,8 @@ func Finished(iv *world.Invocation, gone func(id string) bool) {
 	}
 }
 
-// tooFar reports whether no message can wait that long (P9a), seen from any time at which the handler has
-// read its clock.
+// tooFar reports whether no message can wait that long (P9a, a waiting step has two times), seen from any
+// time at which the handler has read its clock.
 func tooFar(iv *world.Invocation, want model.Mail) bool {
 	first := core.TimeOf(iv.P.Now())
 	for _, r := range iv.Clock {
@@ -121,7 +123,7 @@ func spent(iv *world.Invocation, s *world.Sight) (must []model.Mail, ok bool) {
 }
 
 // copied checks a message that was not handled before and changes nothing. Its sender gets a reply and
-// nothing else is sent, because copies would otherwise multiply calls (P12a).
+// nothing else is sent, because copies would otherwise multiply calls (P12a, who emits again).
 func copied(iv *world.Invocation, s *world.Sight) {
 	// a decision that followed from a redelivered message is none of a fresh copy
 	for i, l := range iv.Letters {

@@ -15,7 +15,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// given checks that the requests of a step with a corrected input carry that input (P51).
+// given checks that the requests of a step with a corrected input carry that input (P51, a call can get
+// another input).
 func given(w *world.Simulation, t *core.Task, r *message.Request) {
 	if t == nil || t.Run != r.Run || r.Operation != core.Do && string(r.Input) == "" {
 		return
@@ -47,10 +48,10 @@ func budgets(w *world.Simulation, step string) (do, undo int) {
 	return do, undo
 }
 
-// meant checks that one key means one thing, whatever definition the task pins (P49). An undo's input may
-// differ.
+// meant checks that one key means one thing, whatever definition the task pins (P49, move pins another
+// definition). An undo's input may differ.
 func meant(w *world.Simulation, o *world.Order, r *message.Request) {
-	// it comes too late to have an effect (P25): its Scheduler was frozen
+	// it comes too late to have an effect (P25, agents are silent after stopBy): its Scheduler was frozen
 	if core.Time(w.Start+w.Now) >= r.StopBy {
 		return
 	}
@@ -122,7 +123,8 @@ func sentRequest(w *world.Simulation, p *world.Process, r *message.Request) {
 	}
 }
 
-// calls counts the requests without reminders, of which there are as many as the question is open for (P37).
+// calls counts the requests without reminders, of which there are as many as the question is open for (P37, a
+// question has a time).
 func calls(h *world.History) (n int) {
 	for id := range h.Requests {
 		// attempt and key; a reminder has a number too
@@ -133,7 +135,8 @@ func calls(h *world.History) (n int) {
 	return n
 }
 
-// because checks that drawn steps give as the reason the code of the step before them that failed (P42).
+// because checks that drawn steps give as the reason the code of the step before them that failed (P42,
+// orders can go on after failures).
 func because(w *world.Simulation, t *core.Task, r *message.Request) {
 	if t == nil || t.Run != r.Run || r.Operation == core.UndoOp {
 		return
@@ -153,7 +156,7 @@ func because(w *world.Simulation, t *core.Task, r *message.Request) {
 }
 
 // routed checks that a request goes to one of its step's agents, but not to the agent of a previous attempt
-// that was not done (P44).
+// that was not done (P44, several agents can do one step).
 func routed(w *world.Simulation, t *core.Task, r *message.Request) {
 	_, d := w.StepOf(t, r.Step)
 	if !slices.Contains(d.AllAgents(), r.Agent) {
@@ -175,7 +178,8 @@ func routed(w *world.Simulation, t *core.Task, r *message.Request) {
 }
 
 // sentControl checks that the Supervisor sends what it has committed, and that a Wake does not come before
-// its time by its sender's clock (P9a, P16).
+// its time by its sender's clock (P9a, a waiting step has two times; P16, the Supervisor hands back and gives
+// up).
 func sentControl(w *world.Simulation, p *world.Process, c *message.Control, delay time.Duration) {
 	iv := w.Cur
 	if iv == nil || iv.P != p || p.Role == world.AClient {

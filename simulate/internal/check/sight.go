@@ -14,7 +14,7 @@ import (
 
 // mayDo reports whether a do may be sent: while its task goes forward, or by a batch in which the task went
 // forward before its last message. A do that such a message claimed is in flight, and a do that was already
-// in flight may be sent again (P12, P13).
+// in flight may be sent again (P12, effects are emitted again; P13, delete after sending).
 func mayDo(iv *world.Invocation, r *message.Request) bool {
 	s := iv.Sight(r.OrderID)
 	forward := func(t *core.Task) bool { return t.ProcessState == core.Processing && t.Run == r.Run }
@@ -260,7 +260,8 @@ func EventsOf(s *world.Sight, iv *world.Invocation) []any {
 	return all
 }
 
-// fresh reports whether the n-th event was not handled before, so that it has nothing to send again (P12a).
+// fresh reports whether the n-th event was not handled before, so that it has nothing to send again (P12a,
+// who emits again).
 func fresh(s *world.Sight, iv *world.Invocation, n int) bool {
 	if s.Doubt {
 		return false

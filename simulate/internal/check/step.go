@@ -71,7 +71,7 @@ func (m *move) step(i int) {
 }
 
 // rule checks a step that fails by a rule. Such a step is never claimed, and it fails only if its rule is
-// true (P50).
+// true (P50, a rule can fail the order).
 func (m *move) rule(i int, was *core.Step) {
 	s, d := &m.after.Steps[i], &m.def.Steps[i]
 	if s.Attempt > 0 && was.Attempt == 0 || s.State == core.Failed && !m.failedByRule(i) {
@@ -81,7 +81,7 @@ func (m *move) rule(i int, was *core.Step) {
 }
 
 // failedByRule reports whether a step with a rule failed for an allowed reason: with the code of the rule, or
-// because its condition cannot be evaluated (P20, P50).
+// because its condition cannot be evaluated (P20, what happens next is computed; P50).
 func (m *move) failedByRule(i int) bool {
 	s, d := &m.after.Steps[i], &m.def.Steps[i]
 	switch {
@@ -96,7 +96,7 @@ func (m *move) failedByRule(i int) bool {
 	return err != nil
 }
 
-// needed checks that no call asks for an answer that has already been given (P38).
+// needed checks that no call asks for an answer that has already been given (P38, an ask sends the question).
 func (m *move) needed(call string) {
 	for i := range m.def.Steps {
 		d := &m.def.Steps[i]
@@ -112,7 +112,7 @@ func (m *move) needed(call string) {
 }
 
 // held checks that a step is handed back uncounted for at least 2 s, and not beyond maxQueueTime or pollFor
-// (P45).
+// (P45, "not now" is not a failure).
 func (m *move) held(was, s *core.Step, d *core.StepDefinition) {
 	if model.SinceOf(s) == 0 || !was.InFlight() || s.InFlight() {
 		return
@@ -122,7 +122,8 @@ func (m *move) held(was, s *core.Step, d *core.StepDefinition) {
 	case s.Failures.Do > was.Failures.Do || s.Failures.Undo > was.Failures.Undo:
 		m.fail("P45", "step %s was not called (%s), and that counts as a failure", s.Name, s.Error.Code)
 	case m.after.ProcessState != core.Error && s.Wait.At.Sub(s.Error.At) < 2*core.Second:
-		// a later event of the same batch may stop the task, which clears the wait (P9)
+		// a later event of the same batch may stop the task, which clears the wait (P9, tasks not at rest are
+		// due)
 		m.fail("P45", "step %s was not called (%s), and is asked again at %s, %s later", s.Name, s.Error.Code,
 			s.Wait.At, s.Wait.At.Sub(s.Error.At))
 	case s.Error.At.Sub(s.Error.Since) >= model.LongestHold(d, s.Error.Code):
@@ -131,7 +132,8 @@ func (m *move) held(was, s *core.Step, d *core.StepDefinition) {
 	}
 }
 
-// progressed checks that an attempt keeps its stopBy, and that its complete-by is never after it (P43).
+// progressed checks that an attempt keeps its stopBy, and that its complete-by is never after it (P43, long
+// work reports progress).
 func (m *move) progressed(was, s *core.Step) {
 	if !was.InFlight() || !s.InFlight() || was.Attempt != s.Attempt || m.before.Run != m.after.Run {
 		return
@@ -143,7 +145,8 @@ func (m *move) progressed(was, s *core.Step) {
 	}
 }
 
-// goesOn checks that a task continues without a failed step only as P42 allows.
+// goesOn checks that a task continues without a failed step only as P42 (orders can go on after failures)
+// allows.
 func (m *move) goesOn(was, s *core.Step) {
 	m.did("P42")
 	t := m.after
@@ -242,7 +245,7 @@ func (m *move) claimed(was, s *core.Step, d *core.StepDefinition) {
 	}
 }
 
-// reminds reports whether the commit sends a reminder of an open question (P37).
+// reminds reports whether the commit sends a reminder of an open question (P37, a question has a time).
 func (m *move) reminds() bool {
 	if m.before == nil {
 		return false

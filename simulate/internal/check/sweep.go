@@ -68,8 +68,9 @@ func DueBy(w *world.Simulation, now time.Time) (all []DueAt) {
 	return all
 }
 
-// Swept holds a sweep to what it left undone: all that was overdue in what it loaded is decided, and
-// a due time that was early is pushed (P10, P16).
+// Swept holds a sweep to what it left undone: all that was overdue in what it loaded is decided, and a due
+// time that was early is pushed (P10, moving a due time is conditional; P16, the Supervisor hands back and
+// gives up).
 func Swept(iv *world.Invocation, due []DueAt) {
 	w := iv.W
 	if iv.Dead || iv.Trouble {
@@ -105,7 +106,8 @@ func Swept(iv *world.Invocation, due []DueAt) {
 	}
 }
 
-// Restarted checks P27: a restart emits again everything that is in flight.
+// Restarted checks P27 (the embedded runtime survives its queues): a restart emits again everything that is
+// in flight.
 func Restarted(iv *world.Invocation, due []DueAt) {
 	w := iv.W
 	if iv.Dead || iv.Trouble {

@@ -57,7 +57,7 @@ func NewSimulation(sc world.Scenario, c world.Chooser) *world.Simulation {
 		Sc: sc, Chooser: c, Def: sc.Definition, Queues: map[string]*world.Queue{},
 		Services: map[string]*world.Remote{},
 		Ledgers:  map[string]*world.Ledger{}, ByID: map[string]*world.Order{},
-		Leases: map[string]world.Lease{},
+		Leases: map[string]world.Lease{}, Answered: map[string]bool{},
 		Traits: map[string]world.Trait{}, Outages: map[string]int64{}, Expired: map[string]int64{},
 		Coming: map[string]int64{}, Nth: world.Counters.Get().(map[world.Occasion]int),
 		Hash: 14695981039346656037, Checks: world.NewChecks(), Often: &world.Often, Newer: sc.Newer(),
@@ -127,6 +127,12 @@ func SetUp(w *world.Simulation) {
 	if w.Choose("world", "capacity", 2, 0.3) == 1 {
 		w.Capacity = 1
 	}
+	start(w, instances, taken)
+	people(w)
+}
+
+// start starts the processes: instances of each actor, of which the Schedulers take from some queues.
+func start(w *world.Simulation, instances int, taken []string) {
 	for i := 1; i <= instances; i++ {
 		process(w, "scheduler-"+strconv.Itoa(i), world.AScheduler, "", taken...)
 		process(w, "supervisor-"+strconv.Itoa(i), world.ASupervisor, "")
@@ -138,7 +144,6 @@ func SetUp(w *world.Simulation) {
 	for _, p := range w.Procs {
 		Boot(p)
 	}
-	people(w)
 }
 
 // swarm draws which faults may happen at all, and how often: a run with few kinds of them goes
@@ -331,7 +336,7 @@ func Deliver(w *world.Simulation, p *world.Process, q *world.Queue, letters []*w
 	})
 }
 
-// carriedOn lets a handler wait before it carries on what came to it without a queue (P12a).
+// carriedOn lets a handler wait before it carries on what came to it without a queue (P12a, who emits again).
 func carriedOn(w *world.Simulation, try int) error {
 	iv := w.Cur
 	if pauseFor(iv, int64(1000*try)); iv.Dead || try > 10 {
@@ -450,7 +455,7 @@ func sweep(iv *world.Invocation) {
 }
 
 // blackout ends the single process of embedded mode. All actors end with it. All queues are lost except the
-// application's, which is on the disk (P27).
+// application's, which is on the disk (P27, the embedded runtime survives its queues).
 func blackout(w *world.Simulation, first *world.Process) {
 	for _, name := range w.Names {
 		if q := w.Queues[name]; name != model.Shop {

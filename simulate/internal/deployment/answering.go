@@ -3,6 +3,7 @@ package deployment
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/workflows"
@@ -49,6 +50,42 @@ func reply(w *world.Simulation, o *world.Order) {
 		c.Step = []string{"nowhere", w.Def.Steps[0].Name}[w.Choose("answer-variation", o.Id+"/step", 2, 0.5)]
 	}
 	Instruct(w, o, c, w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
+}
+
+// scripted plans the answers of the scenario to the steps of a task that now wait for them.
+func scripted(w *world.Simulation, t *core.Task) {
+	o := w.ByID[t.OrderID]
+	if len(w.Sc.Answers) == 0 || o == nil || t.ProcessState != core.Processing {
+		return
+	}
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		value, given := w.Sc.Answers[s.Name]
+		if !given || s.State != core.Waiting || s.Answers == nil {
+			continue
+		}
+		at := fmt.Sprintf("%s/%d/%s/%d/%d", o.Id, t.Run, s.Name, s.Round(), len(s.Answers.Votes))
+		by := voter(s.Answers)
+		if w.Answered[at] || by == "" {
+			continue
+		}
+		w.Answered[at] = true
+		o.Commands++
+		c := core.Answered{ID: fmt.Sprintf("%s-c%d", o.Id, o.Commands), Run: t.Run, Step: s.Name,
+			Round: s.Round(), By: by, Value: value}
+		w.After(1000+w.Spread("scripted", at, 60_000), func() { Instruct(w, o, c, w.Embedded) })
+	}
+}
+
+// voter returns a person who may answer and has not, or "".
+func voter(a *core.Answers) string {
+	for _, by := range slices.Concat(a.Who, workflows.Persons, []string{"dora", "eve", "finn"}) {
+		if a.Excludes(by) == "" &&
+			!slices.ContainsFunc(a.Votes, func(v core.Vote) bool { return v.By == by }) {
+			return by
+		}
+	}
+	return ""
 }
 
 // answer returns the answer of a person who sees the order. The next answer comes from another person, and

@@ -24,8 +24,8 @@ const FirstID = "o1"
 
 // Moved returns the scenario of a stored order that is moved to another definition of its workflow: to or, if
 // that is nil, the one of the documents with the hash. It begins right after the move, as the core decides it
-// at that time (P49). The order's ID is replaced by "o1". The error is the reason why the order cannot be
-// moved, or not simulated.
+// at that time (P49, move pins another definition). The order's ID is replaced by "o1". The error is the
+// reason why the order cannot be moved, or not simulated.
 func Moved(docs *view.Documents, hash string, to *core.Definition, at core.Time) (world.Scenario, error) {
 	t, err := state.DecodeTask(docs.Task)
 	if err != nil {
@@ -187,7 +187,7 @@ func behindIt(w *world.Simulation, t *core.Task, i int) {
 	}
 }
 
-// agentOf returns the agent that the step's last attempt asked (P44).
+// agentOf returns the agent that the step's last attempt asked (P44, several agents can do one step).
 func agentOf(s *core.Step, d *core.StepDefinition) string {
 	if s.Claim.Agent != "" {
 		return s.Claim.Agent

@@ -44,7 +44,9 @@ func application(w *world.Simulation) {
 	n := 1 + w.Choose("world", "orders", most, 0.6)
 	burst := w.Sc.Orders == 0 && w.Choose("world", "burst", 2, 0.04) == 1
 	if burst {
-		n += 8 // more than a batch of messages at once (P13), and a flood for slow agents (P32)
+		// more than a batch of messages at once (P13, delete after sending), and a flood for slow agents
+		// (P32, queue time is not a failure)
+		n += 8
 	}
 	for i := 1; i <= n; i++ {
 		id := "o" + strconv.Itoa(i)
@@ -156,7 +158,8 @@ func Submit(w *world.Simulation, o *world.Order) {
 	})
 }
 
-// otherContent submits other content under the same ID. It must be refused, or be first (P14).
+// otherContent submits other content under the same ID. It must be refused, or be first (P14, submit creates
+// once).
 func otherContent(w *world.Simulation, o *world.Order) {
 	if w.Store.Task(o.Id) == nil {
 		return
@@ -316,7 +319,7 @@ func Command(w *world.Simulation, o *world.Order, t *core.Task, kind message.Con
 // resolve adds a step and a fact, or returns nil.
 func resolve(w *world.Simulation, o *world.Order, t *core.Task, c core.Resolve) core.Event {
 	if step := stillWaits(t); step != "" && w.Choose("hasty", o.Id+"/wait", 2, 0.5) == 1 {
-		c.Step, c.Fact = step, core.Happened // nothing of it is in doubt (P33)
+		c.Step, c.Fact = step, core.Happened // nothing of it is in doubt (P33, a waiting step asks no agent)
 		return c
 	}
 	if c.Step, c.Fact = Fact(w, t); c.Step == "" {

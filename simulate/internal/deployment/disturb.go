@@ -83,7 +83,7 @@ func forge(w *world.Simulation) {
 		Put(q, port.Message{Body: []byte([]string{"{", world.NewerBody}[v])}, 0)
 		return
 	}
-	if v == 11 { // an order whose reply-to queue is not deployed (P14)
+	if v == 11 { // an order whose reply-to queue is not deployed (P14, submit creates once)
 		w.Trace("world", port.Intake, "an order that is to be answered to a queue that is not there")
 		Put(w.Queues[port.Intake], port.Message{Value: &message.SubmitOrder{Schema: message.Schema,
 			OrderID: "stray", Workflow: w.Def.Name, Order: NoContent, ReplyTo: "nowhere"}}, 0)
@@ -129,7 +129,8 @@ func forged(w *world.Simulation, t *core.Task, s *core.Step, v int) *message.Rep
 	switch {
 	case s.Attempt == 0 || s.First.Nth == 0:
 		return nil
-	case v == 2 && s.State == core.Waiting: // a step that waits asks no agent (P33)
+	case v == 2 && s.State == core.Waiting:
+		// a step that waits asks no agent (P33, a waiting step asks no agent)
 		r.Operation = core.Do
 	case v == 3 && s.Attempt > 1:
 		r.Operation, r.Outcome, r.Attempt = core.Do, core.OutcomeFailed, s.Attempt-1

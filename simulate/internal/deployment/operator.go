@@ -147,7 +147,9 @@ func doubt(w *world.Simulation, t *core.Task) bool {
 		d := &def.Steps[i]
 		if d.PointOfNoReturn && inDoubt(s) {
 			if s.NoEffect == 0 {
-				return true // the task can be undone only after the outcome is stated (P22a)
+				// the task can be undone only after the outcome is stated (P22a, a proven refusal permits
+				// undo)
+				return true
 			}
 			continue
 		}

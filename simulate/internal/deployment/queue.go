@@ -187,8 +187,8 @@ func (q queuePort) Send(_ context.Context, messages []port.Message) []error {
 	return errs
 }
 
-// tooLarge reports whether a request or a status may be too large for a message (P28). A request that no
-// queue takes is a failure of its step, decided in the same handling.
+// tooLarge reports whether a request or a status may be too large for a message (P28, what is too large fails
+// once). A request that no queue takes is a failure of its step, decided in the same handling.
 func tooLarge(w *world.Simulation, m port.Message) bool {
 	switch v := m.Value.(type) {
 	case *message.Request:

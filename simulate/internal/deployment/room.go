@@ -35,7 +35,8 @@ func drawRoom(w *world.Simulation) model.Room {
 		// The order's ID, the queue for its statuses and the order itself have their largest size.
 		spared := 2*128 + core.InlineOrder(d) - len(content(w))
 		r.Least[d.Hash] = core.SizeLimit{Size: state.Size}.Reserve(d) - spared
-		if d == w.Def || d == w.Newer { // a task is moved to another one only if that fits (P49)
+		// a task is moved to another one only if that fits (P49, move pins another definition)
+		if d == w.Def || d == w.Newer {
 			r.Limit = max(r.Limit, r.Least[d.Hash]+len("o1")+len(model.Shop)+rooms[v])
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"hash/fnv"
 	"slices"
 	"strings"
 	"time"
@@ -41,7 +42,12 @@ func operation(w *world.Simulation, p *world.Process) worker.Operation {
 // character draws what the services are like.
 func character(w *world.Simulation, agent string) {
 	s, said := w.Sc.Services[agent]
+	said = said && (s.Described() || len(s.Outputs) == 0)
 	t := world.Trait{Service: s}
+	for _, all := range s.Outputs { // whatever the order, only the longest counts
+		t.Sample = max(t.Sample, len(all))
+	}
+	t.Sample = w.Choose("sample", agent, t.Sample, 0.7)
 	if w.Room.Limit > 0 {
 		t.Size = w.Choose("size", agent, len(sizes), 0.7)
 	}
@@ -83,8 +89,14 @@ func output(w *world.Simulation, agent string, c worker.Call) any {
 		}
 		return json.RawMessage("{")
 	}
+	if all := w.Conf(agent).Outputs[c.Name]; len(all) > 0 { // the same for each attempt of a key
+		key := fnv.New32a()
+		_, _ = key.Write([]byte(c.Key)) // it cannot fail
+		return all[(int(key.Sum32()>>1)+w.Traits[agent].Sample)%len(all)]
+	}
 	seen := ""
-	if bytes.Contains(c.Input, []byte(`"link"`)) { // a service may repeat what it was sent (P39)
+	// a service may repeat what it was sent (P39, a token is an answer's permission)
+	if bytes.Contains(c.Input, []byte(`"link"`)) {
 		seen = `,"seen":` + string(c.Input)
 	}
 	return json.RawMessage(`{"key":"` + c.Key + `"` + seen + sizes[w.Traits[agent].Size] + `}`)
@@ -121,8 +133,8 @@ func callService(ctx context.Context, iv *world.Invocation, c worker.Call) (out 
 	return out, err
 }
 
-// works is long work (P43): it reports, or reports too late or no more, or hands the work on. What comes then
-// is the last call of it.
+// works is long work (P43, long work reports progress): it reports, or reports too late or no more, or hands
+// the work on. What comes then is the last call of it.
 func works(ctx context.Context, iv *world.Invocation, c worker.Call) error {
 	w := iv.W
 	d := longStep(w, c)
@@ -328,7 +340,8 @@ func unauthorized(w *world.Simulation, iv *world.Invocation, c worker.Call, begi
 	return err
 }
 
-// notYet is a call for what cannot be done yet: this one, or all of its key for a while (P45).
+// notYet is a call for what cannot be done yet: this one, or all of its key for a while (P45, "not now" is
+// not a failure).
 func notYet(w *world.Simulation, iv *world.Invocation, c worker.Call, begins bool) error {
 	if begins && w.Driver == nil { // The state of an exploration does not include this.
 		w.Coming[c.Key] = w.Now + 10_000*w.Spread("coming", c.Key, 40)
@@ -369,7 +382,7 @@ func refusal(w *world.Simulation, key string) error {
 // forget takes a key out of the service's memory, once it may: its retention counts from what it did
 // last, since a refusal is not remembered. A call that lands after its caller has given it up finds the
 // key all the same: keys and fences are kept for longer than any call lasts, which is what their
-// author declares (docs/explanation/protocol.md, section 7).
+// author declares (docs/explanation/protocol.md, Grades).
 func forget(w *world.Simulation, s *world.Remote, c worker.Call, conf world.Service, f world.Fault) {
 	_, step := w.StepOf(w.Store.Task(c.OrderID), c.Step)
 	agent := step.Agent
@@ -438,7 +451,8 @@ func effect(w *world.Simulation, s *world.Remote, c worker.Call) error {
 	return nil
 }
 
-// beyond holds the effect of a point of no return to P22a: the order is not being undone.
+// beyond holds the effect of a point of no return to P22a (a proven refusal permits undo): the order is not
+// being undone.
 func beyond(w *world.Simulation, s *world.Remote) {
 	w.Checks.Did("P22a")
 	t := w.Store.Task(s.Order)

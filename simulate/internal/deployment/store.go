@@ -18,7 +18,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// write is one conditional write (P8).
+// write is one conditional write (P8, every commit is conditional).
 func write(s *world.Store, wr *port.Write) error {
 	id := wr.Record.ID
 	var next memory.Row
@@ -46,6 +46,7 @@ func write(s *world.Store, wr *port.Write) error {
 	if !s.Bare {
 		check.Committed(s.W, before, after, r.Record)
 		planSweep(s.W)
+		scripted(s.W, after)
 		if s.W.Quiescing && !s.W.Operating { // a late command has resumed an order
 			s.W.Operating = true
 			s.W.After(30_000, func() { operate(s.W) })

@@ -12,7 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// answer is an answer from outside (P35, P36). The same ID gets the same verdict.
+// answer is an answer from outside (P35, an answer decides a round; P36, answers may come early, late or
+// twice). The same ID gets the same verdict.
 func (m *Model) answer(from *message.Control, c core.Answered) {
 	if m.T == nil {
 		if !m.Direct && from.Tries < 3 {
@@ -27,7 +28,7 @@ func (m *Model) answer(from *message.Control, c core.Answered) {
 		m.again()
 		return
 	}
-	if c.Run > m.T.Run && !m.T.IsTombstone() { // P8
+	if c.Run > m.T.Run && !m.T.IsTombstone() { // P8, every commit is conditional
 		m.Ahead = true
 		return
 	}
@@ -170,8 +171,8 @@ func (m *Model) question(i int) *core.Answers {
 	return &core.Answers{}
 }
 
-// eventFits reports whether the document has room for an event's value besides the reserve (P28). If the
-// model cannot compute that, it follows the real task.
+// eventFits reports whether the document has room for an event's value besides the reserve (P28, what is too
+// large fails once). If the model cannot compute that, it follows the real task.
 func (m *Model) eventFits(i int, c core.Answered) bool {
 	if m.Room.Limit == 0 {
 		return true
@@ -303,7 +304,7 @@ func (m *Model) claimAnswer(i int) {
 }
 
 // lookAtAnswers decides a step if its answers are complete or its time is over. Answers take precedence over
-// the time (P36, P37).
+// the time (P36; P37, a question has a time).
 func (m *Model) lookAtAnswers(i int) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	v, whole := wholeNeed(s.Answers)
@@ -348,7 +349,8 @@ func (m *Model) lookAtAnswers(i int) {
 	m.policyOf(policy)
 }
 
-// causeOfAnswer returns the cause of an answer, which holds a hash of the answer's ID (P4).
+// causeOfAnswer returns the cause of an answer, which holds a hash of the answer's ID (P4, a cause is
+// logical).
 func causeOfAnswer(c core.Answered) string {
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "%s/%d/%d/%s", c.Name, c.Run, c.Round, c.ID)

@@ -4,7 +4,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// askFor is the step that a call asks for; nil of any other step (P38).
+// askFor is the step that a call asks for; nil of any other step (P38, an ask sends the question).
 func (m *Model) askFor(call string) *core.Step {
 	for i := range m.Def.Steps {
 		if a := m.Def.Steps[i].Answer; a != nil && a.Ask == call {
@@ -21,7 +21,7 @@ func (m *Model) needless(call string) bool {
 }
 
 // answeredBeforeAsk reports whether the need of a step is complete already. Such a step is decided at once,
-// whatever becomes of the ask (P36).
+// whatever becomes of the ask (P36, answers may come early, late or twice).
 func (m *Model) answeredBeforeAsk(i int, before string) bool {
 	if a := m.Def.Steps[i].Answer; a == nil || a.Ask != before {
 		return false

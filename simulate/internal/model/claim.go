@@ -8,7 +8,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// advance applies P20. It reports whether anything changed.
+// advance applies P20 (what happens next is computed). It reports whether anything changed.
 func (m *Model) advance() bool {
 	switch m.T.ProcessState {
 	case core.Processing:
@@ -36,12 +36,12 @@ func (m *Model) forward(again ...int) bool {
 	changed := false
 	for {
 		skipped := false
-		// one that has failed meanwhile is not claimed (P42)
+		// one that has failed meanwhile is not claimed (P42, orders can go on after failures)
 		claims := slices.DeleteFunc(slices.Clone(again), func(i int) bool {
 			return m.T.Steps[i].State != core.Pending && m.T.Steps[i].State != core.Failed
 		})
 		for i := range m.T.Steps {
-			// P38
+			// P38, an ask sends the question
 			if s := &m.T.Steps[i]; m.needless(s.Name) && (s.State == core.Failed || s.State == core.Pending &&
 				s.Attempted()) {
 				s.FailureCode = core.CodeOvertaken
@@ -98,7 +98,8 @@ func (m *Model) forward(again ...int) bool {
 func (m *Model) Environment(i int) core.Environment {
 	env := core.Environment{OrderID: m.T.OrderID, Run: m.T.Run, Order: m.Content,
 		Outputs: map[string]json.RawMessage{}, Failures: map[string]string{}}
-	env.Token = func(step, person string) (string, error) { // P39: made again with the key that the order has
+	// P39, a token is an answer's permission: made again with the key that the order has
+	env.Token = func(step, person string) (string, error) {
 		return LaterKeys.Token(m.T.TokenKey, m.T.OrderID,
 			core.TokenOf{Run: m.T.Run, Step: step, Person: person})
 	}
@@ -120,11 +121,14 @@ func (m *Model) outcomes(i int, into core.Environment) {
 	}
 }
 
-// claim applies P1, P3, P6 and P23. An input that fails is a failure of its step, before any of them is
-// claimed. Waits that are over at once come before all others, which are claimed when those have ended (P34).
+// claim applies P1 (every claim has a new attempt), P3 (a reply names request and sender), P6 (two times in
+// each request) and P23 (a hop budget bounds claims). An input that fails is a failure of its step, before
+// any of them is claimed. Waits that are over at once come before all others, which are claimed when those
+// have ended (P34, a wait ends at a fixed time).
 func (m *Model) claim(steps ...int) (ended bool) {
 	for _, i := range steps {
-		if m.Def.Steps[i].Fail != nil { // P50: its turn is its failure, without a claim
+		// P50, a rule can fail the order: its turn is its failure, without a claim
+		if m.Def.Steps[i].Fail != nil {
 			m.end(&m.T.Steps[i], core.Failed)
 			m.policy(i, "")
 			return false
@@ -210,7 +214,7 @@ func (m *Model) claimOne(i int, undo bool) {
 }
 
 // route returns an agent other than those with a recent failed attempt: the first one whose wait no other
-// beats by 20 % (P44).
+// beats by 20 % (P44, several agents can do one step).
 func (m *Model) route(i int) string {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	names := d.AllAgents()
@@ -239,7 +243,7 @@ func (m *Model) route(i int) string {
 	return least
 }
 
-// first applies P7.
+// first applies P7 (undo covers every attempted step).
 func (m *Model) first(s *core.Step) {
 	if s.First.Nth != 0 {
 		s.First.At = s.FirstClaim()
@@ -251,7 +255,7 @@ func (m *Model) first(s *core.Step) {
 	s.First.Nth++
 }
 
-// allowance applies P32.
+// allowance applies P32 (queue time is not a failure).
 func (m *Model) allowance(i int) core.Duration {
 	d := &m.Def.Steps[i]
 	agent := d.AskedAgent(&m.T.Steps[i])
@@ -267,7 +271,7 @@ func (m *Model) allowance(i int) core.Duration {
 	return a
 }
 
-// backward undoes all that was attempted, latest first claim first (P7, P20, P21).
+// backward undoes all that was attempted, latest first claim first (P7; P20; P21, an undo waits for quiet).
 func (m *Model) backward() (changed bool) {
 	for {
 		i := -1

@@ -12,7 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// submit applies P14.
+// submit applies P14 (submit creates once).
 func (m *Model) submit(o *message.SubmitOrder) {
 	if m.T != nil {
 		if !m.T.IsTombstone() && message.ContentHash(*o) != message.HashOf(m.T) {
@@ -25,7 +25,7 @@ func (m *Model) submit(o *message.SubmitOrder) {
 		m.again()
 		return
 	}
-	if m.Expired { // its record has expired (P26)
+	if m.Expired { // its record has expired (P26, an ID never runs twice)
 		m.refuse(o.ReplyTo)
 		return
 	}
@@ -94,7 +94,8 @@ func (m *Model) started() {
 	}
 }
 
-// command applies P5, then P17 and P18.
+// command applies P5 (commands have a number and an ID), then P17 (a cancel is kept) and P18 (resubmit uses a
+// remembered key).
 func (m *Model) command(c *message.Control) {
 	id, _, number := core.CommandOf(c.Event)
 	cancel := c.Kind() == message.Cancel
@@ -142,7 +143,8 @@ func (m *Model) command(c *message.Control) {
 // mostRefused is the number of refused commands of a kind that a task remembers in a run.
 const mostRefused = 16
 
-// remember keeps a refused command, which stays refused in its run (P5, P17, P36).
+// remember keeps a refused command, which stays refused in its run (P5; P17; P36, answers may come early,
+// late or twice).
 func (m *Model) remember(kind, id string) {
 	refused := maps.Clone(m.T.Commands.Refused)
 	if refused == nil {
@@ -175,7 +177,8 @@ func (m *Model) reported(yes bool) {
 	}
 }
 
-// silent reports whether nothing is in flight and no call can begin any more (P48).
+// silent reports whether nothing is in flight and no call can begin any more (P48, close ends an order as it
+// stands).
 func (m *Model) silent() bool {
 	for i := range m.T.Steps {
 		s := &m.T.Steps[i]
@@ -193,7 +196,7 @@ func (m *Model) close(c core.Close) {
 	m.enter(core.Closed, "")
 }
 
-// erase removes what people and services have sent (P52).
+// erase removes what people and services have sent (P52, erase removes content, not identity).
 func (m *Model) erase(c core.Erase) {
 	t := m.T
 	t.Order, t.Output, m.Content = nil, nil, nil
@@ -234,7 +237,7 @@ func (m *Model) leave(state core.State, why core.Why) {
 	t.End.ResendAt = 0
 }
 
-// turn goes on with the undo: every wait ends (P9a), undo failures count anew.
+// turn goes on with the undo: every wait ends (P9a, a waiting step has two times), undo failures count anew.
 func (m *Model) turn(why core.Why) {
 	m.leave(core.Compensating, why)
 	for i := range m.T.Steps {
@@ -289,7 +292,7 @@ func (m *Model) knownUntil(i int) core.Time {
 func (m *Model) resume(c core.Resubmit) {
 	m.leave(core.Processing, m.T.Undo.Why)
 	m.T.Hops = 0
-	if c.Step != "" { // P51
+	if c.Step != "" { // P51, a call can get another input
 		m.T.Step(c.Step).Corrected = m.corrected(c)
 	}
 	m.renew(c)
@@ -309,9 +312,9 @@ func (m *Model) resume(c core.Resubmit) {
 	for i := range m.T.Steps {
 		s := &m.T.Steps[i]
 		switch {
-		case s.State == core.Waiting: // P33: every one is looked at first
+		case s.State == core.Waiting: // P33, a waiting step asks no agent: every one is looked at first
 			m.lookAgain(i)
-		case s.State == core.UndoWait: // P42
+		case s.State == core.UndoWait: // P42, orders can go on after failures
 			m.undo(i)
 		case s.Attempted() && (s.State == core.Failed || s.State == core.Pending):
 			again = append(again, i)
@@ -324,7 +327,7 @@ func (m *Model) resume(c core.Resubmit) {
 }
 
 // restart applies Resubmit to a Compensated order. It starts a new run with new keys, and the attempts go on
-// (P1, P2).
+// (P1, every claim has a new attempt; P2, attempts of a run share a key).
 func (m *Model) restart(c core.Resubmit) {
 	m.leave(core.Processing, "")
 	t := m.T
@@ -351,7 +354,7 @@ func (m *Model) restart(c core.Resubmit) {
 	m.advance()
 }
 
-// renew sets a new deadline or removes it (P23a).
+// renew sets a new deadline or removes it (P23a, a deadline stops or undoes the order).
 func (m *Model) renew(c core.Resubmit) {
 	m.T.Deadline.At = 0
 	if c.Deadline != 0 {

@@ -105,7 +105,8 @@ func differVerdicts(want, got []core.Verdict) string {
 }
 
 // differAttempts returns how the attempts differ, or "" if they do not. Each attempt that did not end done is
-// in the list or in the counts. In full documents more of them are only counted (P28).
+// in the list or in the counts. In full documents more of them are only counted (P28, what is too large fails
+// once).
 func (m *Model) differAttempts(want, got *core.Task) string {
 	for m.Room.Limit > 0 && len(want.Attempts.Last) > len(got.Attempts.Last) {
 		want.Attempts.Earlier.Count(want.Attempts.Last[0].Outcome)

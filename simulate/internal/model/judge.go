@@ -13,7 +13,7 @@ func (m *Model) judge(ev core.Event) (yes bool, act func()) {
 		return m.judgeCancel(c)
 	}
 	_, _, number := core.CommandOf(ev)
-	if t.Erased != nil { // P52: it takes no other command
+	if t.Erased != nil { // P52, erase removes content, not identity: it takes no other command
 		_, erases := ev.(core.Erase)
 		return erases && number == t.Commands.Number, nil
 	}
@@ -62,7 +62,8 @@ func (m *Model) judgeResolve(c core.Resolve) (yes bool, act func()) {
 	return true, func() { m.resolve(i, c.Fact, c.Output) }
 }
 
-// judgeResubmit applies P18, and P49 for a definition in the same command.
+// judgeResubmit applies P18 (resubmit uses a remembered key), and P49 (move pins another definition) for a
+// definition in the same command.
 func (m *Model) judgeResubmit(c core.Resubmit) (yes bool, act func()) {
 	if c.Deadline != 0 && c.Deadline <= m.Now {
 		return false, nil
@@ -99,8 +100,8 @@ func (m *Model) judgeResubmit(c core.Resubmit) (yes bool, act func()) {
 	}
 }
 
-// correctable reports whether P51 allows another input. A step whose key was already requested gets another
-// input only if its call certainly had no effect.
+// correctable reports whether P51 (a call can get another input) allows another input. A step whose key was
+// already requested gets another input only if its call certainly had no effect.
 func (m *Model) correctable(c core.Resubmit) bool {
 	i := m.Def.Index(c.Step)
 	if i < 0 || m.Def.Steps[i].Agent == "" || m.T.Phase == core.Undoing && m.T.ProcessState == core.Error {
@@ -121,7 +122,7 @@ func (m *Model) corrected(c core.Resubmit) *core.Corrected {
 	return &core.Corrected{Input: c.Input, Command: c.Command + 1, By: c.By, Reason: c.Reason, At: m.Now}
 }
 
-// judgeCancel applies P17.
+// judgeCancel applies P17 (a cancel is kept).
 func (m *Model) judgeCancel(c core.Cancel) (yes bool, act func()) {
 	t := m.T
 	switch {

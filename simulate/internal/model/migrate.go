@@ -20,7 +20,7 @@ func (m *Model) target(definition string) *core.Definition {
 	return nil
 }
 
-// movable reports whether P49 allows a Move.
+// movable reports whether P49 (move pins another definition) allows a Move.
 // The command with the ID is the Move, or the Resubmit, that names the definition.
 func (m *Model) movable(id, definition string) bool {
 	t, to := m.T, m.target(definition)
@@ -77,7 +77,7 @@ func undoOf(d *core.StepDefinition) string {
 }
 
 // WithoutEffect reports whether the service or the operator has proven that no effect of the step stands
-// (P22a, Resolve).
+// (P22a, a proven refusal permits undo; Resolve).
 func WithoutEffect(s *core.Step) bool {
 	stated := s.Resolved != nil && s.Resolved.Fact != core.Happened && s.Resolved.At > s.Claim.At
 	return s.NoEffect != 0 || stated && s.State == core.Compensated || s.First.Nth == 0 && s.FailureCode != ""
@@ -102,7 +102,7 @@ func (m *Model) move(definition string) {
 			s = *was
 			if d, e := &m.Def.Steps[m.Def.Index(s.Name)], &to.Steps[i]; (d.Agent == "") != (e.Agent == "") ||
 				d.Operation != e.Operation || string(d.Input) != string(e.Input) {
-				s.Corrected = nil // P51
+				s.Corrected = nil // P51, a call can get another input
 			}
 		}
 		s.Claim.Agent = ""
@@ -129,7 +129,7 @@ func (m *Model) move(definition string) {
 	t.Definition = to.Hash
 	t.End.Cause = ""
 	m.Def = to
-	switch { // P39
+	switch { // P39, a token is an answer's permission
 	case !to.Tokens:
 		t.TokenKey = ""
 	case t.TokenKey == "":
@@ -137,7 +137,8 @@ func (m *Model) move(definition string) {
 	}
 }
 
-// askOn gives an open question of a task that goes forward the times of the new definition (P37).
+// askOn gives an open question of a task that goes forward the times of the new definition (P37, a question
+// has a time).
 func (m *Model) askOn() {
 	for i := range m.T.Steps {
 		if m.T.ProcessState == core.Processing && m.Def.Steps[i].Answer != nil &&

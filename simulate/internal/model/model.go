@@ -35,13 +35,14 @@ type Model struct {
 	Backlog func(queue string) bool // more waits in it than is taken at a time, or its agent takes nothing
 	Unasked string                  // a queue that was not asked for that
 	Direct  bool                    // it was asked without a queue, and gets the answer
-	Expired bool                    // the order came to rest, and its record has expired (P26)
+	// the order came to rest, and its record has expired (P26, an ID never runs twice)
+	Expired bool
 	Room    Room
-	Fresh   bool // the event was not handled before: it has nothing to send again (P12a)
+	Fresh   bool // the event was not handled before: it has nothing to send again (P12a, who emits again)
 
 	Mails   []Mail
 	Changed bool
-	Ahead   bool // the message is ahead of the document: it must stay (P8)
+	Ahead   bool // the message is ahead of the document: it must stay (P8, every commit is conditional)
 	refused bool // its sender is to be notified
 }
 
@@ -128,7 +129,8 @@ func (m *Model) find(step string, run, attempt int) int {
 	return i
 }
 
-// policy applies P19, and P42 to a step that the task goes on without.
+// policy applies P19 (policy decides about a failed step), and P42 (orders can go on after failures) to a
+// step that the task goes on without.
 func (m *Model) policy(i int, code string) {
 	if (m.Def.Steps[i].OnFailure == core.OnFailureContinue || m.needless(m.Def.Steps[i].Name)) &&
 		m.T.ProcessState == core.Processing {
@@ -165,7 +167,7 @@ func (m *Model) direction() core.Phase {
 }
 
 // Passed reports whether the step no longer keeps later steps from beginning, or the task from ending (P20,
-// P42).
+// what happens next is computed; P42).
 func Passed(s *core.Step) bool {
 	return s.State == core.Processed || s.State == core.Skipped || s.State == core.Compensated
 }
@@ -186,7 +188,7 @@ func (m *Model) policyOf(policy core.Policy) {
 func (m *Model) pastReturn() bool { return PastReturn(m.Def, m.T) }
 
 // PastReturn reports whether a point of no return was claimed and nothing has proven since then that it had
-// no effect (P22, P22a).
+// no effect (P22, a point of no return forbids undo; P22a, a proven refusal permits undo).
 func PastReturn(def *core.Definition, t *core.Task) bool {
 	for i := range t.Steps {
 		if s := &t.Steps[i]; def.Steps[i].PointOfNoReturn && s.Attempted() && s.NoEffect == 0 {
@@ -209,7 +211,7 @@ func (m *Model) end(s *core.Step, state core.State) {
 	unheld(s)
 }
 
-// earlier counts the present attempt among those before (P21).
+// earlier counts the present attempt among those before (P21, an undo waits for quiet).
 func earlier(s *core.Step) {
 	by := &s.Stops.Do
 	if s.Claim.Undo {
@@ -227,7 +229,7 @@ func (m *Model) notifyFinished(s *core.Step) {
 }
 
 func (m *Model) notifies(kind core.StatusKind) bool {
-	// A closed order, which has failed, is reported if failures are (P48).
+	// A closed order, which has failed, is reported if failures are (P48, close ends an order as it stands).
 	if kind == core.StatusClosed {
 		kind = core.StatusFailed
 	}
@@ -242,7 +244,7 @@ func (m *Model) realStep(i int) *core.Step {
 	return &core.Step{}
 }
 
-// wait puts a step off by something between lo and hi (P9a).
+// wait puts a step off by something between lo and hi (P9a, a waiting step has two times).
 func (m *Model) wait(i int, state core.State, lo, hi core.Duration) {
 	s := &m.T.Steps[i]
 	m.end(s, state)
@@ -281,7 +283,7 @@ func (m *Model) wake(c core.Wake) {
 	case m.T.ProcessState == core.Processing && s.State == core.Pending && s.Attempted() &&
 		m.Now >= s.Wait.At:
 		m.Changed = true
-		if m.needless(s.Name) { // P38
+		if m.needless(s.Name) { // P38, an ask sends the question
 			m.forward()
 			return
 		}
@@ -292,7 +294,7 @@ func (m *Model) wake(c core.Wake) {
 		}
 		m.claim(i)
 	case m.T.ProcessState == core.Processing && s.State == core.Waiting && m.Now >= NextLook(m.Def, m.T, i):
-		// P34
+		// P34, a wait ends at a fixed time
 		m.Changed = true
 		if m.Def.Steps[i].Answer != nil {
 			m.lookAtAnswers(i)
@@ -317,7 +319,7 @@ func (m *Model) wake(c core.Wake) {
 	}
 }
 
-// settle applies P11.
+// settle applies P11 (an end is reported until settled).
 func (m *Model) settle() {
 	if m.T == nil || m.T.End.ResendAt == 0 {
 		return
@@ -326,13 +328,13 @@ func (m *Model) settle() {
 	m.again()
 }
 
-// stop is Error. The times of waiting steps are cleared (P9).
+// stop is Error. The times of waiting steps are cleared (P9, tasks not at rest are due).
 func (m *Model) stop(phase core.Phase) {
 	for i := range m.T.Steps {
 		s := &m.T.Steps[i]
 		s.NoEffect = min(s.NoEffect, m.Now)
 		switch {
-		case s.State == core.Waiting: // it ends when it would have (P33)
+		case s.State == core.Waiting: // it ends when it would have (P33, a waiting step asks no agent)
 			s.CompleteBy = 0
 		case Waits(s):
 			s.Wait.At, s.CompleteBy = 0, 0
@@ -405,7 +407,8 @@ func Alerts(def *core.Definition, t *core.Task) bool {
 // Shop is the application's queue.
 const Shop = "shop"
 
-// Keys of the tokens of answers (P39), before and after the key was replaced.
+// Keys of the tokens of answers (P39, a token is an answer's permission), before and after the key was
+// replaced.
 var (
 	FirstKeys = token.Fixed(false)
 	LaterKeys = token.Fixed(true)

@@ -4,7 +4,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// NextLook is the earlier of the time of a wait and of the next reminder (P37).
+// NextLook is the earlier of the time of a wait and of the next reminder (P37, a question has a time).
 func NextLook(def *core.Definition, t *core.Task, i int) core.Time {
 	s, d := &t.Steps[i], def.Steps[i].Answer
 	if d == nil || d.Remind == 0 || s.Answers == nil || s.State != core.Waiting {

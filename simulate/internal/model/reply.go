@@ -9,7 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// reply applies P15, and the rows after it.
+// reply applies P15 (a late "done" counts), and the rows after it.
 func (m *Model) reply(r *message.Reply) {
 	i := m.find(r.Step, r.Run, r.Attempt)
 	m.cause = "reply/" + r.Step + "/" + strconv.Itoa(r.Attempt) + "/" + string(r.Outcome)
@@ -57,8 +57,8 @@ func (m *Model) reply(r *message.Reply) {
 	}
 }
 
-// progress applies P43. It moves the complete-by of the present attempt, never back, and never past its
-// stopBy.
+// progress applies P43 (long work reports progress). It moves the complete-by of the present attempt, never
+// back, and never past its stopBy.
 func (m *Model) progress(i int, r *message.Reply, stale bool) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	switch {
@@ -104,7 +104,8 @@ func codeOf(r *message.Reply) string {
 	return r.Error.Code
 }
 
-// uncounted is a reply of an agent that made no call which could have had an effect (P45).
+// uncounted is a reply of an agent that made no call which could have had an effect (P45, "not now" is not a
+// failure).
 func uncounted(r *message.Reply) bool {
 	return r.Outcome == core.OutcomeRetryLater && r.Error != nil &&
 		(sick(r.Error.Code) || r.Error.Code == "not-yet")
@@ -202,7 +203,7 @@ func (m *Model) failed(i int, r *message.Reply) {
 	m.policy(i, codeOf(r))
 }
 
-// noEffect applies P22a.
+// noEffect applies P22a (a proven refusal permits undo).
 func (m *Model) noEffect(i int, r *message.Reply) {
 	if r.NoEffect && m.Def.Steps[i].PointOfNoReturn {
 		m.proven(&m.T.Steps[i])
@@ -225,13 +226,13 @@ func (m *Model) finish(i int, output json.RawMessage) {
 	s := &m.T.Steps[i]
 	m.end(s, core.Processed)
 	s.Output, s.Finish.At = output, m.Now
-	s.NoEffect, s.Claim.Allowance = 0, 0 // P32
+	s.NoEffect, s.Claim.Allowance = 0, 0 // P32, queue time is not a failure
 	if m.T.ProcessState != core.Error {  // the number of "failed" stays the highest
 		m.notifyFinished(s)
 	}
 }
 
-// handBack applies P9a. The backoff's jitter is free.
+// handBack applies P9a (a waiting step has two times). The backoff's jitter is free.
 func (m *Model) handBack(i int, atLeast core.Duration) {
 	s, retry := &m.T.Steps[i], m.Def.Steps[i].Retry
 	lo, hi := retry.ExtendedInterval, retry.ExtendedInterval
@@ -266,8 +267,9 @@ func (m *Model) undoFailed(i int, atLeast core.Duration) {
 	}
 }
 
-// done applies P15, and P28 if the output does not fit. A task that goes forward needs the output, so the
-// step has failed for good; in any other task the effect is a fact without it (P24).
+// done applies P15, and P28 (what is too large fails once) if the output does not fit. A task that goes
+// forward needs the output, so the step has failed for good; in any other task the effect is a fact without
+// it (P24, an undo needs no output).
 func (m *Model) done(i int, r *message.Reply) {
 	s := &m.T.Steps[i]
 	if m.holds(i, r.Output) {

@@ -7,8 +7,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Room is the capacity of a task's document in a world where tasks come near their limit (P28). The zero
-// value sets no limit.
+// Room is the capacity of a task's document in a world where tasks come near their limit (P28, what is too
+// large fails once). The zero value sets no limit.
 type Room struct {
 	Limit   int
 	Failing bool // services fail so often that every step has a text
@@ -32,7 +32,8 @@ func (m *Model) holds(i int, output json.RawMessage) bool {
 	return m.Real != nil && string(m.realStep(i).Output) == string(output)
 }
 
-// keepsReserve reports whether the reserve stays free in a task that is moved (P49).
+// keepsReserve reports whether the reserve stays free in a task that is moved (P49, move pins another
+// definition).
 func (m *Model) keepsReserve(moved *core.Task, command string) bool {
 	if m.Room.Limit == 0 {
 		return true

@@ -6,8 +6,9 @@ import (
 	"strconv"
 )
 
-// Sweep makes all decisions of the Supervisor about a task that it has loaded (P16, P23a, P11).
-// It returns the rule of the last event that counted, or "" if nothing is overdue.
+// Sweep makes all decisions of the Supervisor about a task that it has loaded (P16, the Supervisor hands back
+// and gives up; P23a, a deadline stops or undoes the order; P11, an end is reported until settled). It
+// returns the rule of the last event that counted, or "" if nothing is overdue.
 func (m *Model) Sweep() (rule string) {
 	m.sweeping = true
 	t := m.T
@@ -91,7 +92,8 @@ func (m *Model) ask(s *core.Step) {
 	m.post('w', s.Name, s.Attempt, 0)
 }
 
-// queueing reports whether the request or its reply may still wait in a queue (P32).
+// queueing reports whether the request or its reply may still wait in a queue (P32, queue time is not a
+// failure).
 func (m *Model) queueing(agent string) bool {
 	return m.Backlog(port.Requests(agent)) || m.Backlog(port.Replies)
 }

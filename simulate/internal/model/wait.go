@@ -7,7 +7,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// longestWait is how far ahead a wait may end, and longestDelay how long a message can be delayed (P34).
+// longestWait is how far ahead a wait may end, and longestDelay how long a message can be delayed (P34, a
+// wait ends at a fixed time).
 const (
 	LongestWait  = 366 * core.Day
 	longestDelay = 900 * core.Second
@@ -49,7 +50,8 @@ func (m *Model) overAtOnce(i int) bool {
 	return ok && from <= m.Now && (to <= m.Now || m.Real == nil || m.realStep(i).Finish.At == m.Now)
 }
 
-// claimWait makes a claim without an agent, fixes its end, and sets a time (P33, P34).
+// claimWait makes a claim without an agent, fixes its end, and sets a time (P33, a waiting step asks no
+// agent; P34).
 func (m *Model) claimWait(i int) {
 	s := &m.T.Steps[i]
 	from, to, _ := m.spanOfWait(i)
@@ -100,7 +102,8 @@ func (m *Model) lookAgain(i int) {
 	m.askAgain(i)
 }
 
-// askAgain sets the time of an open wait again, and repeats the last reminder of a question (P37).
+// askAgain sets the time of an open wait again, and repeats the last reminder of a question (P37, a question
+// has a time).
 func (m *Model) askAgain(i int) {
 	m.T.Steps[i].Claim.Cause = m.cause
 	if m.Def.Steps[i].Answer != nil {

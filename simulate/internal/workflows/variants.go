@@ -8,9 +8,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// Variants returns definitions of the same workflow to move orders to (P49): one that fits an order except in
-// its changeable parts, and some that fit as long as certain steps were not begun. It leaves out a definition
-// that is not a valid workflow.
+// Variants returns definitions of the same workflow to move orders to (P49, move pins another definition):
+// one that fits an order except in its changeable parts, and some that fit as long as certain steps were not
+// begun. It leaves out a definition that is not a valid workflow.
 func Variants(def *core.Definition) (all []*core.Definition) {
 	for _, change := range []func(*core.Definition){reworded, renamed, revised} {
 		d := *def

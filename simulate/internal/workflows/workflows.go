@@ -113,8 +113,8 @@ func (d *drawing) step(i int) core.StepDefinition {
 	return s
 }
 
-// noReturn adds a point of no return if P22 permits it. The point, and every step that can run beside or
-// after it, stops on failure. Steps after it have no undo.
+// noReturn adds a point of no return if P22 (a point of no return forbids undo) permits it. The point, and
+// every step that can run beside or after it, stops on failure. Steps after it have no undo.
 func (d *drawing) noReturn(def *core.Definition) {
 	at := d.IntN(len(def.Steps))
 	before := map[string]bool{}
@@ -139,12 +139,13 @@ func (d *drawing) noReturn(def *core.Definition) {
 		}
 	}
 	def.Steps[at].PointOfNoReturn, def.Steps[at].When = true, ""
-	if d.chance(2) { // P22a: its proven refusal undoes the order
+	if d.chance(2) { // a proven refusal permits undo (P22a)
 		def.Steps[at].OnFailure = core.OnFailureUndo
 	}
 }
 
-// putAgents adds a second agent for the same service to some calls, in every third workflow (P44).
+// putAgents adds a second agent for the same service to some calls, in every third workflow (P44, several
+// agents can do one step).
 func putAgents(r *rand.Rand, def *core.Definition) {
 	if r.IntN(3) > 0 {
 		return
@@ -238,7 +239,8 @@ func putAnswers(r *rand.Rand, def *core.Definition) {
 	}
 }
 
-// putAsks adds calls that ask for some of the answers (P38). It changes nothing else.
+// putAsks adds calls that ask for some of the answers (P38, an ask sends the question). It changes nothing
+// else.
 func putAsks(r *rand.Rand, def *core.Definition) {
 	for i := range len(def.Steps) {
 		s := &def.Steps[i]
@@ -265,7 +267,7 @@ func putAsks(r *rand.Rand, def *core.Definition) {
 }
 
 // putPolls makes every third call poll for a longer or shorter time than its agent may be unable to call its
-// service (P45).
+// service (P45, "not now" is not a failure).
 func putPolls(r *rand.Rand, def *core.Definition) {
 	for i := range def.Steps {
 		if s := &def.Steps[i]; s.Agent != "" && r.IntN(3) == 0 {
@@ -274,7 +276,8 @@ func putPolls(r *rand.Rand, def *core.Definition) {
 	}
 }
 
-// putLong lets every fourth call take longer than its timeout while it reports (P43).
+// putLong lets every fourth call take longer than its timeout while it reports (P43, long work reports
+// progress).
 func putLong(r *rand.Rand, def *core.Definition) {
 	for i := range def.Steps {
 		if s := &def.Steps[i]; s.Agent != "" && s.Grade != core.Plain && !s.PointOfNoReturn &&
@@ -285,7 +288,7 @@ func putLong(r *rand.Rand, def *core.Definition) {
 }
 
 // putChildren turns one call into a step of child orders, in every fifth workflow: of a list of up to four,
-// or of one child (P40).
+// or of one child (P40, a step can have child orders).
 func putChildren(r *rand.Rand, def *core.Definition) {
 	if r.IntN(5) > 0 {
 		return
@@ -343,8 +346,8 @@ func drawnLeaf(r *rand.Rand) *core.Definition {
 	return Sealed(leaf)
 }
 
-// putRule adds a failure by rule (P50) before a step, in every fifth workflow. Mostly its condition is false.
-// It stops on failure if that step does, as P22 demands.
+// putRule adds a failure by rule (P50, a rule can fail the order) before a step, in every fifth workflow.
+// Mostly its condition is false. It stops on failure if that step does, as P22 demands.
 func putRule(r *rand.Rand, def *core.Definition) {
 	if r.IntN(5) > 0 {
 		return
@@ -362,9 +365,9 @@ func putRule(r *rand.Rand, def *core.Definition) {
 	def.Steps = append(def.Steps, rule)
 }
 
-// putGoOn lets orders continue without some calls (P42), in every third workflow. These include calls after a
-// point of no return, if they have an undo, and calls whose inputs and conditions fail. Later steps ask
-// whether they failed. It changes nothing else.
+// putGoOn lets orders continue without some calls (P42, orders can go on after failures), in every third
+// workflow. These include calls after a point of no return, if they have an undo, and calls whose inputs and
+// conditions fail. Later steps ask whether they failed. It changes nothing else.
 func putGoOn(r *rand.Rand, def *core.Definition) {
 	if r.IntN(3) > 0 {
 		return

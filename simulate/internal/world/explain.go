@@ -49,7 +49,7 @@ func (v *Violation) Explain(sc Scenario) Explained {
 			"work a second time."
 		e.Fix = "let all attempts end while the key is remembered: fewer failures, shorter waits or fewer " +
 			"rounds of the extended wait, or a service that keeps keys for longer; and declare its " +
-			"keyRetention, so that a step in doubt stops for the operator instead (P18)"
+			"keyRetention, so that a step in doubt stops for the operator instead"
 	case v.Invariant == "3":
 		e.Text, e.Fix = "A service did the work of one idempotency key twice.",
 			earned+": one that does not know keys is plain"

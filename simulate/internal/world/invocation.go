@@ -8,8 +8,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// agency records the work of one handling of an agent on its request, for the rules of agents (P3, P6, P24,
-// P25, P28, P31).
+// agency records the work of one handling of an agent on its request, for the rules of agents:
+//   - P3, a reply names request and sender
+//   - P6, two times in each request
+//   - P24, an undo needs no output
+//   - P25, agents are silent after stopBy
+//   - P28, what is too large fails once
+//   - P31, a plain service needs a ledger
 type agency struct {
 	Req      *message.Request // request of the handling; nil if it is unreadable
 	Received core.Time        // time of receipt by the agent's own clock

@@ -7,22 +7,24 @@ import (
 
 // History is the record of an order that the checks keep.
 type History struct {
-	Received  map[int]bool      // numbers of statuses that the application has taken
-	Reported  map[int]string    // statuses that were sent, by number: their bytes
-	Alerts    map[string]bool   // alerts that were raised
-	Requests  map[string]string // requests that were sent, by step and attempt: their bytes
-	Meant     map[string]string // meaning of the requests, by key and operation (P49)
+	Received map[int]bool      // numbers of statuses that the application has taken
+	Reported map[int]string    // statuses that were sent, by number: their bytes
+	Alerts   map[string]bool   // alerts that were raised
+	Requests map[string]string // requests that were sent, by step and attempt: their bytes
+	// meaning of the requests, by key and operation (P49, move pins another definition)
+	Meant     map[string]string
 	Holders   map[string]string // holders of claims, by step and attempt
 	Counted   map[string]int    // failures by step
 	Verdicts  map[string]bool   // verdicts by command ID
 	Cancels   map[int]bool      // runs whose Cancel was refused
 	Answered  map[string]bool   // verdicts by the ID of the answer
-	Decisions map[string]string // decided values by step, run and round (P35)
+	Decisions map[string]string // decided values by step, run and round (P35, an answer decides a round)
 	Dirty     bool              // its effects have changed since the last look
 	Writes    int
-	// undos that were claimed while the task went forward, by step and attempt (P42)
+	// undos that were claimed while the task went forward, by step and attempt (P42, orders can go on after
+	// failures)
 	Alone     map[string]bool
-	Wakes     map[string]core.Time // ends of waits, by step and attempt (P34)
+	Wakes     map[string]core.Time // ends of waits, by step and attempt (P34, a wait ends at a fixed time)
 	ForwardAt int64                // time at which the task last began to go forward
 	Submitted bool                 // submitted at least once, in an exploration
 }

@@ -1,7 +1,9 @@
 package world
 
 import (
+	"encoding/json"
 	"fmt"
+	"reflect"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -25,6 +27,15 @@ type Service struct {
 	Forgets core.Duration `json:"forgets,omitempty" yaml:"forgets"`
 	// Check reports whether the service can be asked whether an operation has happened.
 	Check bool `json:"check,omitempty" yaml:"check"`
+	// Outputs holds what each operation returns. Of several outputs one is drawn for each idempotency key.
+	// An operation without an entry returns {"key": KEY}.
+	Outputs map[string][]json.RawMessage `json:"outputs,omitempty" yaml:"-"`
+}
+
+// Described reports whether the user has set more than outputs, so that nothing else is drawn.
+func (s Service) Described() bool {
+	s.Outputs = nil
+	return !reflect.DeepEqual(s, Service{})
 }
 
 // Services holds the services by agent.
@@ -45,7 +56,7 @@ type Remote struct {
 	Since   int64 // last time when it did something that it remembers for the key
 	Pending int   // calls that may still land
 	Adrift  int   // those of them whose callers have given up
-	Proven  int   // last attempt that was answered with noEffect (P22a)
+	Proven  int   // last attempt that was answered with noEffect (P22a, a proven refusal permits undo)
 }
 
 // ServiceOf returns a service's record of the key of a call.
@@ -68,10 +79,11 @@ func (w *Simulation) Conf(agent string) Service { return w.Traits[agent].Service
 type Trait struct {
 	Service
 	Size      int  // size of its outputs, in steps of w.room
-	Output    int  // 1: none; 2, 3: now and then too large, or no JSON (P28)
+	Output    int  // 1: none; 2, 3: now and then too large, or no JSON (P28, what is too large fails once)
 	Forgetful bool // it forgets keys as early as it may
-	Serial    bool // its agent takes one request at a time (P32)
+	Serial    bool // its agent takes one request at a time (P32, queue time is not a failure)
 	Standing  bool // a plain one that, asked about an undo, only knows whether anything stands
+	Sample    int  // shifts which of several outputs a key gets
 }
 
 // Retention returns the time that the service of a step remembers keys; 0 means for ever.

@@ -7,7 +7,8 @@ import (
 )
 
 // ExpectedWait is the wait that a Scheduler records when it accepts a reply to a step's current attempt. It
-// is the time that the request waited in the queue, at most the time since its claim (P32).
+// is the time that the request waited in the queue, at most the time since its claim (P32, queue time is not
+// a failure).
 type ExpectedWait struct {
 	Order, Agent string // agent "" means that the recorded wait of that order is unknown
 	Letter       int
@@ -49,7 +50,8 @@ type Sight struct {
 	Doubt         bool           // the handling's write may be stored, although the store did not confirm it
 	Wrote         bool           // this handling committed the task
 	ExpectedWaits []ExpectedWait // waits that a Scheduler must have recorded for its replies (P32)
-	// the order's first document was too large, so its submission is refused (P28)
+	// the order's first document was too large, so its submission is refused (P28, what is too large fails
+	// once)
 	Cut bool
 	// decisions after the latest load that fail steps whose request no queue accepts
 	Extra   []any

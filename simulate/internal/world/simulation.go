@@ -35,8 +35,11 @@ type Scenario struct {
 	Definition *core.Definition
 	Services   Services        // services by agent; without an entry the workflow's declaration counts
 	Order      json.RawMessage // content of every order; nil means {}
-	Only       []Fault         // faults that may happen; nil means all
-	Orders     int             // most orders of a run; 0 means 4
+	// Answers holds the value that people or an event soon give to a step, by step. Each eligible person
+	// gives it, until enough have.
+	Answers map[string]json.RawMessage
+	Only    []Fault // faults that may happen; nil means all
+	Orders  int     // most orders of a run; 0 means 4
 	// Alone means that the run has no commands.
 	Alone bool
 	// Base sets a scene: a plain course other than "all goes well".
@@ -44,8 +47,9 @@ type Scenario struct {
 	// Begun is the one order of the run, as it stands when the run begins; nil: orders are submitted.
 	Begun *Begun
 
-	later  *core.Definition
-	others []*core.Definition // definitions to move orders to (P49); see variants
+	later *core.Definition
+	// definitions to move orders to (P49, move pins another definition); see variants
+	others []*core.Definition
 	below  []*core.Definition // definitions of children, and those to move children to
 	Forms  map[string][]byte  // the definitions as they are stored, by hash
 }
@@ -57,8 +61,8 @@ type Simulation struct {
 	Def     *core.Definition
 	Newer   *core.Definition   // the same workflow, deployed later
 	Defs    []*core.Definition // all that an order may pin (P49): def, newer, and others
-	// definitions of children and their children (P40); if there are any, no model is compared with the tasks
-	// of the run
+	// definitions of children and their children (P40, a step can have child orders); if there are any, no
+	// model is compared with the tasks of the run
 	Below []*core.Definition
 
 	Start       int64 // time at which the run begins, in Unix milliseconds
@@ -79,7 +83,8 @@ type Simulation struct {
 	AllOrders []*Order
 	ByID      map[string]*Order
 	Embedded  bool
-	// backlog threshold of agents and Schedulers: messages in a queue, visible and in flight (P32)
+	// backlog threshold of agents and Schedulers: messages in a queue, visible and in flight (P32, queue time
+	// is not a failure)
 	Capacity   int
 	Long       bool  // faults go on for so long that keys are forgotten
 	Until      int64 // faults happen until then
@@ -90,6 +95,7 @@ type Simulation struct {
 	Operating  bool  // the operator looks after what has stopped
 	SweepAt    int64 // time of the next planned sweep; 0 if none is planned
 	Leases     map[string]Lease
+	Answered   map[string]bool // scripted answers that are on their way, by order, run, step, round and votes
 	Traits     map[string]Trait
 	Outages    map[string]int64 // end of a hang of the service behind an agent, for all callers
 	Expired    map[string]int64 // time until which it rejects the agent's credentials

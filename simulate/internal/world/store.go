@@ -96,5 +96,5 @@ type Lease struct {
 	Until time.Time
 }
 
-// Ledger is the table of one agent (P31); all its instances share it.
+// Ledger is the table of one agent (P31, a plain service needs a ledger); all its instances share it.
 type Ledger struct{ Entries map[string]port.LedgerEntry }

@@ -277,6 +277,11 @@ func (w *deployed) startAgents(sdk aws.Config, urls map[string]string) error {
 				return json.RawMessage(`{"ok":true}`), nil
 			},
 		}}}
+		replies, err := sqs.New(sdk, sqs.Config{URLs: urls}).Queue(port.Replies)
+		if err != nil {
+			return err
+		}
+		agent.Replies = sqs.Gather(replies, time.Minute) // so that a busy machine splits no batch
 		engine, err := onlambda.NewWorker(sdk, settings, agent, w.log())
 		if err != nil {
 			return err

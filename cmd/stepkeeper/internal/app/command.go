@@ -127,6 +127,9 @@ func (a *App) Command(path string, flags Flags, run func(*cobra.Command, []strin
 // titled is the annotation of a flag with the title of its group.
 const titled = "title"
 
+// Whole is a flag that may be given several times, with values that are not split at commas.
+type Whole struct{ To *[]string }
+
 // addFlag declares a flag of the command at a path in one of its sets, and returns the flag's description.
 func (a *App) addFlag(cmd *cobra.Command, set *pflag.FlagSet, path, name string, to any) flagText {
 	title, about, found := texts.Commands[path].Flags.find(name)
@@ -152,6 +155,8 @@ func (a *App) addFlag(cmd *cobra.Command, set *pflag.FlagSet, path, name string,
 		set.DurationVar(v, name, *v, about.Text)
 	case *[]string:
 		set.StringSliceVar(v, name, *v, about.Text)
+	case Whole:
+		set.StringArrayVar(v.To, name, *v.To, about.Text)
 	case *map[string]string:
 		set.StringToStringVar(v, name, *v, about.Text)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/scaffold"
+	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
@@ -40,9 +41,10 @@ type written struct {
 }
 
 func newAgentNew(a *app.App) *cobra.Command {
-	o := &agentOptions{app: a, agent: scaffold.Agent{Do: "create", Undo: "remove"}}
+	o := &agentOptions{app: a, agent: scaffold.Agent{Do: "create", Undo: "remove", Language: "go"}}
 	return a.Command("agent new", app.Flags{"dir": &o.dir, "operation": &o.agent.Do, "undo": &o.agent.Undo,
-		"module": &o.agent.Module, "module-dir": &o.moduleDir, "replace": &o.moduleDir},
+		"language": &o.agent.Language, "module": &o.agent.Module, "module-dir": &o.moduleDir,
+		"replace": &o.moduleDir},
 		func(_ *cobra.Command, given []string) error {
 			o.agent.Name = given[0]
 			return runAgentNew(o)
@@ -67,21 +69,36 @@ func runAgentNew(o *agentOptions) error {
 	case errors.Is(err, scaffold.ErrNotEmpty):
 		return failure.New(failure.Usage, "name another one with --dir; nothing was written",
 			"the folder %s is not empty", o.dir)
+	case errors.Is(err, scaffold.ErrNoPackage):
+		return failure.Wrap(err, failure.Usage, moduleAdvice, "the agent %s cannot be written", o.agent.Name)
 	case err != nil:
 		return failure.Wrap(err, failure.General, "", "the agent %s cannot be written", o.agent.Name)
 	}
 	if o.app.JSON() {
 		return o.app.PrintJSON(written{Agent: o.agent.Name, Folder: o.dir, Files: files})
 	}
-	out := o.app.Streams.Out
-	fmt.Fprintf(out,
-		"wrote the agent %s to %s: %s\n\nNow make service.go call your service, and try it:\n\n  cd %s\n",
-		o.agent.Name, o.dir, strings.Join(files, ", "), o.dir)
-	if module.Fetch() {
-		fmt.Fprintln(out, "  go mod tidy")
-	}
-	fmt.Fprintln(out, "  go test ./...\n\nREADME.md says how to run it.")
+	fmt.Fprintf(o.app.Streams.Out,
+		"wrote the agent %s to %s: %s\n\nNow make %s call your service, and try it:\n\n  cd %s\n  %s\n\n"+
+			"README.md says how to run it.\n", o.agent.Name, o.dir, strings.Join(files, ", "),
+		serviceFile[o.agent.Language], o.dir, strings.Join(tryIt(o.agent), "\n  "))
 	return nil
+}
+
+// serviceFile is the file with the operations of a new agent, by language.
+var serviceFile = map[string]string{"go": "service.go", "python": "agent.py", "typescript": "src/service.ts"}
+
+// tryIt returns the commands that test a new agent.
+func tryIt(a scaffold.Agent) []string {
+	switch {
+	case a.Language == "python":
+		return []string{"python3 -m venv .venv && . .venv/bin/activate", "pip install -r requirements.txt",
+			"python -m unittest"}
+	case a.Language == "typescript":
+		return []string{"npm install", "npm test"}
+	case a.Stepkeeper.Fetch():
+		return []string{"go mod tidy", "go test ./..."}
+	}
+	return []string{"go test ./..."}
 }
 
 // checkedAgents is a valid agents file with --output json.
@@ -90,6 +107,7 @@ type checkedAgents struct {
 	Valid  bool     `json:"valid"`
 	Agents []string `json:"agents"`
 	Unset  []string `json:"unset"` // environment variables that the file names and that are not set here
+	config httpagent.Config
 }
 
 func newAgentValidate(a *app.App) *cobra.Command {
@@ -121,7 +139,7 @@ func checkAgents(a *app.App, file string) (checkedAgents, error) {
 		names := strings.Join(unset, ", ")
 		a.Warn(fmt.Sprintf("agents file %s: not set here: %s; set them before the start", file, names))
 	}
-	return checkedAgents{file, true, slices.Sorted(maps.Keys(c.Agents)), append([]string{}, unset...)}, nil
+	return checkedAgents{file, true, slices.Sorted(maps.Keys(c.Agents)), append([]string{}, unset...), c}, nil
 }
 
 // moduleAdvice is the advice if this program does not know the location of its module.

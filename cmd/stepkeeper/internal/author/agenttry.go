@@ -182,7 +182,7 @@ func (o *agentTryOptions) print(r agenttest.Report) error {
 			if t.Wrong != "" {
 				mark = "WRONG"
 			}
-			fmt.Fprintf(o.app.Streams.Out, "%s  %s (%s)\n", mark, t.Name, t.Rule)
+			fmt.Fprintf(o.app.Streams.Out, "%s  %s\n", mark, t.Name)
 		}
 		fmt.Fprintf(o.app.Streams.Out, "\n%s earns %s\n", o.name, r)
 	}

@@ -21,6 +21,7 @@ type costOptions struct {
 	orders  int    // orders per month
 	service time.Duration
 	prices  string // file of changed prices
+	rate    int    // orders per second, to compare ways to bill the tables
 	sweep   bool   // print only the comparison of the Supervisor's intervals
 }
 
@@ -28,7 +29,7 @@ type costOptions struct {
 func NewCost(a *app.App) *cobra.Command {
 	o := &costOptions{app: a, service: cost.ServiceTime}
 	return a.Command("cost", app.Flags{"steps": &o.steps, "agents": &o.agents, "orders-per-month": &o.orders,
-		"service-time": &o.service, "prices": &o.prices, "sweep": &o.sweep},
+		"service-time": &o.service, "prices": &o.prices, "rate": &o.rate, "sweep": &o.sweep},
 		func(_ *cobra.Command, given []string) error {
 			if len(given) == 1 {
 				o.file = given[0]
@@ -62,11 +63,20 @@ func runCost(o *costOptions) error {
 				"the cost cannot be estimated")
 		}
 	}
+	if o.rate != 0 {
+		if report.Capacities, err = report.CompareCapacities(o.rate); err != nil {
+			return failure.Wrap(err, failure.Usage, "give a rate within these bounds",
+				"the ways to bill the tables cannot be compared")
+		}
+	}
 	if o.app.JSON() {
 		return o.app.PrintJSON(report)
 	}
 	if o.sweep {
 		return cost.WriteSweeps(o.app.Streams.Out, report)
+	}
+	if o.rate != 0 {
+		return cost.WriteCapacities(o.app.Streams.Out, report)
 	}
 	return cost.Write(o.app.Streams.Out, report)
 }

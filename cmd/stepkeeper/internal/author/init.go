@@ -19,13 +19,14 @@ type initOptions struct {
 	dir       string
 	path      string // path of the Go module
 	moduleDir string
+	aws       bool // adds what deploys the project
 }
 
 // NewInit returns the command init.
 func NewInit(a *app.App) *cobra.Command {
 	o := &initOptions{app: a, dir: ".", path: "example.com/booking"}
 	return a.Command("init", app.Flags{"module": &o.path, "module-dir": &o.moduleDir,
-		"replace": &o.moduleDir},
+		"replace": &o.moduleDir, "aws": &o.aws},
 		func(_ *cobra.Command, given []string) error {
 			if len(given) == 1 {
 				o.dir = given[0]
@@ -36,25 +37,17 @@ func NewInit(a *app.App) *cobra.Command {
 
 func runInit(o *initOptions) error {
 	module, err := scaffold.FindModule(o.moduleDir)
-	if err != nil && o.moduleDir != "" {
+	if err != nil && (o.moduleDir != "" || o.aws) {
 		return failure.Wrap(err, failure.Usage, moduleAdvice, "the project cannot be written")
 	}
-	p := scaffold.Project{Path: o.path, Go: goRelease(runtime.Version()), Stepkeeper: module}
+	p := scaffold.Project{Path: o.path, Go: goRelease(runtime.Version()), Stepkeeper: module, AWS: o.aws}
 	if err := p.Check(); err != nil {
 		return failure.New(failure.Usage, "for example: stepkeeper init shop --module example.com/shop", "%v",
 			err)
 	}
 	files, err := p.Write(o.dir)
-	var exists *scaffold.ExistsError
-	switch {
-	case errors.As(err, &exists):
-		return failure.New(failure.Usage, "name another folder: stepkeeper init DIR",
-			"nothing was written: %s is there already", exists.File)
-	case errors.Is(err, fs.ErrPermission):
-		return failure.Wrap(err, failure.General, "name a folder that you may write to: stepkeeper init DIR",
-			"the project cannot be written to %s", o.dir)
-	case err != nil:
-		return failure.Wrap(err, failure.General, "", "the project cannot be written to %s", o.dir)
+	if err != nil {
+		return notWritten(err, o.dir, "name another folder: stepkeeper init DIR")
 	}
 	if o.app.JSON() {
 		return o.app.PrintJSON(written{Folder: o.dir, Files: files})
@@ -68,9 +61,63 @@ func runInit(o *initOptions) error {
 	fmt.Fprint(out,
 		"  go run ./services\n  stepkeeper dev\n  stepkeeper submit --workflow booking --id o-1 --wait "+
 			"order.json\n  stepkeeper show o-1\n\nREADME.md says more.\n")
+	if o.aws {
+		fmt.Fprint(out, awsNext)
+	}
 	if !module.Known() {
 		fmt.Fprintf(o.app.Streams.Err, "the Go test of the workflow was left out: %v; to have it, %s\n",
 			scaffold.ErrNoModule, moduleAdvice)
 	}
 	return nil
 }
+
+// notWritten explains why no files were written to a folder. another is the advice if one exists already.
+func notWritten(err error, dir, another string) error {
+	var exists *scaffold.ExistsError
+	switch {
+	case errors.As(err, &exists):
+		return failure.New(failure.Usage, another, "nothing was written: %s is there already", exists.File)
+	case errors.Is(err, fs.ErrPermission):
+		return failure.Wrap(err, failure.General, "name a folder that you may write to: stepkeeper init DIR",
+			"the project cannot be written to %s", dir)
+	}
+	return failure.Wrap(err, failure.General, "", "the project cannot be written to %s", dir)
+}
+
+func newAWSInit(a *app.App) *cobra.Command {
+	o := &initOptions{app: a, dir: "."}
+	return a.Command("aws init", app.Flags{"module-dir": &o.moduleDir},
+		func(_ *cobra.Command, given []string) error {
+			if len(given) == 1 {
+				o.dir = given[0]
+			}
+			return runAWSInit(o)
+		})
+}
+
+func runAWSInit(o *initOptions) error {
+	module, err := scaffold.FindModule(o.moduleDir)
+	if err != nil {
+		return failure.Wrap(err, failure.Usage, moduleAdvice, "the CDK app cannot be written")
+	}
+	files, err := scaffold.AWS{Go: goRelease(runtime.Version()), Stepkeeper: module}.Write(o.dir)
+	switch {
+	case errors.Is(err, scaffold.ErrNoProject):
+		return failure.New(failure.Usage, "name its folder: stepkeeper aws init DIR; or write one: "+
+			"stepkeeper init DIR --aws", "nothing was written: %v", err)
+	case err != nil:
+		return notWritten(err, o.dir, "move it away, or change it by hand")
+	case o.app.JSON():
+		return o.app.PrintJSON(written{Folder: o.dir, Files: files})
+	}
+	fmt.Fprintf(o.app.Streams.Out, "wrote to %s: %s\n%s", o.dir, strings.Join(files, ", "), awsNext)
+	return nil
+}
+
+// awsNext names the commands that deploy a project.
+const awsNext = `
+Deploy it to an emulator on this machine, and to AWS as aws/README.md says:
+
+  stepkeeper aws local up
+  stepkeeper aws local deploy
+`

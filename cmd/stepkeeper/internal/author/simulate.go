@@ -22,6 +22,7 @@ type simulateOptions struct {
 	file     string
 	services string
 	order    string
+	answers  []string // answers to steps, as STEP=VALUE
 	faults   []string
 	orders   int
 	seeds    int
@@ -40,6 +41,7 @@ type simulateOptions struct {
 func NewSimulate(a *app.App) *cobra.Command {
 	o := &simulateOptions{app: a, orders: 4, first: 1, tape: "counterexample.json"}
 	return a.Command("simulate", app.Flags{"services": &o.services, "order": &o.order,
+		"answer": app.Whole{To: &o.answers},
 		"faults": app.Choice{To: &o.faults, Of: faultNames()}, "orders": &o.orders, "seeds": &o.seeds,
 		"seed": &o.first, "minutes": &o.minutes, "replay": &o.replay, "tape": &o.tape, "move": &o.move,
 		"regression-test": &o.test}, func(cmd *cobra.Command, given []string) error {
@@ -132,6 +134,14 @@ func (o *simulateOptions) scenario(ctx context.Context) (simulate.Scenario, erro
 			return sc, failure.Wrap(err, failure.Usage, "see `stepkeeper simulate --help`", "%s is not right",
 				o.services)
 		}
+	}
+	if sc.Answers, err = simulate.ParseAnswers(o.answers, def); err != nil {
+		return sc, failure.Wrap(err, failure.Usage, "see `stepkeeper simulate --help`",
+			"--answer cannot be used")
+	}
+	if sc, err = simulate.Fitted(sc); err != nil {
+		return sc, failure.Wrap(err, failure.Usage, "give --order a file with an order that matches",
+			"the order cannot be simulated")
 	}
 	for _, name := range o.faults {
 		sc.Only = append(sc.Only, simulate.FaultNamed(name))

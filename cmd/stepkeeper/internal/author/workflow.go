@@ -21,6 +21,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/expression"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
@@ -73,11 +74,11 @@ func newValidate(a *app.App) *cobra.Command {
 }
 
 func runValidate(o *validateOptions) error {
-	known, err := o.known()
+	options, err := o.agentsOptions()
 	if err != nil {
 		return err
 	}
-	files, err := workflowFiles(o.files, source.Options{KnownAgents: known})
+	files, err := workflowFiles(o.files, options)
 	if err != nil {
 		return err
 	}
@@ -89,6 +90,13 @@ func runValidate(o *validateOptions) error {
 	}
 	bad := 0
 	for _, f := range files {
+		if order != nil && f.Definition != nil {
+			if err := f.Definition.Expr.CheckOrder(order); err != nil {
+				f.Problems = append(f.Problems, source.Problem{File: o.order, Severity: source.SeverityError,
+					What: message.Mismatch(f.Definition.Name, err).Text})
+				f.Definition = nil
+			}
+		}
 		if f.Definition == nil {
 			bad++
 		}
@@ -124,16 +132,13 @@ func (b *budget) String() string {
 	return text
 }
 
-// known checks the agents file and returns the names of the agents.
-func (o *validateOptions) known() ([]string, error) {
+// agentsOptions checks the agents file and returns what workflows are checked against.
+func (o *validateOptions) agentsOptions() (source.Options, error) {
 	if o.agents == "" {
-		return nil, nil
+		return source.Options{}, nil
 	}
 	c, err := checkAgents(o.app, o.agents)
-	if err != nil {
-		return nil, err
-	}
-	return c.Agents, nil
+	return source.Options{KnownAgents: c.Agents, CannotKeep: c.config.CannotKeep}, err
 }
 
 // workflowFiles reads the given files, and those of folders as `stepkeeper dev` reads them.

@@ -93,7 +93,8 @@ var States = []core.State{core.Error, core.Processing, core.Compensating, core.C
 // Order is an order of the list: its state when the list was made, and its result.
 type Order struct {
 	OrderID string `json:"orderId"`
-	// Number counts the order's commands at that time. A newer command causes a refusal (P5).
+	// Number counts the order's commands at that time. A newer command causes a refusal (P5, commands have a
+	// number and an ID).
 	Number  int       `json:"number"`
 	Step    string    `json:"step,omitempty"`
 	Undoing bool      `json:"undoing,omitempty"`

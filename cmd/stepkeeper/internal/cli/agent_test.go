@@ -100,6 +100,43 @@ func (s *booksInFiles) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// TestAgentNewInOtherLanguages: the files are complete, and the test of the agent in Python passes. The make
+// target test-sdk runs those of both languages with the package installed.
+func TestAgentNewInOtherLanguages(t *testing.T) {
+	root, err := filepath.Abs("../../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	for language, requirement := range map[string]string{"python": "requirements.txt",
+		"typescript": "package.json"} {
+		r := call{}.run(t, "agent", "new", "car-hire", "--language", language, "--dir", language)
+		r.want(t, failure.OK, "wrote the agent car-hire to "+language, "README.md")
+		text, err := os.ReadFile(filepath.Join(language, requirement))
+		if err != nil || !strings.Contains(string(text), "sdk/"+language) {
+			t.Errorf("%s does not take the package from its folder: %v\n%s", requirement, err, text)
+		}
+		readme, err := os.ReadFile(filepath.Join(language, "README.md"))
+		if err != nil || !strings.Contains(string(readme), `infra.Agent{"car-hire": {`) ||
+			strings.Contains(string(readme), "{{") {
+			t.Errorf("%s: README.md: %v\n%s", language, err, readme)
+		}
+	}
+	call{}.run(t, "agent", "new", "x", "--language", "cobol").want(t, failure.Usage,
+		"there are go, python, typescript")
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("SKIPPED: python3 is not installed; the test of a new agent in Python was not run")
+	}
+	tests := exec.Command(python, "-m", "unittest")
+	tests.Dir = "python"
+	tests.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1",
+		"PYTHONPATH="+filepath.Join(root, "sdk", "python"))
+	if out, err := tests.CombinedOutput(); err != nil {
+		t.Errorf("the test of a new agent in Python: %v\n%s", err, out)
+	}
+}
+
 func TestAgentNew(t *testing.T) {
 	t.Chdir(t.TempDir())
 	r := call{}.run(t, "agent", "new", "payment", "--output", "json")

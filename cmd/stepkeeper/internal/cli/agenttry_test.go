@@ -67,10 +67,10 @@ func TestAgentTry(t *testing.T) {
 		return call{}.run(t, append(all, "--", self, "-test.run=^TestDeskAgent$")...)
 	}
 	try("--earns", "idempotent").want(t, failure.OK, "desk earns idempotent; it is not fenced",
-		"do after undo (P20)", "ok     duplicate (P2)")
+		"do after undo", "ok     duplicate")
 	ons, delays := filepath.Join(folder, "ons.log"), filepath.Join(folder, "delays.log")
 	try("--refuse", `echo "$ON" >> "`+ons+`"`, "--delay", `echo "$MS" >> "`+delays+`"`).want(t, failure.OK,
-		"a refusal is not remembered (P18)")
+		"a refusal is not remembered")
 	if text := read(t, ons); !strings.HasPrefix(text, "1\n0\n") {
 		t.Errorf("the service was asked to refuse: %q", text)
 	}

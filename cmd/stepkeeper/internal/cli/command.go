@@ -154,7 +154,8 @@ func (o *orderCommand) each(ctx context.Context,
 	return nil
 }
 
-// send reads the order's command number, and sends the command with it (P5). A dry run sends nothing.
+// send reads the order's command number, and sends the command with it (P5, commands have a number and an
+// ID). A dry run sends nothing.
 func (o *orderCommand) send(ctx context.Context, c *client.Client, id string,
 	opts ...client.CommandOption) (verdictLine, error) {
 	ctx, cancel := o.app.Bounded(ctx, app.DefaultTimeout)

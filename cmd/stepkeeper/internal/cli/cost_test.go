@@ -19,6 +19,12 @@ func TestCost(t *testing.T) {
 	} else {
 		r.want(t, failure.OK, "interval, minutes", "30s", "1m0s", "1h0m0s")
 	}
+	if r := (call{}).run(t, "cost", "--rate", "1000"); strings.Contains(r.out, "Step Functions") {
+		t.Errorf("--rate prints more than the comparison:\n%s", r.out)
+	} else {
+		r.want(t, failure.OK, "at 1000 orders a second", "Provisioned, writes", "Break-even")
+	}
+	call{}.run(t, "cost", "--rate", "-1").want(t, failure.Usage, "give 1 to 1000000")
 	r = call{}.run(t, "cost", "--service-time", "1s", "--output", "json")
 	r.want(t, failure.OK)
 	var got struct {

@@ -159,6 +159,12 @@ func TestBrokenWorkflow(t *testing.T) {
 	order("refunds").want(t, failure.Refused,
 		`the workflow "refunds" is there, and its file cannot be used: /`, "tickets.yaml:3",
 		"; fix the file, then send the order again")
-	order("tickets").want(t, failure.Refused, `no workflow "tickets" is deployed`)
+	order("tickets").want(t, failure.Refused, `no workflow "tickets" is deployed; check the name, or deploy`)
 	p.run(t, "workflow", "list").want(t, failure.OK, "refunds", "tickets.yaml:3")
+}
+
+func TestMistypedWorkflow(t *testing.T) {
+	p := start(t, nil)
+	r := call{server: p.server, in: `{"schema":1,"orderId":"m-1","workflow":"bookign","order":{}}`}.run(t, "submit", "-")
+	r.want(t, failure.Refused, `no workflow "bookign" is deployed; did you mean booking? check the name`)
 }

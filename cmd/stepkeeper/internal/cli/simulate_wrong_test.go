@@ -53,7 +53,7 @@ func TestWrongWorkflows(t *testing.T) {
 		"outlives-its-deadline": {false, failure.Usage,
 			[]string{"longer than the deadline of 5m", "fix: lower maxFailures"}},
 		"no-way-back": {false, failure.Usage,
-			[]string{"step reserve declares no undo (P22)", "fix: write undo"}},
+			[]string{"step reserve declares no undo", "fix: write undo"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := "../../../../examples/wrong-workflows"
@@ -79,8 +79,8 @@ func TestASimulationGivesNoAnswers(t *testing.T) {
 	folder := "../../../../examples/kyc/"
 	call{}.run(t, "simulate", folder+"kyc.yaml", "--order", folder+"order.json", "--seeds", "1").want(t,
 		failure.NotProcessed,
-		"your workflow: with nothing going wrong", "step checked is answered from outside",
-		"Fix: simulate a copy of the file")
+		"your workflow: with nothing going wrong", "step checked waits for an answer from outside",
+		"Fix: give one that goes on: --answer 'checked=")
 }
 
 // Child orders are simulated with their parent.

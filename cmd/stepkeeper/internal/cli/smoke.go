@@ -260,8 +260,8 @@ func sameJSON(a, b []byte) bool {
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// inconsistent returns the steps of an ended task that contradict its end (section 2 of the protocol). By P7
-// every attempted step of an undone task is undone.
+// inconsistent returns the steps of an ended task that contradict its end (States of the protocol). Undo
+// covers every attempted step (P7).
 func inconsistent(t *client.Task) []string {
 	var found []string
 	wrong := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }

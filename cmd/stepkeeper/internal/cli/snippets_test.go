@@ -103,6 +103,8 @@ import (
 	"context"
 	"testing"
 
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 
@@ -140,6 +142,10 @@ var (
 	status     awssqs.IQueue
 	topic      awssns.Topic
 	engine     *infra.Stepkeeper
+	boundary   awsiam.IManagedPolicy
+	stack      awscdk.Stack
+	data       awscdk.Stack
+	props      = &infra.Props{}
 )
 `
 

@@ -20,6 +20,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/internal/stacktest"
 	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
 // onStack calls the program against a stack that is not on AWS.
@@ -88,6 +89,42 @@ func TestCommandsOnAStack(t *testing.T) {
 	w.Parts.Outputs.Finished = false
 	if r := run("", "list"); r.code != failure.OK || !strings.Contains(r.err, "ended orders are not listed") {
 		t.Errorf("%+v", r)
+	}
+}
+
+// Once an order has run the workflow, submit checks orders before it sends them. Before that the Scheduler
+// refuses them.
+func TestSubmitToAStackChecksTheSchema(t *testing.T) {
+	w := stacktest.New(t, stacktest.Memory())
+	def, _ := source.Parse("order.yaml", []byte(stacktest.Workflows["order"]), source.Options{})
+	w.Parts.Outputs.Workflows = map[string]string{"Order": def.Hash}
+	submit := func(id, order string, flags ...string) result {
+		text := fmt.Sprintf(`{"schema":1,"orderId":%q,"workflow":"order","order":%s}`, id, order)
+		return onStack(w, text).run(t, append([]string{"submit", "-", "--stack", "Shop", "--region",
+			"eu-central-1"}, flags...)...)
+	}
+	const mismatch = "the order does not match the schema of the workflow order: at /end it is a number, " +
+		"not a text"
+	if _, err := w.Client().OrderSchema(t.Context(), "order"); !errors.Is(err, client.ErrNotFound) {
+		t.Errorf("before the first order: %v", err)
+	}
+	submit("o-1", `{"end":""}`, "--wait").want(t, failure.OK, "o-1: accepted, Processed")
+	submit("o-2", `{"end":7}`).want(t, failure.Usage, "standard input:1: o-2: not sent: "+mismatch)
+	if r := submit("o-1", `{"end":7}`); strings.Contains(r.err, "not sent") {
+		t.Errorf("an order that exists was not left to the Scheduler: %s", r.err)
+	}
+	s, err := w.Client().OrderSchema(t.Context(), "order")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.Check(client.Order{ID: "o-3", Workflow: "order", Content: map[string]int{"end": 7}})
+	var e *client.Error
+	if !errors.As(err, &e) || e.Field != "order" || !errors.Is(err, client.ErrInvalid) ||
+		e.Error() != mismatch {
+		t.Errorf("in Go: %v", err)
+	}
+	if err := s.Check(client.Order{Content: map[string]string{"end": ""}}); err != nil {
+		t.Errorf("an order that matches: %v", err)
 	}
 }
 

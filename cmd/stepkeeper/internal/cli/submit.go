@@ -52,6 +52,10 @@ type submission struct {
 	// unattended returns the queues without a consumer that a workflow needs; nil if receipts have them
 	unattended func(workflow string) []view.Unattended
 	queues     map[string][]view.Unattended // results of unattended, by workflow
+	// schemaOf returns the schema of a workflow's orders, or nil; nil if the server checks them at once
+	schemaOf func(workflow string) *client.OrderSchema
+	schemas  map[string]*client.OrderSchema // results of schemaOf, by workflow
+	stored   func(id string) bool           // reports whether the stack has the order
 
 	mu     sync.Mutex
 	places map[int]place // places of the orders without an answer, by their number
@@ -69,9 +73,14 @@ func runSubmit(ctx context.Context, o *submitOptions) error {
 		return err
 	}
 	s := &submission{submitOptions: o, report: newReport(o), places: map[int]place{},
-		queues: map[string][]view.Unattended{}}
+		queues: map[string][]view.Unattended{}, schemas: map[string]*client.OrderSchema{}}
 	if o.app.Stack != "" {
 		s.unattended = func(workflow string) []view.Unattended { return o.app.Unattended(ctx, c, workflow) }
+		s.schemaOf = func(workflow string) *client.OrderSchema {
+			known, _ := c.OrderSchema(ctx, workflow) // after an error the Scheduler checks the order alone
+			return known
+		}
+		s.stored = func(id string) bool { _, err := c.Get(ctx, id); return err == nil }
 	}
 	defer s.report.close()
 	if o.app.Streams.ErrIsTerminal() {
@@ -235,6 +244,13 @@ func (s *submission) record(file string, r source.Record) (client.Order, bool) {
 	} else {
 		order, err = bare(r.Data, s.workflow, s.id, s.number)
 	}
+	sent := client.Order{
+		ID: order.OrderID, Workflow: order.Workflow, Content: order.Order,
+		Priority: order.Priority, ReplyTo: order.ReplyTo, Deadline: order.Deadline.Std(),
+	}
+	if err == nil {
+		err = s.matches(sent)
+	}
 	if err != nil {
 		id, _ := order.Known()
 		s.report.unreadable(at, s.count(), id, err.Error()+hint)
@@ -245,10 +261,29 @@ func (s *submission) record(file string, r source.Record) (client.Order, bool) {
 	at.workflow = order.Workflow
 	s.places[s.sent] = at
 	s.mu.Unlock()
-	return client.Order{
-		ID: order.OrderID, Workflow: order.Workflow, Content: order.Order,
-		Priority: order.Priority, ReplyTo: order.ReplyTo, Deadline: order.Deadline.Std(),
-	}, true
+	return sent, true
+}
+
+// matches checks an order for a stack against the schema of its workflow, because the Scheduler reports a
+// refusal only after the command has ended.
+func (s *submission) matches(o client.Order) error {
+	if s.schemaOf == nil {
+		return nil
+	}
+	known, read := s.schemas[o.Workflow]
+	if !read {
+		known = s.schemaOf(o.Workflow)
+		s.schemas[o.Workflow] = known
+	}
+	if known == nil {
+		return nil
+	}
+	err := known.Check(o)
+	if err != nil && s.stored(o.ID) {
+		// an order that exists stays accepted, whatever schema came later (P14, submit creates once)
+		return nil
+	}
+	return err
 }
 
 // count returns the number of orders that were handed over for sending.

@@ -102,7 +102,7 @@ const mostOutcomes = 256
 var forms = uuid.MustParse("7b0f1c52-6f0e-4b53-9d63-3f0c6f2a1a77")
 
 // commandID returns the ID of the command that a form asks for. It depends on the form's content, so that a
-// form that is sent twice, or from two windows, is one command (P5).
+// form that is sent twice, or from two windows, is one command (P5, commands have a number and an ID).
 func commandID(order string, form url.Values) string {
 	name := order
 	for _, field := range []string{"kind", "number", "step", "fact", "run", "round", "value", "input",

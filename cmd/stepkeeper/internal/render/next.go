@@ -91,8 +91,8 @@ func Next(t view.Task, program string) []Advice {
 			say("if it was settled by hand: end it as it stands", "close %s --reason TEXT", t.OrderID)))
 	}
 	resolve, plain := facts(&t, say)
-	// A plain service in doubt does nothing more before the operator has checked (P31). With other services
-	// another try is harmless.
+	// A plain service in doubt does nothing more before the operator has checked (P31, a plain service needs
+	// a ledger). With other services another try is harmless.
 	if plain {
 		return slices.Concat(resolve, advice, last)
 	}
@@ -155,7 +155,7 @@ func purpose(t view.Task, command string) string {
 }
 
 // undoneAlone reports whether the undo of the step waits for the operator in an order that goes forward
-// (P42).
+// (P42, orders can go on after failures).
 func undoneAlone(s view.Step) bool { return s.State == core.UndoWait && s.FailedAs != "" }
 
 // whenToState returns when to state a fact about a step, or "" if the fact does not help in the direction of

@@ -111,8 +111,8 @@ func (p Page) uncounted(s view.Step) string {
 		Span(p.Now.Sub(s.Error.Since.Std())), Age(s.WakeAt, p.Now))
 }
 
-// atWork describes an attempt in flight: its latest progress (P43), its deadline, and the instance that
-// claimed it.
+// atWork describes an attempt in flight: its latest progress (P43, long work reports progress), its deadline,
+// and the instance that claimed it.
 func (p Page) atWork(s view.Step) (notes []string) {
 	if r := s.Progress; r != nil {
 		text := fmt.Sprintf("at %d %%", r.Percent)
@@ -154,7 +154,7 @@ func (p Page) note(s view.Step) string {
 	case core.Pending, core.UndoWait, core.Failed:
 		switch {
 		case s.WakeAt == 0:
-		case s.Waiting(): // P45
+		case s.Waiting(): // P45, "not now" is not a failure
 			notes = append(notes, p.uncounted(s))
 		default:
 			notes = append(notes, "goes on "+Age(s.WakeAt, p.Now))

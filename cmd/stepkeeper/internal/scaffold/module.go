@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -107,7 +108,7 @@ var (
 
 // files returns go.mod and, for a working copy, go.sum of a new module in the folder dir. It requires the
 // given modules in the versions of the working copy, so that the go command needs no network and changes
-// nothing.
+// nothing. No modules mean all that the working copy requires.
 func (m Module) files(dir, path, release, modules string) (map[string][]byte, error) {
 	f := new(modfile.File)
 	if err := errors.Join(f.AddModuleStmt(path), f.AddGoStmt(release)); err != nil {
@@ -146,7 +147,7 @@ func (m Module) replace(f *modfile.File, dir string, modules []string) error {
 	requires := []*modfile.Require{{}}
 	requires[0].Mod.Path, requires[0].Mod.Version = modulePath, "v0.0.0"
 	for _, r := range own.Require {
-		if slices.Contains(modules, r.Mod.Path) {
+		if len(modules) == 0 || slices.Contains(modules, r.Mod.Path) {
 			r.Indirect, r.Syntax = true, nil
 			requires = append(requires, r)
 		}
@@ -159,6 +160,10 @@ func (m Module) replace(f *modfile.File, dir string, modules []string) error {
 // returns the absolute path if there is no relative one, as between two drives.
 func relative(dir, to string) string {
 	from, errDir := filepath.EvalSymlinks(dir)
+	if errors.Is(errDir, fs.ErrNotExist) { // dir is made later, in a folder that exists
+		from, errDir = filepath.EvalSymlinks(filepath.Dir(dir))
+		from = filepath.Join(from, filepath.Base(dir))
+	}
 	from, errFrom := filepath.Abs(from)
 	target, errTo := filepath.EvalSymlinks(to)
 	path, err := filepath.Rel(from, target)

@@ -3,6 +3,7 @@ package scaffold
 import (
 	"bytes"
 	"io/fs"
+	"maps"
 	"os"
 
 	"github.com/stepkeeper/stepkeeper/examples/booking"
@@ -20,6 +21,7 @@ type Project struct {
 	Path       string // path of its Go module
 	Go         string // Go release, for go.mod
 	Stepkeeper Module // if unknown, the project has no test of the workflow; the rest needs no module
+	AWS        bool   // adds what deploys it
 }
 
 // Check returns an error if the path is not valid.
@@ -47,6 +49,13 @@ func (p Project) Write(dir string) ([]string, error) {
 	}
 	if !p.Stepkeeper.Known() {
 		files["README.md"] = withoutTest(files["README.md"])
+	}
+	if p.AWS {
+		own, err := AWS{Go: p.Go, Stepkeeper: p.Stepkeeper}.files(dir, p.Path)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(files, own)
 	}
 	return write(dir, files)
 }

@@ -1,5 +1,5 @@
 // Package scaffold writes a new user's first files: a small working project, or a new agent. The agent is a
-// Go program that compiles, with its test, a README and a workflow to try it with.
+// program in Go, Python or TypeScript, with its test, a README and a workflow to try it with.
 package scaffold
 
 import (
@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -34,10 +35,14 @@ type Agent struct {
 	Name       string // small letters, digits and -, at most 40, a letter first
 	Do         string // name of the operation
 	Undo       string // name of the operation that reverses it
+	Language   string // one of Languages
 	Module     string // path of the new Go module
 	Go         string // Go release, for go.mod
 	Stepkeeper Module // module to build against
 }
+
+// Languages are the languages of new agents.
+var Languages = []string{"go", "python", "typescript"}
 
 var (
 	namePattern      = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
@@ -55,6 +60,9 @@ func (a Agent) Check() error {
 		return fmt.Errorf("%.60q is no operation's name: %s", a.Do, form)
 	case !operationPattern.MatchString(a.Undo):
 		return fmt.Errorf("%.60q is no operation's name: %s", a.Undo, form)
+	case !slices.Contains(Languages, a.Language):
+		return fmt.Errorf("%.60q is no language of agents; there are %s", a.Language,
+			strings.Join(Languages, ", "))
 	case a.Do == a.Undo:
 		return fmt.Errorf("the operation and its undo are both %s; give them names of their own", a.Do)
 	}
@@ -73,24 +81,48 @@ func (a Agent) Variable() string {
 	return strings.ToUpper(strings.ReplaceAll(a.Name, "-", "_")) + "_URL"
 }
 
+// ErrNoPackage means that the package for the agent's language is in no folder that is known.
+var ErrNoPackage = errors.New("the packages of sdk are not published yet, and are taken from a working copy")
+
+// sdk returns the requirement of the package that an agent in Python or TypeScript in the folder dir uses.
+func (a Agent) sdk(dir string) (string, error) {
+	switch {
+	case a.Language == "go":
+		return "", nil
+	case a.Stepkeeper.Dir == "":
+		return "", ErrNoPackage
+	}
+	path := filepath.ToSlash(relative(dir, filepath.Join(a.Stepkeeper.Dir, "sdk", a.Language)))
+	if a.Language == "typescript" {
+		path = "file:" + path
+	}
+	return path, nil
+}
+
 // Write writes the files into a folder, which it creates, and returns their names. It returns ErrNotEmpty if
 // the folder is not empty.
 func (a Agent) Write(dir string) ([]string, error) {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
 		return nil, fmt.Errorf("%w: %s", ErrNotEmpty, dir)
 	}
-	files, err := a.render()
-	if err != nil {
-		return nil, err
-	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	module, err := a.Stepkeeper.files(dir, a.Module, a.Go, agentModules)
+	required, err := a.sdk(dir)
 	if err != nil {
 		return nil, err
 	}
-	maps.Copy(files, module)
+	files, err := a.render(required)
+	if err != nil {
+		return nil, err
+	}
+	if a.Language == "go" {
+		module, err := a.Stepkeeper.files(dir, a.Module, a.Go, agentModules)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(files, module)
+	}
 	return write(dir, files)
 }
 
@@ -121,42 +153,58 @@ func write(dir string, files map[string][]byte) ([]string, error) {
 	return names, nil
 }
 
-// hidden returns the name of a file whose own name begins with a dot, because embedding omits such files.
+// hidden returns the name of a file whose own name, or whose folder's, begins with a dot, because embedding
+// omits such files.
 func hidden(name string) string {
-	if name == "gitignore" {
-		return ".gitignore"
+	dir, base := path.Split(name)
+	if base == "gitignore" || base == "npmrc" {
+		base = "." + base
 	}
-	return name
+	if strings.HasPrefix(dir, "github/") {
+		dir = "." + dir
+	}
+	return dir + base
 }
 
-// render fills in all templates. It returns the results by file name.
-func (a Agent) render() (map[string][]byte, error) {
+// render fills in the templates of all languages and of the agent's own. It returns the results by file name.
+func (a Agent) render(sdk string) (map[string][]byte, error) {
 	files := map[string][]byte{}
+	data := struct {
+		Agent
+		Package string
+	}{a, sdk}
 	err := fs.WalkDir(templates, "template", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
+		name := strings.TrimSuffix(strings.TrimPrefix(path, "template/"), ".tmpl")
+		language, own, below := strings.Cut(name, "/")
+		switch {
+		case err != nil || entry.IsDir() || name == "partials" || below && language != a.Language:
 			return err
+		case below:
+			name = own
 		}
-		text, err := templates.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		t, err := template.New(path).Option("missingkey=error").Parse(string(text))
-		if err != nil {
-			return err
-		}
-		var b bytes.Buffer
-		if err := t.Execute(&b, a); err != nil {
-			return err
-		}
-		name := hidden(strings.TrimSuffix(entry.Name(), ".tmpl"))
-		data := b.Bytes()
-		if strings.HasSuffix(name, ".go") {
-			if data, err = format.Source(data); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-		}
-		files[name] = data
-		return nil
+		files[hidden(name)], err = fill(path, data)
+		return err
 	})
 	return files, err
+}
+
+// fill returns the template at a path, filled in with data. Go code is formatted.
+func fill(file string, data any) ([]byte, error) {
+	t, err := template.New(path.Base(file)).Option("missingkey=error").ParseFS(templates,
+		"template/partials.tmpl", file)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, data); err != nil {
+		return nil, err
+	}
+	if !strings.HasSuffix(file, ".go.tmpl") {
+		return b.Bytes(), nil
+	}
+	text, err := format.Source(b.Bytes())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return text, nil
 }

@@ -1,4 +1,4 @@
-// Package wiring assembles the ready HTTP agent for Lambda.
+// Package wiring assembles the ready agent, for HTTP services and services of AWS, for Lambda.
 package wiring
 
 import (
@@ -9,6 +9,9 @@ import (
 	"os"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/awsagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/onlambda"
 	"github.com/stepkeeper/stepkeeper/functions/agent/secrets"
@@ -46,7 +49,7 @@ func New(lookup deployment.Lookup, log *slog.Logger) (lambdaevent.Function, erro
 						"agent %q cannot read its secrets; check that they are there, and that the "+
 							"function's role may read them: %w", settings.Name, err)
 			}
-			agent, err := agentOf(data, settings.Name, with(values, lookup))
+			agent, err := agentOf(c, data, settings.Name, with(values, lookup))
 			if err != nil {
 				return nil, err
 			}
@@ -70,7 +73,7 @@ func check(data []byte, settings deployment.Agent, lookup deployment.Lookup) err
 	for name := range settings.Secrets {
 		values[name] = placeholder
 	}
-	_, err := agentOf(data, settings.Name, with(values, lookup))
+	_, err := settingsOf(data, settings.Name, with(values, lookup))
 	return err
 }
 
@@ -84,20 +87,33 @@ func with(values map[string]string, lookup deployment.Lookup) deployment.Lookup 
 	}
 }
 
-func agentOf(data []byte, name string, lookup deployment.Lookup) (agent worker.Config, err error) {
-	c, err := httpagent.Decode(data, lookup)
+func settingsOf(data []byte, name string, lookup deployment.Lookup) (a httpagent.Agent, err error) {
+	file, err := httpagent.Decode(data, lookup)
 	if err != nil {
-		return agent, err
+		return a, err
 	}
-	a, there := c.Agents[name]
+	a, there := file.Agents[name]
 	if !there {
-		return agent, fmt.Errorf("the compiled settings hold no agent %q; deploy again", name)
+		return a, fmt.Errorf("the compiled settings hold no agent %q; deploy again", name)
 	}
-	service, err := httpagent.New(name, a, httpagent.Options{})
+	return a, nil
+}
+
+func agentOf(c aws.Config, data []byte, name string,
+	lookup deployment.Lookup) (agent worker.Config, err error) {
+	a, err := settingsOf(data, name, lookup)
 	if err != nil {
 		return agent, err
 	}
-	agent.Agent, agent.Operations = name, service.Operations()
-	agent.Retry, agent.Breaker = a.Retry, a.Breaker
+	agent.Agent, agent.Retry, agent.Breaker = name, a.Retry, a.Breaker
+	if a.OnAWS() {
+		agent.Operations, err = awsagent.Operations(name, a, c)
+		return agent, err
+	}
+	service, err := httpagent.New(name, a, httpagent.Options{AWS: c})
+	if err != nil {
+		return agent, err
+	}
+	agent.Operations = service.Operations()
 	return agent, nil
 }

@@ -28,6 +28,11 @@ agents:
     operations:
       charge: {path: /charges, check: {path: "/charges/{key}"}}
       "*": {method: PUT, output: ignore, classify: {409: done}}
+  shop:
+    url: https://shop.example
+    proxy: "http://shop:${env:TOKEN}@proxy.example"
+    auth:
+      oauth2: {tokenURL: https://login.example, clientID: shop, clientSecret: "${env:TOKEN}", scopes: [a]}
   warehouse: {external: true}
 `
 
@@ -138,15 +143,15 @@ func TestProblemsOfAFile(t *testing.T) {
 	for text, want := range map[string]string{
 		begin +
 			"    timout: 3s\n": "line 4, column 5: unknown field timout; fix: did you mean timeout? known " +
-			"here: allow, batch, breaker,",
+			"here: allow, auth, aws, batch, breaker,",
 		begin +
 			"    retry: {trys: 3}\n": "unknown field trys; fix: did you mean tries? known here: initial, " +
 			"jitter, max, tries",
 		begin +
 			"    operations: {a: {methd: PUT}}\n": "unknown field methd; fix: did you mean method? known " +
-			"here: check, classify, method, output, path",
+			"here: aws, check, classify, method, output, path",
 		begin +
-			"    colour: red\n": "unknown field colour; fix: known here: allow, batch,",
+			"    colour: red\n": "unknown field colour; fix: known here: allow, auth, aws, batch,",
 		"agent:\n  payment: {url: x}\n": "line 1, column 1: unknown field agent; fix: did " +
 			"you mean agents? known here: agents",
 		begin +

@@ -119,11 +119,7 @@ func Check(file string) (c httpagent.Config, unset []string, err error) {
 	set := func(name string) bool { return os.Getenv(name) != "" }
 	unset = slices.DeleteFunc(httpagent.Variables(c), set)
 	for name, a := range c.Agents {
-		in := httpagent.Variables(httpagent.Config{Agents: map[string]httpagent.Agent{name: {URL: a.URL}}})
-		if len(slices.DeleteFunc(in, set)) > 0 {
-			a.URL = httpagent.Secret("https://" + append(slices.Clone(a.Allow.Hosts), "example.com")[0])
-			c.Agents[name] = a
-		}
+		c.Agents[name] = a.WithExamples(set)
 	}
 	c, err = httpagent.Complete(c, func(name string) (string, bool) {
 		return cmp.Or(os.Getenv(name), "unset"), true

@@ -17,7 +17,7 @@ import (
 
 // notCalled counts replies without a call by agent, and writes a line of metrics for each batch that has such
 // replies. So an agent that calls its service costs nothing. An agent whose service answers not-yet does call
-// it (P45).
+// it (P45, "not now" is not a failure).
 type notCalled struct {
 	out        io.Writer
 	log        *slog.Logger

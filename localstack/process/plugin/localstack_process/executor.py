@@ -1,11 +1,12 @@
-"""Runs functions of the ``provided.*`` runtimes as child processes of LocalStack.
+"""Runs functions of the runtimes ``provided.*``, ``python*`` and ``nodejs*`` as child processes of LocalStack.
 
 LocalStack itself puts AWS's runtime interface emulator into a container for each environment. A program that brings
 its own ``bootstrap`` needs only a server that speaks the Runtime API to it over HTTP
-(https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html), which is what this module does.
+(https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html), which is what this module does. A function of a language
+has a loop beside it that calls its handler: Python with the version that runs LocalStack, and the ``node`` of this machine.
 
 What a container would give does not exist here: a limit of memory, layers, extensions, a ``/tmp`` and a user of its
-own, runtimes other than ``provided.*``.
+own, the packages of AWS's own runtimes.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ import contextlib
 import json
 import os
 import queue
+import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -31,6 +34,75 @@ from localstack.services.lambda_.invocation.runtime_executor import RuntimeExecu
 
 LOOPBACK = "127.0.0.1"
 API_PREFIX = "/2018-06-01/runtime/"
+
+
+PYTHON_LOOP = """
+import importlib, json, os, sys, time, urllib.request
+
+class Context:
+    def __init__(self, headers):
+        self.aws_request_id = headers["Lambda-Runtime-Aws-Request-Id"]
+        self.deadline = int(headers["Lambda-Runtime-Deadline-Ms"])
+    def get_remaining_time_in_millis(self):
+        return max(0, self.deadline - int(time.time() * 1000))
+
+sys.path.insert(0, os.getcwd())
+api = f"http://{os.environ['AWS_LAMBDA_RUNTIME_API']}/2018-06-01/runtime/invocation/"
+module, name = os.environ["_HANDLER"].rsplit(".", 1)
+handler = getattr(importlib.import_module(module.replace("/", ".")), name)
+while True:
+    with urllib.request.urlopen(api + "next") as got:
+        event, context = json.load(got), Context(got.headers)
+    try:
+        path, answer = "/response", handler(event, context)
+    except Exception as why:
+        path, answer = "/error", {"errorType": type(why).__name__, "errorMessage": str(why)}
+    body = json.dumps(answer).encode()
+    urllib.request.urlopen(urllib.request.Request(api + context.aws_request_id + path, body)).close()
+"""
+
+NODE_LOOP = """
+import { existsSync } from "node:fs";
+import { request } from "node:http";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const api = `http://${process.env.AWS_LAMBDA_RUNTIME_API}/2018-06-01/runtime/invocation/`;
+const call = (path, body) => new Promise((done, fail) => {
+  const sent = request(api + path, { method: body === undefined ? "GET" : "POST" }, (got) => {
+    let text = "";
+    got.setEncoding("utf8").on("data", (part) => text += part).on("end", () => done({ headers: got.headers, text }));
+  });
+  sent.on("error", fail).end(body);
+});
+const [file, name] = process.env._HANDLER.split(".");
+const program = resolve(file + (existsSync(file + ".mjs") ? ".mjs" : ".js"));
+const { [name]: handler } = await import(pathToFileURL(program));
+for (;;) {
+  const { headers, text } = await call("next");
+  const context = {
+    awsRequestId: headers["lambda-runtime-aws-request-id"],
+    getRemainingTimeInMillis: () => Math.max(0, headers["lambda-runtime-deadline-ms"] - Date.now()),
+  };
+  let path = "/response", answer;
+  try {
+    answer = await handler(JSON.parse(text), context);
+  } catch (why) {
+    path = "/error";
+    answer = { errorType: why?.name ?? "Error", errorMessage: String(why?.message ?? why) };
+  }
+  await call(context.awsRequestId + path, JSON.stringify(answer ?? null));
+}
+"""
+
+
+def _command(runtime: str, code: Path) -> list[str | Path]:
+    """What runs a function: its own program, or the loop of its language."""
+    if runtime.startswith("python"):
+        return [sys._base_executable, "-I", "-c", PYTHON_LOOP]  # without LocalStack's own packages
+    if runtime.startswith("nodejs"):
+        return [shutil.which("node") or "node", "--input-type=module", "--eval", NODE_LOOP]
+    return [code / "bootstrap"]
 
 
 def _failure(kind: str, text: str) -> bytes:
@@ -118,10 +190,11 @@ class Life:
         # Nothing of LocalStack's own environment. Some of the values that it has for functions are numbers.
         env = {"PATH": os.defpath} | {name: str(value) for name, value in env_vars.items()}
         env["LAMBDA_TASK_ROOT"] = str(code)
+        env["_HANDLER"] = version.config.handler or ""
         env["AWS_LAMBDA_RUNTIME_API"] = f"{LOOPBACK}:{self._server.server_port}"
         with log_path.open("ab") as log:  # a file, not a pipe: when the answer is here, so is all that was logged before
             self._process = subprocess.Popen(
-                [code / "bootstrap"],
+                _command(version.config.runtime or "", code),
                 cwd=code,
                 env=env,
                 stdin=subprocess.DEVNULL,
@@ -242,10 +315,11 @@ class ProcessRuntimeExecutor(RuntimeExecutor):
     def prepare_version(cls, function_version: FunctionVersion) -> None:
         """What is raised here is the reason that the function shows in its state ``Failed``."""
         function = function_version.config
-        if not (function.runtime or "").startswith("provided"):
-            raise NotImplementedError(f"runtime {function.runtime or 'of an image'} does not run here, only provided.* does")
+        if not (function.runtime or "").startswith(("provided", "python", "nodejs")):
+            raise NotImplementedError(f"runtime {function.runtime or 'of an image'} does not run here: provided.*, "
+                                      "python* and nodejs* do")
         function.code.prepare_for_execution()
-        if not os.access(function.code.get_unzipped_code_location() / "bootstrap", os.X_OK):
+        if function.runtime.startswith("provided") and not os.access(function.code.get_unzipped_code_location() / "bootstrap", os.X_OK):
             raise FileNotFoundError("the deployment package has no executable file 'bootstrap' at its root")
 
     @classmethod

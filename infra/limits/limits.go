@@ -1,8 +1,12 @@
-package infra
+// Package limits refuses at synthesis what AWS would refuse during a deployment because of its size (rule
+// 28).
+package limits
 
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -24,17 +28,15 @@ const (
 	arnLongest      = 160
 )
 
-// environmentsFit refuses at synthesis the environments that Lambda would refuse during a deployment (rule
-// 28).
-func (s *Stepkeeper) environmentsFit() error {
+// Environments refuses environments that exceed Lambda's limit. The keys are functions; each value returns
+// the resolved environment.
+func Environments(all map[string]func() any) error {
 	var errs []error
-	for _, id := range sorted(s.environments) {
-		if n := size(s.environments[id]()); n > environmentSize {
-			errs = append(errs,
-				fmt.Errorf(
-					"function %s: its environment would have some %d bytes, and Lambda takes %d; give the "+
-						"stack, the agents or the reply-to queues shorter names, have fewer Priorities, "+
-						"or make a second deployment", id, n, environmentSize))
+	for _, id := range slices.Sorted(maps.Keys(all)) {
+		if n := size(all[id]()); n > environmentSize {
+			errs = append(errs, fmt.Errorf("function %s: its environment would have some %d bytes, and "+
+				"Lambda takes %d; give the stack, the agents or the reply-to queues shorter names, have "+
+				"fewer Priorities, or make a second deployment", id, n, environmentSize))
 		}
 	}
 	return errors.Join(errs...)
@@ -42,7 +44,7 @@ func (s *Stepkeeper) environmentsFit() error {
 
 // policyLimits holds limits in characters without white space: of IAM ("IAM and AWS STS quotas"), a queue
 // ("Amazon SQS policy quotas"), a topic and a key. A function's resource policy (20 KB) has at most one
-// statement here. Managed policies are divided, see split.
+// statement here. Managed policies are divided, see split in package infra.
 var policyLimits = map[string]struct {
 	limit int
 	do    string
@@ -51,19 +53,20 @@ var policyLimits = map[string]struct {
 		"give its agent fewer Secrets, or the deployment fewer ReplyTo; or make a second deployment"},
 	"AWS::IAM::Policy": {10_240, "grant its role less"},
 	"AWS::SQS::QueuePolicy": {8_192,
-		"have fewer Operators and SenderARNs: name roles in place of users, who assume them"},
+		"have fewer Operators, Submitters and SenderARNs: name roles that users assume, instead of users"},
 	"AWS::SNS::TopicPolicy": {30_720, "grant fewer principals to publish"},
 	"AWS::KMS::Key":         {32_768, "grant fewer principals the key"},
 }
 
-// policySizes checks the finished template, because an app's grants come after NewStepkeeper.
-type policySizes struct{ s *Stepkeeper }
+// Policies is a validation of the policies in Construct. It checks the finished template, because an app's
+// grants come after the construct is made.
+type Policies struct{ Construct constructs.Construct }
 
-// Validate returns the policies that AWS would refuse during a deployment (rule 28).
-func (p *policySizes) Validate() *[]*string {
+// Validate returns the policies that exceed a limit of AWS.
+func (p *Policies) Validate() *[]*string {
 	problems := []*string{}
-	stack := awscdk.Stack_Of(p.s.Construct)
-	for _, c := range *p.s.Construct.Node().FindAll(constructs.ConstructOrder_PREORDER) {
+	stack := awscdk.Stack_Of(p.Construct)
+	for _, c := range *p.Construct.Node().FindAll(constructs.ConstructOrder_PREORDER) {
 		var document any
 		var kind *string
 		switch r := c.(type) {
@@ -124,6 +127,10 @@ func sizeOfReference(name string, argument any) (n int, is bool) {
 	switch {
 	case name == "Ref" && strings.HasPrefix(fmt.Sprint(argument), "AWS::"):
 		return len("ap-southeast-2"), true
+	case name == "Fn::ImportValue" && strings.Contains(fmt.Sprint(argument), "FnGetAtt"):
+		return arnLongest, true
+	case name == "Fn::ImportValue":
+		return referenceSize, true
 	case name == "Ref": // Ref returns the URL of a queue.
 		return urlSize, true
 	case name == "Fn::GetAtt" && len(list) == 2:

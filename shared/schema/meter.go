@@ -1,45 +1,40 @@
-package expression
+package schema
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
 	"regexp/syntax"
-	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Limits of the JSON Schema of an event. The validator has none of its own, so that a schema which branches
-// and refers to itself, or a comparison with long lists, would cost without end.
+// Limits of a validation. The validator has none of its own, so that a schema which branches and refers to
+// itself, or a comparison with long lists, would cost without end.
 const (
-	// MaxValidation limits the steps of one validation. A step takes up to two microseconds and 150 bytes.
+	// MaxValidation limits the steps of one validation, for each 16 KiB of the value. A step takes up to two
+	// microseconds and 150 bytes.
 	MaxValidation = 100_000
 	maxPattern    = 2_000 // instructions of one regular expression
 )
 
-var errValidation = fmt.Errorf(
-	"checking it against the schema takes more than %d steps of work; send less, or let the schema branch "+
-		"less", MaxValidation)
-
-// answerSchema is a compiled schema whose validations are metered.
-type answerSchema struct {
-	mu   sync.Mutex // guards left, because the hooks in the compiled schema serve one validation at a time
-	left int
-	root *jsonschema.Schema
-}
+var errValidation = errors.New("the budget of a validation is used up")
 
 // metered makes each part of a schema count its work before it looks at the members, elements and branches of
 // a value. The validator calls Format first, after it has compared type, const and enum; the part around has
 // paid for those. A format that fails ends the work of its part, so a validation without budget ends too.
-func metered(root *jsonschema.Schema) (*answerSchema, error) {
-	s := &answerSchema{root: root}
-	seen := map[*jsonschema.Schema]bool{root: true}
+func metered(root *jsonschema.Schema) (*Schema, error) {
+	s := &Schema{root: root}
+	seen, done := map[*jsonschema.Schema]bool{root: true}, map[*jsonschema.Schema]bool{}
 	for parts := []*jsonschema.Schema{root}; len(parts) > 0; {
 		part := parts[len(parts)-1]
 		parts = parts[:len(parts)-1]
 		if part.DynamicRef != nil || part.RecursiveRef != nil {
 			return nil, fmt.Errorf("it has a $dynamicRef or a $recursiveRef; write $ref")
+		}
+		if circular(part, done) {
+			return nil, fmt.Errorf("a $ref leads back to itself; let it refer to a field or an element")
 		}
 		cost := costOf(part)
 		for _, p := range subschemas(part) {
@@ -54,7 +49,7 @@ func metered(root *jsonschema.Schema) (*answerSchema, error) {
 	return s, nil
 }
 
-func (s *answerSchema) meter(part *jsonschema.Schema, cost validationCost) {
+func (s *Schema) meter(part *jsonschema.Schema, cost validationCost) {
 	asserted := part.Format
 	part.Format = &jsonschema.Format{Name: "format", Validate: func(v any) error {
 		if s.left -= cost.of(v); s.left < 0 {
@@ -67,14 +62,17 @@ func (s *answerSchema) meter(part *jsonschema.Schema, cost validationCost) {
 	}}
 }
 
-// validate returns the validator's error, or errValidation if the work exceeds the budget.
-func (s *answerSchema) validate(v any) error {
+// validate returns the validator's error, or another one if the work exceeds the budget for a value of that
+// many bytes.
+func (s *Schema) validate(v any, size int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.left = MaxValidation - comparison(s.root)
+	budget := MaxValidation * (1 + size>>14)
+	s.left = budget - comparison(s.root)
 	err := s.root.Validate(v)
 	if s.left < 0 {
-		return errValidation
+		return fmt.Errorf("checking it against the schema takes more than %d steps of work; send less, or "+
+			"let the schema branch less", budget)
 	}
 	return err
 }

@@ -1,0 +1,137 @@
+package author
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/spf13/cobra"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/infra/emulate"
+	"github.com/stepkeeper/stepkeeper/localstack"
+	"github.com/stepkeeper/stepkeeper/localstack/stack"
+	"github.com/stepkeeper/stepkeeper/shared/awsclient"
+)
+
+// NewAWS returns the command aws with its subcommands.
+func NewAWS(a *app.App) *cobra.Command {
+	script := func(run func(context.Context, *app.App) error) func(*cobra.Command, []string) error {
+		return func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), a) }
+	}
+	o := &deployOptions{app: a, dir: "aws"}
+	deploy := a.Command("aws local deploy", app.Flags{"context": &o.context},
+		func(cmd *cobra.Command, given []string) error {
+			if len(given) == 1 {
+				o.dir = given[0]
+			}
+			return runDeploy(cmd.Context(), o)
+		})
+	return a.Group("aws", newAWSInit(a), a.Group("aws local", a.Command("aws local up", nil, script(runUp)),
+		deploy, a.Command("aws local down", nil, script(runDown))))
+}
+
+func runUp(ctx context.Context, a *app.App) error {
+	if err := localstack.Start(ctx, a.Streams.Err); err != nil {
+		return failure.Wrap(err, failure.General, "the lines above name the cause", "LocalStack does not run")
+	}
+	return nil
+}
+
+func runDown(ctx context.Context, a *app.App) error {
+	if err := localstack.Stop(ctx, a.Streams.Err); err != nil {
+		return failure.Wrap(err, failure.General, "the lines above name the cause",
+			"LocalStack was not stopped")
+	}
+	return nil
+}
+
+type deployOptions struct {
+	app     *app.App
+	dir     string            // folder of the CDK app
+	context map[string]string // settings of the CDK app
+}
+
+// localStack is the output of aws local deploy with --output json.
+type localStack struct {
+	Stack    string            `json:"stack"`
+	Endpoint string            `json:"endpoint"`
+	Region   string            `json:"region"`
+	Outputs  map[string]string `json:"outputs"`
+}
+
+// runDeploy synthesises the CDK app and deploys its stack to LocalStack.
+func runDeploy(ctx context.Context, o *deployOptions) error {
+	for _, tool := range []string{"go", "node"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			return failure.Wrap(err, failure.Usage, "install Go, and Node 20 or later: https://nodejs.org",
+				"the CDK app cannot run: %s is missing", tool)
+		}
+	}
+	endpoint := localstack.Endpoint(o.app.Getenv("LOCALSTACK_PORT"))
+	if err := localstack.Answers(ctx, endpoint); err != nil {
+		return failure.Wrap(err, failure.General, "start it: stepkeeper aws local up; another port than "+
+			"4566 is named by LOCALSTACK_PORT", "no LocalStack answers at %s", endpoint)
+	}
+	c, err := awsclient.Load(ctx, awsclient.Options{Endpoint: endpoint, CallTimeout: time.Minute})
+	if err != nil {
+		return failure.Wrap(err, failure.General, "", "LocalStack cannot be used")
+	}
+	// LocalStack takes the account from the access key. The user's own key would name another one.
+	c.Credentials = credentials.NewStaticCredentialsProvider("test", "test", "")
+	dir, err := os.MkdirTemp("", "stepkeeper-cdk-")
+	if err != nil {
+		return failure.Wrap(err, failure.General, "", "there is no folder for the template")
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	fmt.Fprintln(o.app.Streams.Err, "building the functions and the template …")
+	settings := map[string]string{"stage": "local"}
+	maps.Copy(settings, o.context)
+	assembly, err := stack.Synthesise(ctx, o.dir, dir, emulate.NameLocalStack, settings)
+	switch {
+	case errors.Is(err, stack.ErrNoApp):
+		return failure.Wrap(err, failure.NotFound, "write one: stepkeeper aws init; or name its folder: "+
+			"stepkeeper aws local deploy DIR", "nothing was deployed")
+	case err != nil:
+		return failure.Wrap(err, failure.General, "", "nothing was deployed")
+	}
+	if err := emulate.LocalStack(assembly.Template); err != nil {
+		return failure.Wrap(err, failure.General, "", "nothing was deployed")
+	}
+	fmt.Fprintf(o.app.Streams.Err, "deploying the stack %s to %s …\n", assembly.Stack, endpoint)
+	outputs, err := stack.Deploy(ctx, c, assembly)
+	if err != nil {
+		return failure.Wrap(err, failure.General, "", "the stack %s was not deployed", assembly.Stack)
+	}
+	return o.print(localStack{assembly.Stack, endpoint, c.Region, outputs})
+}
+
+func (o *deployOptions) print(deployed localStack) error {
+	if o.app.JSON() {
+		return o.app.PrintJSON(deployed)
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "the stack %s is deployed. --output json prints all outputs; an application needs\n\n",
+		deployed.Stack)
+	for _, key := range slices.Sorted(maps.Keys(deployed.Outputs)) {
+		// The other outputs of the construct are for the command line.
+		if strings.HasSuffix(key, "IntakeUrl") || !strings.HasPrefix(key, "Engine") {
+			fmt.Fprintf(&b, "  %-20s %s\n", key, deployed.Outputs[key])
+		}
+	}
+	fmt.Fprintf(&b, "\nUse it with any AWS SDK or the command line, after\n\n"+
+		"  export AWS_ENDPOINT_URL=%[2]s AWS_REGION=%[3]s AWS_DEFAULT_REGION=%[3]s \\\n"+
+		"    AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test\n  stepkeeper --stack %[1]s list\n",
+		deployed.Stack, deployed.Endpoint, deployed.Region)
+	_, err := o.app.Streams.Out.Write(b.Bytes())
+	return app.Written(err)
+}

@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+)
+
+// A new project has what deploys it. The CDK app is a module of its own, in which npm's files do not count,
+// and it compiles without the network.
+func TestInitForAWS(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "2nd Shop! été")
+	call{}.run(t, "init", dir, "--aws", "--module", "example.com/shop").want(t, failure.OK,
+		"aws/main.go", ".github/workflows/aws.yaml", "stepkeeper aws local up")
+	if text := read(t, filepath.Join(dir, "aws/main.go")); !strings.Contains(text, `"app-2nd-shop-t-"+stage`) ||
+		strings.Count(text, "\n") > 70 {
+		t.Errorf("the app is not short, or its stacks have another name:\n%s", text)
+	}
+	module := read(t, filepath.Join(dir, "aws/go.mod"))
+	for _, want := range []string{"module example.com/shop/aws\n", "ignore ./node_modules", "=> ../.."} {
+		if !strings.Contains(module, want) {
+			t.Errorf("aws/go.mod lacks %q:\n%s", want, module)
+		}
+	}
+	if text := read(t, filepath.Join(dir, "go.mod")); strings.Contains(text, "aws-cdk") {
+		t.Errorf("the project's module has grown:\n%s", text)
+	}
+	var ci struct {
+		Permissions map[string]string
+		Jobs        map[string]struct{ Permissions map[string]string }
+	}
+	if err := yaml.Unmarshal([]byte(read(t, filepath.Join(dir, ".github/workflows/aws.yaml"))),
+		&ci); err != nil {
+		t.Fatal(err)
+	}
+	if ci.Permissions["contents"] != "read" || len(ci.Permissions) != 1 ||
+		len(ci.Jobs["test"].Permissions) != 0 || ci.Jobs["diff"].Permissions["id-token"] != "write" ||
+		ci.Jobs["deploy"].Permissions["id-token"] != "write" {
+		t.Errorf("%+v", ci)
+	}
+	// As an agent does, and what npm installs beside the app: Go that does not compile.
+	broken := filepath.Join(dir, "aws/node_modules/aws-cdk/%name%.template.go")
+	if err := os.MkdirAll(filepath.Dir(broken), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	overwrite(t, broken, "package %name%\n")
+	if testing.Short() {
+		t.Skip("builds modules of their own")
+	}
+	for _, in := range []string{".", "aws"} {
+		cmd := exec.Command("go", "vet", "./...")
+		cmd.Dir = filepath.Join(dir, in)
+		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly", "GOWORK=off", "GOPROXY=off")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("go vet ./... in %s: %v\n%s", in, err, out)
+		}
+	}
+}
+
+// An existing project gets the same. Nothing that is there is touched.
+func TestAWSInit(t *testing.T) {
+	t.Chdir(t.TempDir())
+	call{}.run(t, "aws", "init").want(t, failure.Usage, "nothing was written", "holds no project",
+		"stepkeeper init DIR --aws")
+	call{}.run(t, "aws", "init", "nowhere").want(t, failure.Usage, "nowhere: it holds no project")
+	call{}.run(t, "init", "shop").want(t, failure.OK)
+	call{}.run(t, "aws", "init", "shop", "--module-dir", ".").want(t, failure.Usage, "is no working copy",
+		"--module-dir FOLDER")
+	if err := os.MkdirAll("shop/.github/workflows", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	overwrite(t, "shop/.github/workflows/aws.yaml", "mine")
+	call{}.run(t, "aws", "init", "shop").want(t, failure.Usage,
+		"nothing was written: shop/.github/workflows/aws.yaml is there already", "move it away")
+	if _, err := os.Stat("shop/aws"); err == nil {
+		t.Error("a refused call has written something")
+	}
+	if err := os.Remove("shop/.github/workflows/aws.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	r := call{}.run(t, "aws", "init", "shop", "--output", "json")
+	r.want(t, failure.OK)
+	if d := decodeLines(t, r.out); len(d) != 1 || d[0]["folder"] != "shop" ||
+		len(d[0]["files"].([]any)) != 9 {
+		t.Errorf("%s", r.out)
+	}
+	call{}.run(t, "aws", "init", "shop").want(t, failure.Usage, "is there already")
+}
+
+// The user gets the CDK's command line that this repository is tested with.
+func TestSameCommandLineOfTheCDK(t *testing.T) {
+	version := func(folder string) (v struct {
+		Packages map[string]struct{ Version, Integrity string }
+	}) {
+		text := read(t, filepath.Join(root, folder, "package-lock.json"))
+		if err := json.Unmarshal([]byte(text), &v); err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	const name = "node_modules/aws-cdk"
+	own, user := version("infra").Packages[name], version(
+		"cmd/stepkeeper/internal/scaffold/template/aws/aws").Packages[name]
+	if own != user || own.Version == "" {
+		t.Errorf("the lock of new projects has aws-cdk %+v, that of infra %+v", user, own)
+	}
+}
+
+func TestAWSLocalRefuses(t *testing.T) {
+	t.Chdir(t.TempDir())
+	closed := call{env: map[string]string{"LOCALSTACK_PORT": "1"}}
+	closed.run(t, "aws", "local", "deploy").want(t, failure.General,
+		"no LocalStack answers at http://127.0.0.1:1", "stepkeeper aws local up")
+	call{}.run(t, "aws", "local", "deploy", "a", "b").want(t, failure.Usage, "one folder at most")
+	t.Setenv("PATH", t.TempDir())
+	call{}.run(t, "aws", "local", "deploy").want(t, failure.Usage, "go is missing")
+	call{}.run(t, "aws", "local", "up").want(t, failure.General, "need bash")
+}

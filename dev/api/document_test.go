@@ -1,0 +1,38 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/dev/api"
+	"github.com/stepkeeper/stepkeeper/dev/api/apitest"
+	"github.com/stepkeeper/stepkeeper/internal/reference"
+)
+
+// TestHTTPPage checks that docs/reference/http.md lists the operations of the OpenAPI document.
+func TestHTTPPage(t *testing.T) {
+	got := httptest.NewRecorder()
+	request := httptest.NewRequest(http.MethodGet, "http://127.0.0.1/openapi.json", nil)
+	api.New(api.Config{Backend: apitest.New()}).ServeHTTP(got, request)
+	var doc struct {
+		Paths map[string]map[string]struct{ Summary string }
+	}
+	if err := json.Unmarshal(got.Body.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	var rows []string
+	for path, operations := range doc.Paths {
+		for method, o := range operations {
+			rows = append(rows, fmt.Sprintf("| `%s` | `%s` | %s |\n", path, strings.ToUpper(method),
+				o.Summary))
+		}
+	}
+	slices.Sort(rows)
+	reference.Show(t, "../../docs/reference/http.md", "paths",
+		"| path | method | what it does |\n|---|---|---|\n"+strings.Join(rows, ""))
+}

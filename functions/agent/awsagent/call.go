@@ -1,0 +1,202 @@
+package awsagent
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptrace"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/rawjson"
+)
+
+// Bounds of a call.
+const (
+	maxPayload  = 256 << 10 // smallest limit of the services
+	maxResponse = 8 << 20   // more than any of them sends; Lambda's limit is 6 MB
+)
+
+// runFunc makes one kind of call.
+type runFunc = func(context.Context, *operation, worker.Call, []byte) (json.RawMessage, error)
+
+// operation calls one resource.
+type operation struct {
+	agent  string
+	target httpagent.Target
+	config httpagent.Operation
+	aws    aws.Config
+	what   string // call and resource, for people
+	run    runFunc
+	// standard state machines of the agent; the do of an undo's step may have started an execution of one
+	machines []httpagent.Target
+}
+
+// Operations returns the operations of a checked agent. c has the credentials. Its Region and its retries are
+// not used.
+func Operations(name string, agent httpagent.Agent, c aws.Config) (worker.Operations, error) {
+	c.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
+	c.RetryMaxAttempts, c.APIOptions = 1, nil // a call takes as long as its step allows
+	c.HTTPClient = bounded{c.HTTPClient}
+	operations := make(worker.Operations, len(agent.Operations))
+	for each, config := range agent.Operations {
+		target, ok := agent.Target(each)
+		if !ok {
+			return nil, fmt.Errorf(
+				"agent %q: operation %q was not checked, or calls no service of AWS",
+				name,
+				each,
+			)
+		}
+		o := &operation{agent: name, target: target, config: config, aws: c,
+			what: target.Kind + " " + target.ARN, run: kinds[target.Kind],
+			machines: machines(agent)}
+		o.aws.Region = target.Region
+		if target.Express {
+			o.run = startSync
+		}
+		operations[each] = worker.Operation{Run: func(ctx context.Context, call worker.Call) (any, error) {
+			ctx, cancel := o.limited(ctx, agent.Timeout)
+			defer cancel()
+			return o.do(ctx, call)
+		}}
+	}
+	return operations, nil
+}
+
+func (o *operation) limited(ctx context.Context, timeout time.Duration) (context.Context, func()) {
+	if timeout > 0 {
+		return context.WithTimeout(ctx, timeout)
+	}
+	return ctx, func() {}
+}
+
+// do makes one call. The error is a *worker.Failure, or one of the worker's own.
+func (o *operation) do(ctx context.Context, call worker.Call) (any, error) {
+	body, err := payload(call)
+	if err != nil {
+		return nil, &worker.Failure{Permanent: true, NoEffect: true, Code: "input",
+			Err: fmt.Errorf("%s was not called: %w", o.what, err)}
+	}
+	var sent atomic.Bool
+	ctx = context.WithValue(ctx, sentKey{}, &sent)
+	var out json.RawMessage
+	if call.Operation == core.UndoOp && call.Grade == core.Idempotent { // no other grade has executions
+		err = o.quiet(ctx, call)
+	}
+	if err == nil {
+		out, err = o.run(ctx, o, call, body)
+	}
+	var own *reported
+	if errors.As(err, &own) && o.config.Classify[own.name] == "done" {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, o.failure(err, sent.Load())
+	}
+	if o.config.Output == "ignore" || len(bytes.TrimSpace(out)) == 0 {
+		return nil, nil
+	}
+	return out, nil
+}
+
+// payload returns the input with the key.
+func payload(call worker.Call) ([]byte, error) {
+	fields := map[string]json.RawMessage{}
+	input := bytes.TrimSpace(call.Input)
+	if len(input) > 0 {
+		if err := rawjson.CheckLoose(input, rawjson.MaxLevels); err != nil {
+			return nil, fmt.Errorf("its input cannot be read: %w", err)
+		}
+		if err := json.Unmarshal(input, &fields); err != nil || fields == nil {
+			return nil, fmt.Errorf("its input is not an object, and has no place for the idempotencyKey; " +
+				"write it as fields, each as NAME: VALUE")
+		}
+	}
+	if _, taken := fields["idempotencyKey"]; taken {
+		return nil, fmt.Errorf("its input has a field idempotencyKey, which the agent sets; leave it out")
+	}
+	fields["idempotencyKey"], _ = json.Marshal(call.Key) // a text is always JSON
+	body, err := json.Marshal(fields)
+	if err == nil && len(body) > maxPayload {
+		err = fmt.Errorf(
+			"its input has %d bytes, and %d are possible; send a reference",
+			len(body),
+			maxPayload,
+		)
+	}
+	return body, err
+}
+
+// about returns what a call is about, for clients that need more than the payload.
+func about(call worker.Call) map[string]string {
+	return map[string]string{
+		"operation": string(call.Operation), "name": call.Name, "task": call.OrderID,
+		"run": strconv.Itoa(call.Run), "step": call.Step, "attempt": strconv.Itoa(call.Attempt),
+		"deadline": call.Deadline.UTC().Format(time.RFC3339Nano),
+	}
+}
+
+// identity returns a text for a call that is the same in every attempt. An undo has the key of its do, and
+// another text. Every service accepts its 64 letters and digits.
+func identity(call worker.Call) string {
+	sum := sha256.Sum256([]byte(string(call.Operation) + "\n" + call.Key))
+	return hex.EncodeToString(sum[:])
+}
+
+// label returns a readable text of at most n letters, digits, - and _.
+func label(text string, n int) string {
+	text = strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
+			return r
+		}
+		return '-'
+	}, text)
+	return text[:min(n, len(text))]
+}
+
+type sentKey struct{}
+
+// bounded limits responses, and records whether a request had a connection. A request without one has had no
+// effect.
+type bounded struct{ next aws.HTTPClient }
+
+// Do sends one request.
+func (b bounded) Do(req *http.Request) (*http.Response, error) {
+	if sent, counted := req.Context().Value(sentKey{}).(*atomic.Bool); counted {
+		req = req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
+			GotConn: func(httptrace.GotConnInfo) { sent.Store(true) },
+		}))
+	}
+	res, err := b.next.Do(req)
+	if err == nil && res.Body != nil {
+		res.Body = http.MaxBytesReader(nil, res.Body, maxResponse)
+	}
+	return res, err
+}
+
+// excerpt returns at most 200 characters of a service's text in one line.
+func excerpt(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if core.Unprintable(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\ufffd"))
+	if cut := []rune(text); len(cut) > 200 {
+		text = string(cut[:200]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,169 @@
+package awsagent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/smithy-go"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// reported is an error that a function or an execution reports. It ran, so that its effect is in doubt.
+type reported struct {
+	name, text string
+	status     string // status of an execution
+	ended      bool   // the execution has ended, and a repeated call would find it again
+}
+
+func (r *reported) Error() string {
+	words := slices.DeleteFunc([]string{r.status, r.name, r.text}, func(w string) bool { return w == "" })
+	return excerpt(strings.Join(words, ": "))
+}
+
+// refusedEntry is an event that its bus refused.
+type refusedEntry struct{ code, text string }
+
+func (r *refusedEntry) Error() string { return excerpt(r.code + ": " + r.text) }
+
+// Codes of errors with a meaning of their own. None of these calls has had an effect.
+var (
+	// The credentials are not accepted, and the step waits until they are renewed.
+	unauthorized = []string{
+		"ExpiredToken",
+		"ExpiredTokenException",
+		"InvalidClientTokenId",
+		"InvalidSignature",
+		"InvalidSignatureException",
+		"MissingAuthenticationToken",
+		"MissingAuthenticationTokenException",
+		"RequestExpired",
+		"SignatureDoesNotMatch",
+		"UnrecognizedClientException",
+		"IncompleteSignature",
+	}
+	denied = []string{
+		"AccessDenied",
+		"AccessDeniedException",
+		"AuthorizationError",
+		"AuthorizationErrorException",
+		"NotAuthorizedForSourceException",
+	}
+	// The resource is changing, or a limit is reached for a while.
+	later = []string{"ResourceNotReadyException", "ExecutionLimitExceeded", "KmsThrottled",
+		"KMSThrottlingException", "OverLimit"}
+)
+
+// internal lists codes of failures within a service that can come with a status below 500, or for an event.
+var internal = []string{"InternalFailure", "InternalException", "RequestTimeout", "RequestTimeoutException"}
+
+// failure classifies the error of a call:
+//
+//	what happened                                      class         proven without effect
+//	no credentials, or credentials that are refused    unauthorized  yes
+//	throttled, the resource is changing                transient     yes
+//	access denied, not found, not valid (other 4xx)    permanent     yes
+//	5xx, a timeout at the service                      transient     no
+//	no connection                                      transient     yes
+//	timeout or broken connection after that            transient     no
+//	the function or an express execution failed        transient     no; classify changes the class
+//	a standard execution failed                        permanent     no; classify changes done only
+func (o *operation) failure(err error, sent bool) error {
+	if f := (*worker.Failure)(nil); errors.As(err, &f) {
+		return err
+	}
+	f := &worker.Failure{NoEffect: !sent, Code: "network"}
+	text := "was not sent, because the service could not be reached"
+	var api smithy.APIError
+	var own *reported
+	var entry *refusedEntry
+	switch {
+	case errors.As(err, &own):
+		return o.failed(own)
+	case errors.As(err, &entry):
+		text = o.classify(f, entry.code, http.StatusBadRequest)
+	// before the next one, because the service that gives the credentials can fail with an error of its API
+	case !sent && strings.Contains(err.Error(), "get identity"):
+		return worker.Unauthorized(
+			fmt.Errorf("%s was not called, because the agent has no credentials for AWS: %s",
+				o.what, excerpt(err.Error())),
+		)
+	case errors.As(err, &api):
+		status := 0
+		if res := (*awshttp.ResponseError)(nil); errors.As(err, &res) {
+			status = res.HTTPStatusCode()
+			f.RetryAfter = retryAfter(res.Response.Header)
+		}
+		text = o.classify(f, api.ErrorCode(), status)
+		err = errors.New(excerpt(api.ErrorCode() + ": " + api.ErrorMessage()))
+	case errors.Is(err, context.DeadlineExceeded) && sent:
+		f.Code, text = "timeout", "was not answered in time, and may have had its effect"
+	case sent:
+		text = "broke off, and may have had its effect"
+	}
+	f.Err = fmt.Errorf("%s %s: %s", o.what, text, excerpt(err.Error()))
+	return f
+}
+
+// classify sets the class of a service's error, and returns its meaning.
+func (o *operation) classify(f *worker.Failure, code string, status int) string {
+	_, throttled := retry.DefaultThrottleErrorCodes[code]
+	f.Code, f.NoEffect = "aws-"+code, true
+	switch {
+	case slices.Contains(unauthorized, code):
+		f.Code = core.CodeUnauthorized
+		return "was refused, because the agent's credentials are not accepted; renew them"
+	case throttled || status == http.StatusTooManyRequests:
+		return "was refused, because there are too many calls"
+	case slices.Contains(later, code) || status == http.StatusConflict:
+		return "was refused for now"
+	case status >= http.StatusInternalServerError || status == 0 || status == http.StatusRequestTimeout ||
+		slices.Contains(internal, code):
+		f.NoEffect = false
+		return "failed at the service, and may have had its effect"
+	}
+	f.Permanent = true
+	switch {
+	case slices.Contains(denied, code):
+		need := o.target.Permissions()[0]
+		return fmt.Sprintf(
+			"is not allowed for the agent; grant its role %s on %s",
+			need.Action,
+			need.Resource,
+		)
+	case code == "StateMachineTypeNotSupported":
+		return "is of the other type of state machine; write express: true for an express one, or remove it"
+	case status == http.StatusNotFound || strings.Contains(code, "NotFound") ||
+		strings.Contains(code, "DoesNotExist") || strings.Contains(code, "NonExistentQueue"):
+		return "was refused, because the resource is not there; check its name, account and Region"
+	}
+	return "was refused"
+}
+
+// failed returns the failure of a function or an execution.
+func (o *operation) failed(r *reported) error {
+	f := &worker.Failure{Code: "failed", Permanent: r.ended}
+	if r.name != "" {
+		f.Code = excerpt(r.name)
+	}
+	if o.config.Classify[r.name] == "permanent" {
+		f.Permanent = true
+	}
+	f.Err = fmt.Errorf("%s failed: %w", o.what, r)
+	return f
+}
+
+// retryAfter returns the wait that a service asks for, at most an hour, or 0.
+func retryAfter(h http.Header) time.Duration {
+	seconds, _ := strconv.Atoi(h.Get("Retry-After")) // 0 if there is none
+	return time.Duration(min(max(seconds, 0), 3600)) * time.Second
+}

@@ -1,0 +1,351 @@
+package httpagent
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/clientcredentials"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+)
+
+// Auth configures how calls authenticate, beside headers. SigV4 and OAuth2 exclude each other.
+type Auth struct {
+	SigV4  *SigV4  `yaml:"sigv4" json:"sigv4,omitzero"`
+	OAuth2 *OAuth2 `yaml:"oauth2" json:"oauth2,omitzero"`
+	// client certificate of TLS
+	Certificate *Certificate `yaml:"certificate" json:"certificate,omitzero"`
+}
+
+// SigV4 signs each request with the credentials of the agent's role, or of the user in dev.
+type SigV4 struct {
+	Service string `yaml:"service" json:"service,omitzero"` // such as execute-api
+	Region  string `yaml:"region" json:"region,omitzero"`   // default: that of the host, else the agent's
+}
+
+// OAuth2 gets tokens by the client credentials grant (RFC 6749, 4.4).
+type OAuth2 struct {
+	TokenURL     Reference `yaml:"tokenURL" json:"tokenURL,omitzero"`
+	ClientID     Reference `yaml:"clientID" json:"clientID,omitzero"`
+	ClientSecret Reference `yaml:"clientSecret" json:"clientSecret,omitzero"`
+	Scopes       []string  `yaml:"scopes" json:"scopes,omitzero"`
+}
+
+// Certificate is a client certificate with its chain, and its key, in PEM.
+type Certificate struct {
+	Chain Reference `yaml:"chain" json:"chain,omitzero"`
+	Key   Reference `yaml:"key" json:"key,omitzero"`
+}
+
+// Reference is a Secret that shows its text in JSON until it is filled in, so that references can be stored.
+type Reference struct {
+	Secret
+	filled bool
+}
+
+// UnmarshalText reads the text.
+func (r *Reference) UnmarshalText(text []byte) error {
+	r.Secret = Secret(text)
+	return nil
+}
+
+// MarshalText returns the text, and hides it once values are filled in.
+func (r Reference) MarshalText() ([]byte, error) {
+	if r.filled {
+		return r.Secret.MarshalText()
+	}
+	return []byte(r.Secret), nil
+}
+
+// fields returns the fields that may refer to variables, by their names in the file.
+func (a *Auth) fields() map[string]*Reference {
+	fields := map[string]*Reference{}
+	if a != nil && a.OAuth2 != nil {
+		fields["auth: oauth2: tokenURL"] = &a.OAuth2.TokenURL
+		fields["auth: oauth2: clientID"] = &a.OAuth2.ClientID
+		fields["auth: oauth2: clientSecret"] = &a.OAuth2.ClientSecret
+	}
+	if a != nil && a.Certificate != nil {
+		fields["auth: certificate: chain"] = &a.Certificate.Chain
+		fields["auth: certificate: key"] = &a.Certificate.Key
+	}
+	return fields
+}
+
+// tokenURL returns the field, or one that is not used.
+func (a *Auth) tokenURL() *Reference {
+	if a == nil || a.OAuth2 == nil {
+		return &Reference{}
+	}
+	return &a.OAuth2.TokenURL
+}
+
+// clone returns a copy whose fields can be filled in.
+func (a *Auth) clone() *Auth {
+	if a == nil {
+		return nil
+	}
+	own := *a
+	if a.OAuth2 != nil {
+		o := *a.OAuth2
+		own.OAuth2 = &o
+	}
+	if a.Certificate != nil {
+		c := *a.Certificate
+		own.Certificate = &c
+	}
+	return &own
+}
+
+// fillAuth substitutes variables of the environment, and returns the secrets.
+func (a *Agent) fillAuth(lookup func(string) (string, bool)) (secrets []Secret, p problems) {
+	a.Auth = a.Auth.clone()
+	fields := a.Auth.fields()
+	fields["proxy"] = &a.Proxy
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		filled, values, err := fields[name].fill(lookup)
+		secret := name == "auth: oauth2: clientSecret" || name == "auth: certificate: key"
+		switch {
+		case err != nil:
+			p.add("%s: %w", name, err)
+		case filled == "" && name != "proxy":
+			p.add("%s is missing", name)
+		case secret && len(values) == 0:
+			p.add("%s is a secret; take it from the environment with ${env:NAME}, not from the file", name)
+		case name == "proxy" && Reference{Secret: filled}.password() != "" && len(values) == 0:
+			p.add("proxy has a password; take it from the environment with ${env:NAME}, not from the file")
+		}
+		if secret {
+			secrets = append(secrets, values...)
+		}
+		*fields[name] = Reference{filled, true}
+	}
+	return append(secrets, a.Proxy.password()), p
+}
+
+// password returns the password in an address, or "".
+func (r Reference) password() Secret {
+	u, err := url.Parse(string(r.Secret))
+	if err != nil || u.User == nil {
+		return ""
+	}
+	password, _ := u.User.Password()
+	return Secret(password)
+}
+
+// completeAuth checks the authentication and the proxy.
+func (a *Agent) completeAuth() (p problems) {
+	if a.Proxy.Secret != "" {
+		u, err := url.Parse(string(a.Proxy.Secret))
+		switch {
+		case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" ||
+			u.Path != "" && u.Path != "/":
+			p.add("proxy is no address like http://proxy.example:3128")
+		default:
+			p = append(p, a.Allow.literal("proxy", u.Hostname())...)
+		}
+	}
+	if a.Auth == nil {
+		return p
+	}
+	if a.Auth.SigV4 == nil && a.Auth.OAuth2 == nil && a.Auth.Certificate == nil {
+		p.add("auth is empty; write sigv4, oauth2 or certificate below it")
+	}
+	if a.Auth.SigV4 != nil && a.Auth.OAuth2 != nil {
+		p.add("auth has sigv4 and oauth2; write one of them")
+	}
+	if a.Headers["Authorization"] != "" && (a.Auth.SigV4 != nil || a.Auth.OAuth2 != nil) {
+		p.add("auth sets the header Authorization; leave it out of headers")
+	}
+	if s := a.Auth.SigV4; s != nil && !awsWord.MatchString(s.Service) {
+		p.add(
+			"auth: sigv4: service is %.40q; write the name that the service signs with, as execute-api",
+			s.Service,
+		)
+	}
+	if s := a.Auth.SigV4; s != nil && s.Service == "s3" {
+		p.add("auth: sigv4: service s3 is signed in another way, and is not possible; let a function call it")
+	}
+	if s := a.Auth.SigV4; s != nil && s.Region != "" && !awsWord.MatchString(s.Region) {
+		p.add("auth: sigv4: region is %.40q; write one like eu-central-1", s.Region)
+	}
+	if o := a.Auth.OAuth2; o != nil && o.TokenURL.Secret != "" {
+		_, problems := a.address("auth: oauth2: tokenURL", o.TokenURL.Secret)
+		p = append(p, problems...)
+	}
+	return p
+}
+
+var awsWord = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
+
+// regionOfHost finds the Region in the host of an API or a function.
+var regionOfHost = regexp.MustCompile(
+	`\.([a-z]{2}(?:-[a-z]+)+-\d)\.(?:amazonaws\.com|amazonaws\.com\.cn|on\.aws)$`,
+)
+
+// SigningRegion returns the Region that requests are signed for, or "" if the file has none.
+func (a Agent) SigningRegion() string {
+	if a.Auth == nil || a.Auth.SigV4 == nil {
+		return ""
+	}
+	if a.Auth.SigV4.Region != "" {
+		return a.Auth.SigV4.Region
+	}
+	if u, err := url.Parse(string(a.URL)); err == nil {
+		if m := regionOfHost.FindStringSubmatch(u.Hostname()); m != nil {
+			return m[1]
+		}
+	}
+	return ""
+}
+
+// API returns the ID of the API Gateway's API that the agent signs for, or "".
+func (a Agent) API() string {
+	u, err := url.Parse(string(a.URL))
+	if err != nil || a.SigningRegion() == "" || a.Auth.SigV4.Service != "execute-api" {
+		return ""
+	}
+	id, rest, _ := strings.Cut(u.Hostname(), ".")
+	if !strings.HasPrefix(rest, "execute-api.") {
+		return ""
+	}
+	return id
+}
+
+// NeedsAWS reports whether the agent needs credentials of AWS.
+func (a Agent) NeedsAWS() bool { return a.OnAWS() || a.Auth != nil && a.Auth.SigV4 != nil }
+
+// authenticator adds credentials to requests. The zero value adds none.
+type authenticator struct {
+	sign    *SigV4
+	region  string
+	aws     aws.Config
+	signer  *v4.Signer
+	oauth   *clientcredentials.Config
+	client  *http.Client  // client for the token endpoint
+	turn    chan struct{} // held by the call that gets a token
+	token   *oauth2.Token // guarded by turn
+	service *Service      // hides the tokens
+}
+
+// newAuthenticator returns the authenticator for the agent's configuration.
+func (s *Service) newAuthenticator(c aws.Config, client *http.Client) (*authenticator, error) {
+	a := &authenticator{turn: make(chan struct{}, 1), client: client, aws: c, service: s}
+	auth := s.agent.Auth
+	if auth == nil {
+		return a, nil
+	}
+	if auth.SigV4 != nil {
+		a.sign, a.signer, a.region = auth.SigV4, v4.NewSigner(), s.agent.SigningRegion()
+		if a.region == "" {
+			a.region = c.Region
+		}
+		if c.Credentials == nil || a.region == "" {
+			return nil, errors.New("auth: sigv4 needs credentials and a Region of AWS")
+		}
+	}
+	if o := auth.OAuth2; o != nil {
+		a.oauth = &clientcredentials.Config{ClientID: string(o.ClientID.Secret), Scopes: o.Scopes,
+			ClientSecret: string(o.ClientSecret.Secret), TokenURL: string(o.TokenURL.Secret)}
+	}
+	return a, nil
+}
+
+// certificates returns the client certificate, if there is one.
+func (a Agent) certificates() ([]tls.Certificate, error) {
+	if a.Auth == nil || a.Auth.Certificate == nil {
+		return nil, nil
+	}
+	c := a.Auth.Certificate
+	pair, err := tls.X509KeyPair([]byte(c.Chain.Secret), []byte(c.Key.Secret))
+	if err != nil { // the error names no content
+		return nil, fmt.Errorf("auth: the client certificate cannot be read: %w", err)
+	}
+	return []tls.Certificate{pair}, nil
+}
+
+// apply authenticates a request, with the token if there is one.
+func (a *authenticator) apply(req *http.Request, body []byte, token *oauth2.Token, now time.Time) error {
+	if token != nil {
+		token.SetAuthHeader(req)
+	}
+	if a.sign == nil {
+		return nil
+	}
+	c, err := a.aws.Credentials.Retrieve(req.Context())
+	if err != nil {
+		return worker.Unauthorized(fmt.Errorf(
+			"the call was not sent, because the agent has no credentials for AWS: %w", err))
+	}
+	sum := sha256.Sum256(body)
+	return a.signer.SignHTTP(req.Context(), c, req, hex.EncodeToString(sum[:]), a.sign.Service, a.region, now)
+}
+
+const (
+	renewBefore = 30 * time.Second // time before its end from which a token is replaced
+	maxToken    = 16 << 10         // bytes of a token; services accept no longer headers
+)
+
+// current returns a token that is neither stale nor about to expire, or nil without OAuth2. One call at a
+// time gets a new one.
+func (a *authenticator) current(ctx context.Context, stale *oauth2.Token) (*oauth2.Token, error) {
+	if a.oauth == nil {
+		return nil, nil
+	}
+	select {
+	case a.turn <- struct{}{}:
+		defer func() { <-a.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	//nolint:forbidigo // the end of a token goes by the machine's clock
+	if t := a.token; t != nil && t != stale && (t.Expiry.IsZero() || time.Until(t.Expiry) > renewBefore) {
+		return t, nil
+	}
+	t, err := a.oauth.Token(context.WithValue(ctx, oauth2.HTTPClient, a.client))
+	if err != nil {
+		return nil, a.refused(err)
+	}
+	if t.AccessToken == "" || len(t.AccessToken) > maxToken || !printable(t.AccessToken+t.TokenType) {
+		return nil, &worker.Failure{NoEffect: true, Code: "token",
+			Err: errors.New("the call was not sent, because the token endpoint returned no usable token")}
+	}
+	before := ""
+	if a.token != nil {
+		before = a.token.AccessToken
+	}
+	a.service.redactToo(Secret(before), Secret(t.AccessToken))
+	a.token = t
+	return t, nil
+}
+
+// refused returns the failure of a call that got no token.
+func (a *authenticator) refused(err error) error {
+	var refusal *oauth2.RetrieveError
+	if !errors.As(err, &refusal) || refusal.Response == nil {
+		return fmt.Errorf("token endpoint: %w", bare(err)) // classified like any other network error
+	}
+	status := refusal.Response.StatusCode
+	f := &worker.Failure{NoEffect: true, Code: "token", Err: fmt.Errorf(
+		"the call was not sent, because the token endpoint answered %d %.60q", status,
+		a.service.redact().text(refusal.ErrorCode))}
+	if status/100 == 4 && status != http.StatusTooManyRequests && status != http.StatusRequestTimeout {
+		f.Code = core.CodeUnauthorized // the step waits for the operator (P45, "not now" is not a failure)
+	}
+	return f
+}

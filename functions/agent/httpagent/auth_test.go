@@ -1,0 +1,376 @@
+package httpagent
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/redirect"
+)
+
+// agentOf reads an agent whose secrets come from values.
+func agentOf(text string, values map[string]string) (Agent, error) {
+	c, err := Parse([]byte("agents: {payment: {"+text+"}}"), func(name string) (string, bool) {
+		v, ok := values[name]
+		return v, ok
+	})
+	return c.Agents["payment"], err
+}
+
+// charging returns a call of the agent's service.
+func charging(t *testing.T, text string, values map[string]string, o Options) func() (any, error) {
+	t.Helper()
+	return trusting(t, nil, text, values, o)
+}
+
+// trusting is charging with trust in the certificate of a server.
+func trusting(t *testing.T, srv *httptest.Server, text string, values map[string]string,
+	o Options) func() (any, error) {
+	t.Helper()
+	a, err := agentOf(text, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New("payment", a, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	for _, c := range []*http.Client{s.kept, s.fresh} {
+		if transport := c.Transport.(redirect.Transport).Next.(*http.Transport); srv != nil {
+			config := srv.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+			if transport.TLSClientConfig != nil {
+				config.Certificates = transport.TLSClientConfig.Certificates
+			}
+			transport.TLSClientConfig = config
+		}
+	}
+	return func() (any, error) {
+		in := call()
+		in.Deadline = time.Now().Add(time.Minute)
+		return run(s, in)
+	}
+}
+
+// tokens is a token endpoint, and a service that accepts the newest token.
+type tokens struct {
+	mu       sync.Mutex
+	issued   int
+	accepted string // "" accepts the newest
+	lasts    int    // seconds
+	status   int    // status of the token endpoint; 0 means 200
+	prefix   string // beginning of each token
+}
+
+func (s *tokens) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.URL.Path == "/token" {
+		id, secret, _ := r.BasicAuth()
+		if s.status != 0 || id != "shop" || secret != "s3cr3t-value" ||
+			r.FormValue("scope") != "charge refund" {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(max(s.status, 400))
+			_, _ = io.WriteString(w, `{"error":"no client s3cr3t-value","error_description":"s3cr3t-value"}`)
+			return
+		}
+		s.issued++
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"access_token":"%stoken-%d","token_type":"Bearer","expires_in":%d}`, s.prefix,
+			s.issued, s.lasts)
+		return
+	}
+	want := s.accepted
+	if want == "" {
+		want = fmt.Sprintf("token-%d", s.issued)
+	}
+	if r.Header.Get("Authorization") != "Bearer "+want {
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	fmt.Fprintf(w, `{"echo":%q}`, r.Header.Get("Authorization"))
+}
+
+const oauth = "auth: {oauth2: {tokenURL: '%[1]s/token', clientID: shop, clientSecret: '${env:SECRET}', " +
+	"scopes: [charge, refund]}}, url: '%[1]s'"
+
+// A token is fetched once, replaced before it ends and when the service refuses it, and never shown. Broken
+// by: the refused token is used again.
+func TestOAuth2(t *testing.T) {
+	state := &tokens{lasts: 3600}
+	srv := httptest.NewServer(state)
+	defer srv.Close()
+	secret := map[string]string{"SECRET": "s3cr3t-value"}
+	charge := charging(t, fmt.Sprintf(oauth, srv.URL), secret, Options{})
+	for range 3 {
+		if out, err := charge(); err != nil || fmt.Sprintf("%s", out) != `{"echo":"Bearer [hidden]"}` {
+			t.Fatalf("%s, %v", out, err)
+		}
+	}
+	if state.issued != 1 {
+		t.Errorf("%d tokens for 3 calls", state.issued)
+	}
+	state.accepted = "token-2" // the first was revoked
+	if _, err := charge(); err != nil || state.issued != 2 {
+		t.Errorf("after a 401: %v, %d tokens", err, state.issued)
+	}
+	state.accepted = "another"
+	if _, err := charge(); failureOf(t, err).Code != core.CodeUnauthorized || state.issued != 3 {
+		t.Errorf("always 401: %v, %d tokens", err, state.issued)
+	}
+	state.accepted, state.lasts, state.issued = "", 10, 0
+	charge = charging(t, fmt.Sprintf(oauth, srv.URL), secret, Options{})
+	for range 2 {
+		if _, err := charge(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if state.issued != 2 {
+		t.Errorf("%d tokens that end soon for 2 calls", state.issued)
+	}
+	state.prefix = strings.Repeat("x", 20_000)
+	_, err := charging(t, fmt.Sprintf(oauth, srv.URL), secret, Options{})()
+	if f := failureOf(t, err); f.Permanent || !f.NoEffect || f.Code != "token" {
+		t.Errorf("a token of 20 kB: %+v", f)
+	}
+	for status, code := range map[int]string{401: core.CodeUnauthorized, 400: core.CodeUnauthorized,
+		503: "token", 429: "token"} {
+		state.status = status
+		_, err := charging(t, fmt.Sprintf(oauth, srv.URL), secret, Options{})()
+		if f := failureOf(t, err); f.Permanent || !f.NoEffect || f.Code != code ||
+			strings.Contains(f.Error(), "s3cr3t") {
+			t.Errorf("token endpoint answers %d: %+v", status, f)
+		}
+	}
+}
+
+// The address rules hold for the token endpoint and for the proxy. Broken by: they hold for the url alone.
+func TestAddressesOfTokensAndProxies(t *testing.T) {
+	values := map[string]string{"SECRET": "s3cr3t-value"}
+	const service = "url: 'https://payment.example', "
+	token := func(address string) string {
+		return service + "auth: {oauth2: {tokenURL: '" + address +
+			"', clientID: a, clientSecret: '${env:SECRET}'}}"
+	}
+	for _, c := range []struct{ text, want string }{
+		{token("http://login.example/token"), "tokenURL is plain http"},
+		{token("https://169.254.169.254/token"), "link-local"},
+		{token("https://10.0.0.1/token"), "is private"},
+		{token("ftp://login.example"), "tokenURL is no address"},
+		{token("https://a:b@login.example/"), "holds a name or password"},
+		{token("https://login.example/t") + ", allow: {hosts: [payment.example]}", "not among allow.hosts"},
+		{service + "proxy: 'http://10.0.0.1:3128'", "is private"},
+		{service + "proxy: 'http://169.254.169.254'", "link-local"},
+		{service + "proxy: 'socks5://proxy.example'", "proxy is no address like"},
+		{service + "proxy: 'http://a:secret@proxy.example'", "proxy has a password"},
+		{service + "auth: {}", "auth is empty"},
+		{service + "auth: {sigv4: {service: ''}}", "service is"},
+		{service + "auth: {sigv4: {service: s3}}", "service s3 is signed in another way"},
+		{service + "auth: {sigv4: {service: lambda}}, headers: {authorization: '${env:SECRET}'}", "leave it out of headers"},
+		{service + "auth: {oauth2: {tokenURL: 'https://a.example', clientID: a, clientSecret: b}}", "clientSecret is a secret"},
+		{service + "auth: {certificate: {chain: '${env:SECRET}'}}", "key is missing"},
+	} {
+		if _, err := agentOf(c.text, values); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.text, err, c.want)
+		}
+	}
+	a, err := agentOf(token("https://login.example/t"), values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New("payment", a, Options{Resolver: fixed("10.1.2.3")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Operations()[worker.AnyOperation].Run(t.Context(), worker.Call{Name: "charge"})
+	if f := failureOf(t, err); f.Code != "address-refused" || !f.NoEffect {
+		t.Errorf("a token endpoint in a private network: %+v", f)
+	}
+}
+
+// fixed resolves each name to one address, and fails without one.
+type fixed string
+
+func (f fixed) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
+	if f == "" {
+		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+	}
+	return []netip.Addr{netip.MustParseAddr(string(f))}, nil
+}
+
+// Requests are signed for the Region of the host or of the file, body included.
+func TestSigV4(t *testing.T) {
+	var got http.Header
+	srv := httptest.NewServer(
+		http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.Header }),
+	)
+	defer srv.Close()
+	c := aws.Config{
+		Region:      "eu-west-3",
+		Credentials: credentials.NewStaticCredentialsProvider("AKID", "secret", "tok"),
+	}
+	for text, region := range map[string]string{"": "eu-west-3", ", region: us-west-2": "us-west-2"} {
+		charge := charging(t, "url: '"+srv.URL+"', auth: {sigv4: {service: execute-api"+text+"}}", nil,
+			Options{AWS: c})
+		if _, err := charge(); err != nil {
+			t.Fatal(err)
+		}
+		if a := got.Get("Authorization"); !strings.HasPrefix(a, "AWS4-HMAC-SHA256 Credential=AKID/") ||
+			!strings.Contains(a, "/"+region+"/execute-api/") || !strings.Contains(a, "idempotency-key") ||
+			got.Get("X-Amz-Security-Token") != "tok" {
+			t.Errorf("signed %s", a)
+		}
+	}
+	a, err := agentOf("url: 'https://abc123.execute-api.eu-central-1.amazonaws.com/prod', "+
+		"auth: {sigv4: {service: execute-api}}", nil)
+	if err != nil || a.SigningRegion() != "eu-central-1" || a.API() != "abc123" {
+		t.Errorf("Region %s, API %s, %v", a.SigningRegion(), a.API(), err)
+	}
+	c.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+		return aws.Credentials{}, errors.New("expired")
+	})
+	_, err = charging(t, "url: '"+srv.URL+"', auth: {sigv4: {service: lambda}}", nil, Options{AWS: c})()
+	if f := failureOf(t, err); f.Code != core.CodeUnauthorized || !f.NoEffect {
+		t.Errorf("no credentials: %+v", f)
+	}
+}
+
+// certificate returns a client certificate that signed itself, and its key, in PEM.
+func certificate(t *testing.T) (chain, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{SerialNumber: big.NewInt(1),
+		NotAfter: time.Now().
+			Add(time.Hour),
+	}, &x509.Certificate{SerialNumber: big.NewInt(1)}, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bytes, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})),
+		string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: bytes}))
+}
+
+// A service that wants a client certificate gets it. One that cannot be read is found at the start.
+func TestClientCertificates(t *testing.T) {
+	const text = "url: 'https://payment.example', " +
+		"auth: {certificate: {chain: '${env:CHAIN}', key: '${env:KEY}'}}"
+	chain, key := certificate(t)
+	a, err := agentOf(text, map[string]string{"CHAIN": chain, "KEY": "nonsense"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New("payment", a, Options{}); err == nil ||
+		!strings.Contains(err.Error(), "certificate cannot be read") {
+		t.Errorf("%v", err)
+	}
+	var shown atomic.Int32
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		shown.Store(int32(len(r.TLS.PeerCertificates)))
+	}))
+	srv.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
+	srv.StartTLS()
+	defer srv.Close()
+	charge := trusting(t, srv, strings.Replace(text, "https://payment.example", srv.URL, 1),
+		map[string]string{"CHAIN": chain, "KEY": key}, Options{})
+	if _, err := charge(); err != nil || shown.Load() != 1 {
+		t.Errorf("%v, %d certificates", err, shown.Load())
+	}
+}
+
+// proxy is an HTTP proxy that counts what it connects, and asks for a password.
+func proxy(t *testing.T, to string, count *atomic.Int32) *httptest.Server {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Proxy-Authorization") != "Basic c2hvcDpzM2NyM3QtdmFsdWU=" {
+			w.WriteHeader(http.StatusProxyAuthRequired)
+			return
+		}
+		count.Add(1)
+		if r.Method != http.MethodConnect {
+			_, _ = io.WriteString(w, `{"by":"proxy"}`)
+			return
+		}
+		next, err := net.Dial("tcp", to)
+		if err != nil {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			return
+		}
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n")
+		go func() { _, _ = io.Copy(next, conn); next.Close() }()
+		_, _ = io.Copy(conn, next)
+		conn.Close()
+	}))
+	t.Cleanup(srv.Close)
+	return srv
+}
+
+// Calls go through the proxy of the entry, which resolves the name, and through none of the environment's.
+func TestProxy(t *testing.T) {
+	var count atomic.Int32
+	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"by":"service"}`)
+	}))
+	defer srv.Close()
+	through := proxy(t, srv.Listener.Addr().String(), &count)
+	values := map[string]string{"PASSWORD": "s3cr3t-value"}
+	entry := "proxy: '" + strings.Replace(
+		through.URL,
+		"http://",
+		"http://shop:${env:PASSWORD}@",
+		1,
+	) + "', url: "
+	for url, want := range map[string]string{"https://example.com": "service",
+		"http://example.com": "proxy"} {
+		charge := trusting(t, srv, entry+"'"+url+"', insecure: true", values, Options{})
+		if out, err := charge(); err != nil || fmt.Sprintf("%s", out) != `{"by":"`+want+`"}` {
+			t.Errorf("%s: %s, %v", url, out, err)
+		}
+	}
+	if count.Load() != 2 {
+		t.Errorf("%d calls through the proxy", count.Load())
+	}
+	charge := trusting(t, srv, "proxy: '"+through.URL+"', url: 'https://example.com'", nil, Options{})
+	_, err := charge()
+	if f := failureOf(t, err); f.Permanent || !f.NoEffect || f.Code != "proxy" ||
+		!strings.Contains(f.Error(), "407") {
+		t.Errorf("without the password: %+v", f)
+	}
+	t.Setenv("HTTPS_PROXY", through.URL)
+	_, err = charging(t, "url: 'https://payment.invalid'", nil, Options{Resolver: fixed("")})()
+	if f := failureOf(t, err); f.Code != "dns" || !strings.Contains(f.Error(), "HTTPS_PROXY is not used") ||
+		count.Load() != 2 {
+		t.Errorf("with a proxy of the environment: %+v", f)
+	}
+}

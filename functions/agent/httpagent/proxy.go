@@ -1,0 +1,117 @@
+package httpagent
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"time"
+)
+
+// errProxy means that the proxy did not connect the call to its service.
+var errProxy = errors.New("the proxy refused")
+
+type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
+
+// proxyURL returns the proxy's address, or nil.
+func (a Agent) proxyURL() *url.URL {
+	if a.Proxy.Secret == "" {
+		return nil
+	}
+	u, _ := url.Parse(string(a.Proxy.Secret)) // it was checked
+	if u.Port() == "" {
+		u.Host = net.JoinHostPort(u.Hostname(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
+	}
+	return u
+}
+
+// tunnel returns a dial through the proxy, by CONNECT.
+func tunnel(proxy *url.URL, dial dialFunc) dialFunc {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, proxy.Host)
+		if err != nil {
+			return nil, fmt.Errorf("proxy: %w", err)
+		}
+		if proxy.Scheme == "https" {
+			conn = tls.Client(conn, &tls.Config{MinVersion: tls.VersionTLS12, ServerName: proxy.Hostname()})
+		}
+		if err := connect(ctx, conn, proxy, address); err != nil {
+			_ = conn.Close()
+			return nil, err
+		}
+		return conn, nil
+	}
+}
+
+// connect asks the proxy for a connection to the address.
+func connect(ctx context.Context, conn net.Conn, proxy *url.URL, address string) error {
+	//nolint:forbidigo // a connection goes by the machine's clock
+	end := time.Now().Add(dialTimeout)
+	if own, bounded := ctx.Deadline(); bounded && own.Before(end) {
+		end = own
+	}
+	if err := conn.SetDeadline(end); err != nil {
+		return err
+	}
+	req := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address,
+		Header: http.Header{}}
+	if u := proxy.User; u != nil {
+		password, _ := u.Password()
+		req.Header.Set("Proxy-Authorization",
+			"Basic "+base64.StdEncoding.EncodeToString([]byte(u.Username()+":"+password)))
+	}
+	if err := req.Write(conn); err != nil {
+		return err
+	}
+	in := bufio.NewReader(&limited{conn, maxConnect})
+	res, err := http.ReadResponse(in, req)
+	if err != nil {
+		return fmt.Errorf("the proxy's response cannot be read: %w", err)
+	}
+	_ = res.Body.Close() // a CONNECT has none
+	switch {
+	case res.StatusCode != http.StatusOK:
+		return fmt.Errorf("%w with status %d", errProxy, res.StatusCode)
+	case in.Buffered() > 0:
+		return fmt.Errorf("%w: it sent bytes before the service was asked", errProxy)
+	}
+	return conn.SetDeadline(time.Time{})
+}
+
+// maxConnect bounds a proxy's response to CONNECT.
+const maxConnect = 64 << 10
+
+// limited reads at most left bytes.
+type limited struct {
+	net.Conn
+	left int
+}
+
+// Read reads from the connection.
+func (l *limited) Read(p []byte) (int, error) {
+	if l.left <= 0 {
+		return 0, errors.New("the response is too long")
+	}
+	n, err := l.Conn.Read(p[:min(len(p), l.left)])
+	l.left -= n
+	return n, err
+}
+
+// unusedProxy returns a hint if the environment names a proxy, and the agent has none.
+func (a Agent) unusedProxy() string {
+	if a.Proxy.Secret != "" {
+		return ""
+	}
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"} {
+		if os.Getenv(name) != "" {
+			return "; the proxy in " + name + " is not used, write proxy: in the agents file"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,52 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// A call that has begun something returns its request to the queue, and is not tried again before. A request
+// that has returned too often, or has no time left, is answered as after any other failure. No such call
+// opens the breaker. Broken by: it is answered at once.
+func TestARequestReturnsToItsQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		b := newBench(
+			t,
+			port.ClockFunc(time.Now),
+			worker.Config{Breaker: worker.Breaker{Failures: 1, Window: 2},
+				Operations: charge(func(context.Context, worker.Call) (any, error) {
+					calls++
+					return nil, &worker.Failure{Requeue: true, RetryAfter: time.Second, Code: "started",
+						Err: errors.New("it has started")}
+				})},
+		)
+		d := delivery(request(time.Now()))
+		for d.Received = 1; d.Received <= 3; d.Received++ {
+			if v := b.worker.Handle(t.Context(), d); v.Delete || v.After != time.Second {
+				t.Errorf("receive %d: %+v", d.Received, v)
+			}
+		}
+		if r := b.replies(); len(r) > 0 {
+			t.Errorf("answered %+v", r)
+		}
+		if v := b.worker.Handle(t.Context(), d); !v.Delete || calls != 4 {
+			t.Errorf("receive 4: %+v after %d calls", v, calls)
+		}
+		if r := b.reply(); r == nil || r.Outcome != core.OutcomeRetryLater || r.Error.Code != "started" {
+			t.Errorf("receive 4: %+v", r)
+		}
+		late := request(time.Now())
+		late.StopBy = late.ClaimedAt + 1000
+		if v := b.worker.Handle(t.Context(), delivery(late)); !v.Delete {
+			t.Errorf("without time to return: %+v", v)
+		}
+	})
+}

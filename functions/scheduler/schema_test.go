@@ -1,0 +1,105 @@
+package scheduler_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/internal/world"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+)
+
+// formed returns a world whose workflow has a schema of its orders.
+func formed(t *testing.T, schema string) *world.World {
+	t.Helper()
+	def := world.Definition()
+	def.Order = json.RawMessage(schema)
+	if err := workflow.Seal(def); err != nil {
+		t.Fatal(err)
+	}
+	return world.New(t, def)
+}
+
+// of returns an order with that content.
+func of(id, content string) *message.SubmitOrder {
+	o := world.Order(id)
+	o.Order = json.RawMessage(content)
+	return o
+}
+
+// An order that does not match the schema of its workflow is refused before it is stored: at once, with a
+// status to its reply-to, or in quarantine if it has none. No log line has its content.
+func TestOrdersThatDoNotMatchTheSchema(t *testing.T) {
+	const text = "the order does not match the schema of the workflow order: at /total it is a text, not a " +
+		"number"
+	w := formed(t, `{"properties":{"total":{"type":"number"}}}`)
+	log := logged(t, w)
+	r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*of("o-1", `{"total":"secret"}`),
+		*of("o-2", `{"total":1}`)})
+	if r[0].Refusal == nil || r[0].Refusal.Code != message.CodeInvalid || r[0].Refusal.Field != "order" ||
+		r[0].Refusal.Text != text {
+		t.Errorf("refused with %+v", r[0])
+	}
+	if r[1].Refusal != nil || r[1].Err != nil || w.Task("o-2") == nil {
+		t.Errorf("the order beside it: %+v", r[1])
+	}
+	w.Take("shop")
+	quiet := of("o-4", `{"total":"secret"}`)
+	quiet.ReplyTo = ""
+	if failed := w.Scheduler.Handle(ctx, port.Intake,
+		deliver(of("o-3", `{"total":"secret"}`), quiet)); len(failed) > 0 {
+		t.Errorf("returned: %v", failed)
+	}
+	if all := statuses(t, w, "shop"); len(all) != 1 || all[0].Kind != core.StatusRefused ||
+		all[0].OrderID != "o-3" || all[0].Message != text {
+		t.Errorf("the application gets %+v", all)
+	}
+	if kept := w.Take(port.Quarantine); len(kept) != 1 ||
+		kept[0].Value.(*message.Quarantined).Reason != text {
+		t.Errorf("in quarantine: %+v", kept)
+	}
+	if strings.Contains(log.String(), "secret") {
+		t.Errorf("the log has the content of an order: %s", log)
+	}
+	for _, id := range []string{"o-1", "o-3", "o-4"} {
+		if w.Task(id) != nil {
+			t.Errorf("order %s was stored", id)
+		}
+	}
+}
+
+// A child whose order does not match is refused too, and its parent learns why.
+func TestChildrenThatDoNotMatchTheSchema(t *testing.T) {
+	w := formed(t, `{"required":["sku"]}`).Boot()
+	if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*of("o-1", `{"sku":"a"}`)}); r[0].Refusal != nil {
+		t.Fatal(r[0].Refusal)
+	}
+	w.Take(port.Tasks)
+	handled(t, w, childOf(w, core.AskStart, 1))
+	if all := reported(t, w); len(all) != 1 || all[0].State != core.ChildCompensated ||
+		all[0].Code != message.CodeInvalid || !strings.Contains(all[0].Message, `it lacks "sku"`) {
+		t.Errorf("it reported %+v", all)
+	}
+}
+
+// An order keeps the schema that it began with: sent again after a deploy with another schema, it is known.
+func TestARunningOrderKeepsItsSchema(t *testing.T) {
+	w := formed(t, `{"required":["total"]}`).Boot()
+	o := of("o-1", `{"total":1}`)
+	if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o}); r[0].Refusal != nil {
+		t.Fatal(r[0].Refusal)
+	}
+	later := formed(t, `{"required":["price"]}`)
+	w.Def = later.Def
+	w.Boot()
+	r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*o, *of("o-2", `{"total":1}`)})
+	if !r[0].Known || r[0].Refusal != nil {
+		t.Errorf("sent again: %+v", r[0])
+	}
+	if r[1].Refusal == nil {
+		t.Errorf("a new order of the old form: %+v", r[1])
+	}
+}

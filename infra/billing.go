@@ -1,0 +1,83 @@
+package infra
+
+import (
+	"cmp"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
+)
+
+// Provisioned bills the table Orders and its index by the capacity that is ready, which DynamoDB scales with
+// the load. The other tables stay on demand. `stepkeeper cost --rate N` compares the two.
+type Provisioned struct {
+	Orders Range // capacity of the table; Max is required
+	// Index is the capacity of the index. By default it is a third of that of Orders, because an order of
+	// four steps writes to the index twice, and to the table six times.
+	Index Range
+	// Target is the utilisation in percent to which DynamoDB scales, 20 to 90; default 70. The rest is for
+	// bursts: scaling takes minutes, and what exceeds the capacity is throttled.
+	Target int
+}
+
+// Range bounds a capacity in units per second, 1 to 1,000,000. In Min, 0 means 1.
+type Range struct{ Min, Max Throughput }
+
+const maxUnits = 1_000_000
+
+func (c *checker) billing(p *Props) {
+	b := p.Billing
+	if b == nil {
+		return
+	}
+	complete := *b
+	complete.Target = cmp.Or(b.Target, 70)
+	c.within("Billing.Target", complete.Target, 20, 90)
+	complete.Orders = c.units("Billing.Orders", b.Orders)
+	if b.Index == (Range{}) {
+		complete.Index = Range{Min: complete.Orders.Min.third(), Max: complete.Orders.Max.third()}
+	} else {
+		complete.Index = c.units("Billing.Index", b.Index)
+	}
+	if p.Tables.Orders != "" {
+		c.wrong("Billing is for a table that the deployment makes; set that of Tables.Orders by hand")
+	}
+	p.Billing = &complete
+}
+
+// third returns a third, rounded up.
+func (t Throughput) third() Throughput {
+	return Throughput{Writes: (t.Writes + 2) / 3, Reads: (t.Reads + 2) / 3}
+}
+
+// units checks a range, and returns it with its defaults.
+func (c *checker) units(what string, r Range) Range {
+	r.Min = Throughput{Writes: cmp.Or(r.Min.Writes, 1), Reads: cmp.Or(r.Min.Reads, 1)}
+	c.bounds(what+": Writes", r.Min.Writes, r.Max.Writes)
+	c.bounds(what+": Reads", r.Min.Reads, r.Max.Reads)
+	return r
+}
+
+func (c *checker) bounds(what string, least, most int) {
+	if least < 1 || most < least || most > maxUnits {
+		c.wrong("%s is %d to %d; 1 to %d units per second are possible, with Max at least Min", what, least,
+			most, maxUnits)
+	}
+}
+
+// mode returns how AWS bills a table. A nil Provisioned means on demand.
+func (b *Provisioned) mode(r Range) awsdynamodb.Billing {
+	if b == nil || r == (Range{}) {
+		return awsdynamodb.Billing_OnDemand(nil)
+	}
+	return awsdynamodb.Billing_Provisioned(&awsdynamodb.ThroughputProps{
+		ReadCapacity:  b.capacity(r.Min.Reads, r.Max.Reads),
+		WriteCapacity: b.capacity(r.Min.Writes, r.Max.Writes),
+	})
+}
+
+// capacity starts at its minimum, which DynamoDB needs to know for a table that was on demand before.
+func (b *Provisioned) capacity(least, most int) awsdynamodb.Capacity {
+	return awsdynamodb.Capacity_Autoscaled(&awsdynamodb.AutoscaledCapacityOptions{
+		MinCapacity: num(least), MaxCapacity: num(most), SeedCapacity: num(least),
+		TargetUtilizationPercent: num(b.Target),
+	})
+}

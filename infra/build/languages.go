@@ -1,0 +1,155 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Language is what an agent's folder is written in.
+type Language string
+
+// Languages of agents. The zero value means that a folder holds no agent.
+const (
+	GoLanguage Language = "go"
+	Python     Language = "python"
+	TypeScript Language = "typescript"
+)
+
+// Versions of the runtimes that agents are built for.
+const (
+	pythonVersion = "3.13"
+	nodeVersion   = "node22"
+)
+
+// LanguageOf returns the language of an agent's folder: a main package in Go, an agent.py with its
+// requirements.txt, or a src/agent.ts with its package.json. It returns "" if a folder has none of these.
+func LanguageOf(folder string) Language {
+	has := func(names ...string) bool {
+		for _, name := range names {
+			if folder == "" {
+				return false
+			}
+			if found, _ := filepath.Glob(filepath.Join(folder, name)); len(found) == 0 {
+				return false
+			}
+		}
+		return true
+	}
+	switch {
+	case has("*.go"):
+		return GoLanguage
+	case has("agent.py", "requirements.txt"):
+		return Python
+	case has(filepath.Join("src", "agent.ts"), "package.json"):
+		return TypeScript
+	}
+	return ""
+}
+
+// Bundle writes an agent in Python or TypeScript, with what it requires, to the folder out, for Lambda.
+// Python needs pip, and TypeScript npm and esbuild among the requirements; neither needs Docker.
+func Bundle(folder, out string, x86 bool) error {
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return err
+	}
+	if LanguageOf(folder) == Python {
+		return bundlePython(folder, out, x86)
+	}
+	return bundleTypeScript(folder, out)
+}
+
+// Bounds of one program that bundles an agent.
+const (
+	bundleTime = 10 * time.Minute // a registry that does not answer ends it
+	bundleText = 8 << 10          // last bytes of its output in an error
+)
+
+func run(dir, program string, arguments ...string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), bundleTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, arguments...)
+	// Without WaitDelay a child that keeps the output open would delay the end.
+	cmd.Dir, cmd.WaitDelay = dir, 10*time.Second
+	text, err := cmd.CombinedOutput()
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		err = fmt.Errorf("it did not end within %s; check the network and the registry", bundleTime)
+	}
+	return fmt.Errorf("%s %s in %s: %w\n%s", program, strings.Join(arguments, " "), dir, err,
+		text[max(0, len(text)-bundleText):])
+}
+
+func bundlePython(folder, out string, x86 bool) error {
+	platform := "manylinux2014_aarch64"
+	if x86 {
+		platform = "manylinux2014_x86_64"
+	}
+	err := run(folder, "python3", "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+		"--no-compile", "--only-binary=:all:", "--platform", platform, "--implementation", "cp",
+		"--python-version", pythonVersion, "--target", out, "-r", "requirements.txt")
+	if err != nil {
+		return err
+	}
+	// these name folders of this machine, and would change the asset's hash
+	places, _ := filepath.Glob(filepath.Join(out, "*.dist-info", "direct_url.json"))
+	records, _ := filepath.Glob(filepath.Join(out, "*.dist-info", "RECORD"))
+	for _, place := range append(append(places, records...), filepath.Join(out, "bin")) {
+		if err := os.RemoveAll(place); err != nil {
+			return err
+		}
+	}
+	return copySources(folder, out)
+}
+
+// copySources copies a program in Python without its tests and without what tools have made.
+func copySources(folder, out string) error {
+	return filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		name := filepath.Base(path)
+		switch {
+		case err != nil || path == folder:
+			return err
+		case strings.HasPrefix(name, "."), name == "__pycache__", name == "node_modules", name == "tests",
+			strings.HasPrefix(name, "test_"), strings.HasSuffix(name, ".egg-info"), name == "venv":
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		to := filepath.Join(out, strings.TrimPrefix(path, folder))
+		if entry.IsDir() {
+			return os.MkdirAll(to, 0o755)
+		}
+		text, err := os.ReadFile(path)
+		return errors.Join(err, os.WriteFile(to, text, 0o644))
+	})
+}
+
+func bundleTypeScript(folder, out string) error {
+	esbuild := filepath.Join(folder, "node_modules", ".bin", "esbuild")
+	if _, err := os.Stat(esbuild); err != nil {
+		install := "install"
+		if _, err := os.Stat(filepath.Join(folder, "package-lock.json")); err == nil {
+			install = "ci"
+		}
+		if err := run(folder, "npm", install, "--silent", "--no-audit", "--no-fund"); err != nil {
+			return err
+		}
+	}
+	if _, err := os.Stat(esbuild); err != nil {
+		return fmt.Errorf("%s has no esbuild: add it with npm install --save-dev esbuild", folder)
+	}
+	// the SDK's packages call require, which a module of this form lacks
+	banner := "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);"
+	return run(folder, esbuild, filepath.Join("src", "agent.ts"), "--bundle", "--platform=node",
+		"--format=esm", "--target="+nodeVersion, "--log-level=warning", "--banner:js="+banner,
+		"--outfile="+filepath.Join(out, "index.mjs"))
+}

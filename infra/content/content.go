@@ -1,0 +1,325 @@
+// Package content makes what the functions contain: built programs, compiled workflows, and the settings of
+// agents. It does not import the CDK.
+package content
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
+	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
+	"github.com/stepkeeper/stepkeeper/infra/build"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
+	"github.com/stepkeeper/stepkeeper/shared/lambdaevent"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+)
+
+// Agent is what the content of an agent's function depends on.
+type Agent struct {
+	HTTP        string // agents file with its entry; "" means another kind
+	Folder      string // folder of its program
+	External    bool   // it has no function
+	Environment map[string]string
+	Secrets     []string      // variables that hold secrets
+	Timeout     time.Duration // timeout of the function; below Least it was reported already
+}
+
+// Content holds the content of the functions: binaries, and compiled files beside them, so that no function
+// carries YAML. New makes it, and Compile fills it.
+type Content struct {
+	Agents map[string]Agent
+	Build  build.Builder
+	X86    bool
+	// Emulated allows services on this machine, which the functions of an emulator reach.
+	Emulated bool
+
+	Dir      string // folder of the built functions
+	Warnings []string
+	// Ledgers holds the agents that need a ledger: with a plain operation (P31, a plain service needs a
+	// ledger), or a point of no return (P22a, a proven refusal permits undo).
+	Ledgers   map[string]bool
+	Workflows map[string][]byte // files of the compiled workflows
+	Hashes    map[string]string // hashes of workflows, by name
+	// Scheduled holds the files of workflows that start by the clock, for the Supervisor.
+	Scheduled map[string][]byte
+	Clocked   []string // names of these workflows
+	Tokens    bool     // a workflow makes tokens of answers (P39, a token is an answer's permission)
+	// agents of steps that can choose among several (P44, several agents can do one step)
+	Choosable map[string]bool
+	// Children holds the names of the parent workflows, by hash of their child workflow (P40, a step can have
+	// child orders).
+	Children map[string]string
+	Settings map[string][]byte // settings of agents of an agents file, by name
+	Checked  httpagent.Config  // these agents, checked
+
+	built map[string]string // folders of the built programs, by package
+}
+
+// Least is the shortest timeout of a function that handles a batch.
+const Least = 5 * time.Second
+
+// MaxWorkflows bounds the workflows of one deployment: a template has 200 outputs, and each workflow needs
+// one.
+const MaxWorkflows = 100
+
+// New returns a Content without workflows, with a temporary folder that Close removes.
+func New(agents map[string]Agent, builder build.Builder, x86 bool) (*Content, error) {
+	dir, err := os.MkdirTemp("", "stepkeeper-functions-")
+	if err != nil {
+		return nil, fmt.Errorf("folder for the functions: %w", err)
+	}
+	return &Content{Agents: agents, Build: builder, X86: x86, Dir: dir, built: map[string]string{},
+		Ledgers: map[string]bool{}, Workflows: map[string][]byte{}, Hashes: map[string]string{},
+		Settings: map[string][]byte{}, Scheduled: map[string][]byte{}, Choosable: map[string]bool{},
+		Children: map[string]string{}, Checked: httpagent.Config{Agents: map[string]httpagent.Agent{}}}, nil
+}
+
+// Close removes the folder, once the CDK has copied it.
+func (a *Content) Close() { _ = os.RemoveAll(a.Dir) }
+
+// Compile reads the workflows, files and folders of them, and the agents' settings, before anything is
+// built. The error lists every problem of every file.
+func (a *Content) Compile(workflows []string) error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(a.Agents)) {
+		var err error
+		switch agent := a.Agents[name]; {
+		case agent.HTTP != "":
+			a.Settings[name], a.Checked.Agents[name], err = httpAgent(name, agent)
+			if err == nil && !a.Emulated {
+				err = reachable(agent.HTTP, name, a.Checked.Agents[name].Addresses())
+			}
+		case agent.Folder != "":
+			if build.LanguageOf(agent.Folder) == "" {
+				err = fmt.Errorf("agent %q: Folder %s holds no agent: a Go main package that calls "+
+					"agent.Serve, agent.py with requirements.txt, or src/agent.ts with package.json", name,
+					agent.Folder)
+			}
+		}
+		errs = append(errs, err)
+	}
+	if len(a.Agents) > 0 { // an app without agents would make every step wrong
+		errs = append(errs, a.compile(workflows))
+	}
+	return errors.Join(errs...)
+}
+
+// Folder builds a package and writes files beside it.
+func (a *Content) Folder(name, pkg string, files map[string][]byte) (string, error) {
+	folder := filepath.Join(a.Dir, name)
+	if err := a.fill(folder, pkg, files); err != nil {
+		return "", fmt.Errorf("function %s cannot be built: %w", name, err)
+	}
+	return folder, nil
+}
+
+func (a *Content) fill(folder, pkg string, files map[string][]byte) error {
+	binary := a.built[pkg]
+	if binary == "" {
+		binary = filepath.Join(a.Dir, fmt.Sprintf("built-%d", len(a.built)))
+		if err := a.Build(build.Binary{Package: pkg, X86: a.X86, Out: binary}); err != nil {
+			return err
+		}
+		if _, err := os.Stat(binary); err != nil {
+			return fmt.Errorf("the app's Build returned no error, and the file Out is not there: %w", err)
+		}
+		a.built[pkg] = binary
+	}
+	bootstrap := filepath.Join(folder, "bootstrap")
+	// the mode is the same on every machine, because the hash includes it
+	if err := errors.Join(os.MkdirAll(folder, 0o755), os.Link(binary, bootstrap),
+		os.Chmod(bootstrap, 0o755)); err != nil {
+		return err
+	}
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		path := filepath.Join(folder, file)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, files[file], 0o644)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compile compiles all files. The error lists every problem of every file.
+func (a *Content) compile(workflows []string) error {
+	options := source.Options{
+		KnownAgents: slices.Sorted(maps.Keys(a.Agents)),
+		MaxTimeout:  a.maxTimeout,
+		CannotKeep:  a.Checked.CannotKeep,
+	}
+	from := map[string]string{}
+	var failed []error
+	for _, place := range workflows {
+		files, err := workflowFiles(place)
+		failed = append(failed, err)
+		for _, file := range files {
+			d, problems := source.LoadFile(file, options)
+			if err := problems.Err(); err != nil {
+				failed = append(failed, err)
+				continue
+			}
+			for _, p := range problems {
+				a.Warnings = append(a.Warnings, p.String())
+			}
+			if other, twice := from[d.Name]; twice {
+				failed = append(failed,
+					fmt.Errorf("%s: workflow %s is already defined in %s; rename one of them", file, d.Name,
+						other))
+				continue
+			}
+			from[d.Name] = file
+			a.warnShortTimes(file, d)
+			failed = append(failed, a.add(d))
+		}
+	}
+	if len(a.Hashes) > MaxWorkflows {
+		failed = append(failed,
+			fmt.Errorf("there are %d workflows; %d are possible, make a second deployment", len(a.Hashes),
+				MaxWorkflows))
+	}
+	deployed := slices.Collect(maps.Values(a.Hashes))
+	for _, child := range slices.Sorted(maps.Keys(a.Children)) {
+		if !slices.Contains(deployed, child) {
+			failed = append(failed, errors.New(a.Children[child]+
+				", which is not among Workflows; add its file"))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// maxTimeout returns the longest timeout of the agent's steps. One handling must end before the function's
+// context does (rule 3), and a second remains for the work before the call. An external agent has no limit.
+func (a *Content) maxTimeout(agent string) core.Duration {
+	settings := a.Agents[agent]
+	if settings.External || settings.Timeout < Least { // reported separately
+		return 0
+	}
+	return core.DurationOf(settings.Timeout - lambdaevent.Reserve - time.Second)
+}
+
+// leastQueueWait is the shortest sensible queue wait before a step fails for good. The start of a function, a
+// throttled minute, or a service's restart takes that long.
+const leastQueueWait = 30 * core.Second
+
+// warnShortTimes warns about steps that fail after a short queue wait. With the times of a demo, on a busy or
+// throttled account, orders would be undone without a fault.
+func (a *Content) warnShortTimes(file string, d *core.Definition) {
+	for i := range d.Steps {
+		s := &d.Steps[i]
+		if s.Agent == "" { // the step calls no agent
+			continue
+		}
+		allowance, failures := d.Agents[s.Agent].QueueAllowance, s.Retry.MaxFailures
+		if queueWait := allowance * core.Duration(failures); queueWait < leastQueueWait {
+			a.Warnings = append(a.Warnings, fmt.Sprintf(
+				"%s: step %s fails after %d waits of %s in the queue of agent %s, %s in all; on AWS let "+
+					"it be %s or more: raise queueAllowance or maxFailures",
+				file, s.Name, failures, allowance, s.Agent, queueWait, leastQueueWait))
+		}
+	}
+}
+
+func (a *Content) add(d *core.Definition) error {
+	data, err := workflow.Encode(d)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(deployment.WorkflowsFolder, d.Name+".json")
+	a.Workflows[file] = data
+	if d.Schedule != nil {
+		a.Scheduled[file], a.Clocked = data, append(a.Clocked, d.Name)
+	}
+	a.Hashes[d.Name] = workflow.Hash(data)
+	a.Tokens = a.Tokens || d.Tokens
+	for i := range d.Steps {
+		s := &d.Steps[i]
+		if s.Each != nil {
+			a.Children[s.Each.Definition] = fmt.Sprintf("workflow %s has children of the workflow %s", d.Name,
+				s.Each.Workflow)
+			continue
+		}
+		if s.Grade == core.Plain || s.PointOfNoReturn {
+			a.Ledgers[s.Agent] = true
+		}
+		for _, agent := range s.AllAgents() {
+			if len(s.Others) > 0 {
+				a.Choosable[agent] = true
+			}
+		}
+	}
+	return nil
+}
+
+func workflowFiles(place string) ([]string, error) {
+	files, err := source.Files(place)
+	if err != nil {
+		return nil, fmt.Errorf("workflows: %w", err)
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("workflows: folder %s holds no *.yaml", place)
+	}
+	return files, nil
+}
+
+// httpAgent compiles the settings of one agent, and checks them as the function will, with a placeholder for
+// each secret.
+func httpAgent(name string, a Agent) (compiled []byte, checked httpagent.Agent, err error) {
+	data, err := os.ReadFile(a.HTTP)
+	if err != nil {
+		return nil, checked, fmt.Errorf("agent %q: %w", name, err)
+	}
+	all, err := agentsfile.Read(data)
+	if err != nil {
+		return nil, checked, fmt.Errorf("agents file %s: %w", a.HTTP, err)
+	}
+	settings, there := all.Agents[name]
+	if !there {
+		return nil, checked, fmt.Errorf("agents file %s has no agent %q", a.HTTP, name)
+	}
+	if settings.External {
+		return nil, checked, fmt.Errorf("agents file %s declares agent %q external; do so here too: "+
+			"Agent{External: true}", a.HTTP, name)
+	}
+	own := httpagent.Config{Agents: map[string]httpagent.Agent{name: settings}}
+	if compiled, err = httpagent.Encode(own); err != nil {
+		return nil, checked, err
+	}
+	var missing []error
+	own, err = httpagent.Decode(compiled, func(variable string) (string, bool) {
+		if value, set := a.Environment[variable]; set {
+			return value, true
+		}
+		if !slices.Contains(a.Secrets, variable) {
+			missing = append(missing,
+				fmt.Errorf("agents file %s, agent %q: ${env:%s} is neither in Secrets nor in Environment",
+					a.HTTP, name, variable))
+		}
+		return "https://secret.invalid", true
+	})
+	if err != nil {
+		missing = append(missing, fmt.Errorf("agents file %s: %w", a.HTTP, err))
+	}
+	return compiled, own.Agents[name], errors.Join(missing...)
+}
+
+// reachable refuses addresses on this machine, which a function on AWS cannot reach.
+func reachable(file, name string, addresses map[string]string) error {
+	for _, field := range slices.Sorted(maps.Keys(addresses)) {
+		u, err := url.Parse(addresses[field])
+		if err == nil && httpagent.IsLoopback(u.Hostname()) {
+			return fmt.Errorf("agents file %s, agent %q: its %s has the host %s, and a function on AWS "+
+				"reaches no service on this machine; write the address that AWS reaches, for one stage in a "+
+				"file of its own, such as agents.prod.yaml", file, name, field, u.Hostname())
+		}
+	}
+	return nil
+}

@@ -1,0 +1,34 @@
+package infra
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/stepkeeper/stepkeeper/infra/emulate"
+)
+
+// forEmulator changes the properties for the emulator in the context. It reports false for a deployment to
+// AWS.
+func (p *Props) forEmulator(scope constructs.Construct) (emulated bool, err error) {
+	if scope == nil { // NewStepkeeper refuses it with all other problems
+		return false, nil
+	}
+	switch emulator := scope.Node().TryGetContext(jsii.String(emulate.Context)); emulator {
+	case nil, "":
+		return false, nil
+	case emulate.NameLocalStack, emulate.NameMiniStack:
+		p.X86 = runtime.GOARCH == "amd64"
+		p.SweepInterval = cmp.Or(p.SweepInterval, time.Minute)
+		// LocalStack never fires EventBridge Scheduler (rule 24).
+		p.EventBridgeRule = emulator == emulate.NameLocalStack
+		return true, nil
+	default:
+		return false, fmt.Errorf("the context has %s=%.40v; %s or %s is meant, or nothing for AWS",
+			emulate.Context, emulator, emulate.NameLocalStack, emulate.NameMiniStack)
+	}
+}

@@ -1,0 +1,152 @@
+package infra
+
+import (
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/constructs-go/constructs/v10"
+)
+
+// Names holds names and paths that the rules of an account prescribe. By default CloudFormation makes all
+// names. A resource with a fixed name stays under it if the stack is deleted, and then a new stack with this
+// name fails until the resource is deleted or imported.
+type Names struct {
+	// Prefix begins the names of all resources; a hyphen and the ID follow, as in shop-SchedulerRole. Each
+	// deployment of an account needs its own, in all Regions. At most 40 letters, digits and hyphens.
+	Prefix string
+	// Policies begins the names of the managed policies, if Prefix does not suit: shop-Application,
+	// shop-Operator, shop-Operator2. IAM Identity Center refers to policies by names that are the same in all
+	// accounts.
+	Policies string
+	// Path is the path of roles and managed policies, such as /stepkeeper/; default /.
+	Path string
+	// LogGroups begins the names of log groups, such as /aws/lambda/. Prefix, or the name of the stack,
+	// follows.
+	LogGroups string
+	// PermissionsBoundary limits all roles that the construct makes; nil means none.
+	PermissionsBoundary awsiam.IManagedPolicy
+}
+
+var (
+	namePrefix = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,39}$`)
+	rolePath   = regexp.MustCompile(`^/([A-Za-z0-9_.+=@-]{1,60}/){0,8}$`)
+	logGroups  = regexp.MustCompile(`^[A-Za-z0-9_./#-]{1,200}$`)
+)
+
+func (c *checker) names(n Names) {
+	for _, of := range []struct {
+		what, value, meant string
+		pattern            *regexp.Regexp
+	}{
+		{"Prefix", n.Prefix, "a letter, then at most 39 letters, digits and hyphens, are", namePrefix},
+		{"Policies", n.Policies, "a letter, then at most 39 letters, digits and hyphens, are", namePrefix},
+		{"Path", n.Path, "a path such as /stepkeeper/ is", rolePath},
+		{"LogGroups", n.LogGroups, "a beginning such as /aws/lambda/ is", logGroups},
+	} {
+		if of.value != "" && !of.pattern.MatchString(of.value) {
+			c.wrong("Names.%s is %.100q; %s meant", of.what, of.value, of.meant)
+		}
+	}
+}
+
+const (
+	managedPolicy = "AWS::IAM::ManagedPolicy"
+	logGroup      = "AWS::Logs::LogGroup"
+)
+
+// nameLimits holds the property with the name of a resource, and the longest name that AWS takes.
+var nameLimits = map[string]struct {
+	property string
+	longest  int
+}{
+	"AWS::CloudWatch::Alarm":           {"AlarmName", 255},
+	"AWS::CloudWatch::Dashboard":       {"DashboardName", 255},
+	"AWS::CodeDeploy::Application":     {"ApplicationName", 100},
+	"AWS::CodeDeploy::DeploymentGroup": {"DeploymentGroupName", 100},
+	"AWS::DynamoDB::GlobalTable":       {"TableName", 255},
+	"AWS::EC2::SecurityGroup":          {"GroupName", 255},
+	"AWS::Events::Rule":                {"Name", 64},
+	managedPolicy:                      {"ManagedPolicyName", 128},
+	"AWS::IAM::Role":                   {"RoleName", 64},
+	"AWS::Lambda::Function":            {"FunctionName", 64},
+	logGroup:                           {"LogGroupName", 512},
+	"AWS::SNS::Topic":                  {"TopicName", 256},
+	"AWS::SQS::Queue":                  {"QueueName", 80},
+	"AWS::Scheduler::Schedule":         {"Name", 64},
+	"AWS::SecretsManager::Secret":      {"Name", 512},
+}
+
+// setNames gives the resources their names, paths and tags. The error lists names that AWS would refuse.
+func (s *Stepkeeper) setNames() error {
+	n, c := s.props.Names, &checker{}
+	for _, key := range sorted(s.props.Tags) {
+		awscdk.Tags_Of(s.Construct).Add(&key, str(s.props.Tags[key]), nil)
+	}
+	if n.PermissionsBoundary != nil {
+		awsiam.PermissionsBoundary_Of(s.Construct).Apply(n.PermissionsBoundary)
+	}
+	if n.Prefix == "" && n.Policies == "" && n.Path == "" && n.LogGroups == "" {
+		return nil
+	}
+	for _, child := range *s.Construct.Node().FindAll(constructs.ConstructOrder_PREORDER) {
+		r, is := child.(awscdk.CfnResource)
+		if !is {
+			continue
+		}
+		kind := *r.CfnResourceType()
+		if n.Path != "" && slices.Contains([]string{"AWS::IAM::Role", managedPolicy}, kind) {
+			r.AddPropertyOverride(str("Path"), n.Path)
+		}
+		limit, named := nameLimits[kind]
+		name := s.nameOf(kind, child)
+		if !named || name == "" {
+			continue
+		}
+		if !*awscdk.Token_IsUnresolved(name) && len(name) > limit.longest {
+			c.wrong("%s: its name %s would have %d characters, and AWS takes %d; shorten Names or the "+
+				"agent's name", *child.Node().Path(), name, len(name), limit.longest)
+		}
+		r.AddPropertyOverride(str(limit.property), name)
+	}
+	return errors.Join(c.problems...)
+}
+
+// nameOf returns the name of a resource, or "" if CloudFormation makes it.
+func (s *Stepkeeper) nameOf(kind string, resource constructs.IConstruct) string {
+	n := s.props.Names
+	path := strings.TrimPrefix(*resource.Node().Path(), *s.Construct.Node().Path()+"/")
+	id := strings.ReplaceAll(strings.TrimSuffix(path, "/Resource"), "/", "")
+	switch {
+	case kind == managedPolicy && n.Policies != "":
+		return n.Policies + "-" + id
+	case kind == logGroup && n.LogGroups != "":
+		start := n.Prefix
+		if start == "" {
+			start = *awscdk.Stack_Of(s.Construct).StackName() + "-" + *s.Construct.Node().Id()
+		}
+		return n.LogGroups + start + "-" + strings.TrimSuffix(id, "Logs")
+	case n.Prefix != "":
+		return n.Prefix + "-" + id
+	}
+	return ""
+}
+
+// maxTags leaves room for the tags of the stack and of CloudFormation among the 50 of a resource.
+const maxTags = 40
+
+func (c *checker) tags(tags map[string]string) {
+	if len(tags) > maxTags {
+		c.wrong("Tags has %d entries; %d are possible", len(tags), maxTags)
+	}
+	for _, key := range sorted(tags) {
+		if n := len([]rune(key)); n < 1 || n > 128 || strings.HasPrefix(strings.ToLower(key), "aws:") ||
+			len([]rune(tags[key])) > 256 {
+			c.wrong("Tags has %.140q: %.300q; a key of 1 to 128 characters without aws: and a value of up "+
+				"to 256 are meant", key, tags[key])
+		}
+	}
+}

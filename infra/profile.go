@@ -1,0 +1,65 @@
+package infra
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
+)
+
+// Profile chooses the defaults of several properties at once.
+type Profile string
+
+const (
+	// ProfileProduction keeps all data and raises all alarms.
+	ProfileProduction Profile = "Production"
+	// ProfileDev is for stacks that nobody depends on. It raises no alarms, sweeps every 5 minutes, deletes
+	// all data with the stack, and keeps logs for a week. `stepkeeper cost` prints what it costs while idle.
+	ProfileDev Profile = "Dev"
+)
+
+// AlarmLevel chooses which alarms a deployment has.
+type AlarmLevel string
+
+const (
+	// AlarmsFull means every alarm, those of rates and throttling among them.
+	AlarmsFull AlarmLevel = "Full"
+	// AlarmsEssential means the alarms for orders that no longer proceed by themselves: dead letters, the
+	// quarantine, missed sweeps, overdue tasks, and no sweeps.
+	AlarmsEssential AlarmLevel = "Essential"
+	// AlarmsNone leaves only the alerts of orders in Error.
+	AlarmsNone AlarmLevel = "None"
+)
+
+// defaults holds the defaults that depend on the profile.
+type defaults struct {
+	alarms  AlarmLevel
+	sweep   time.Duration
+	removal awscdk.RemovalPolicy
+	logs    awslogs.RetentionDays
+}
+
+var profiles = map[Profile]defaults{
+	ProfileProduction: {AlarmsFull, time.Minute, awscdk.RemovalPolicy_RETAIN,
+		awslogs.RetentionDays_ONE_MONTH},
+	ProfileDev: {AlarmsNone, 5 * time.Minute, awscdk.RemovalPolicy_DESTROY, awslogs.RetentionDays_ONE_WEEK},
+}
+
+// profile sets the properties whose defaults depend on the profile.
+func (c *checker) profile(p *Props) {
+	p.Profile = cmp.Or(p.Profile, ProfileProduction)
+	d, known := profiles[p.Profile]
+	if !known {
+		c.wrong("Profile is %.40q; ProfileProduction or ProfileDev is meant", p.Profile)
+	}
+	p.Alarms = cmp.Or(p.Alarms, d.alarms)
+	switch p.Alarms {
+	case AlarmsFull, AlarmsEssential, AlarmsNone, "":
+	default:
+		c.wrong("Alarms is %.40q; AlarmsFull, AlarmsEssential or AlarmsNone is meant", p.Alarms)
+	}
+	p.SweepInterval = cmp.Or(p.SweepInterval, d.sweep, time.Minute)
+	p.RemovalPolicy = cmp.Or(p.RemovalPolicy, d.removal)
+	p.LogRetention = cmp.Or(p.LogRetention, d.logs)
+}

@@ -1,0 +1,78 @@
+// Package project finds the agents of a project, for the CDK app that `stepkeeper aws init` writes.
+package project
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent/agentsfile"
+	"github.com/stepkeeper/stepkeeper/infra"
+)
+
+// Agents returns the agents of a project for a stage: those of dir/agents.STAGE.yaml, or else of
+// dir/agents.yaml, and those whose folders `stepkeeper agent new` wrote. Such a folder is at most two levels
+// below dir, and its own agents.yaml declares the agent external.
+func Agents(dir, stage string) (map[string]infra.Agent, error) {
+	file := filepath.Join(dir, "agents."+stage+".yaml")
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		file = filepath.Join(dir, "agents.yaml")
+	}
+	agents, err := File(file)
+	if err != nil {
+		return nil, err
+	}
+	for _, pattern := range []string{"*", "*/*"} {
+		found, err := filepath.Glob(filepath.Join(dir, pattern, "agents.yaml"))
+		if err != nil {
+			return nil, fmt.Errorf("agents of the project in %s: %w", dir, err)
+		}
+		for _, file := range found {
+			path, err := filepath.Rel(dir, file)
+			if err != nil || generated.MatchString(filepath.ToSlash(path)) {
+				continue
+			}
+			declared, err := File(file)
+			if err != nil {
+				return nil, err
+			}
+			maps.DeleteFunc(declared, func(_ string, a infra.Agent) bool { return !a.External })
+			for name := range declared {
+				if agents[name].HTTP != "" || agents[name].Folder != "" {
+					return nil, fmt.Errorf("agent %q is in %s and in %s; rename one of them", name,
+						agents[name].HTTP+agents[name].Folder, filepath.Dir(file))
+				}
+				agents[name] = infra.Agent{Folder: filepath.Dir(file)}
+			}
+		}
+	}
+	return agents, nil
+}
+
+// generated matches the paths of files that npm, the CDK and other tools have written.
+var generated = regexp.MustCompile(`(^|/)(node_modules|cdk\.out|\.[^/]+)/`)
+
+// File returns an agent for each entry of an agents file: the ready-made HTTP agent, or an external
+// one.
+func File(file string) (map[string]infra.Agent, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("agents: %w", err)
+	}
+	all, err := agentsfile.Read(data)
+	if err != nil {
+		return nil, fmt.Errorf("agents file %s: %w", file, err)
+	}
+	agents := make(map[string]infra.Agent, len(all.Agents))
+	for name, a := range all.Agents {
+		agents[name] = infra.Agent{HTTP: file}
+		if a.External {
+			agents[name] = infra.Agent{External: true}
+		}
+	}
+	return agents, nil
+}

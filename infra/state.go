@@ -1,0 +1,110 @@
+package infra
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/constructs-go/constructs/v10"
+)
+
+// State holds the parts of a deployment that must not be lost: its tables, and its key and its secret of
+// tokens if it has them. In a stack of their own they stay when the engine's stack is replaced or deleted.
+type State struct {
+	constructs.Construct
+	made *Stepkeeper
+}
+
+// NewState adds the tables, the key and the secret to a scope, usually another stack. Give the same Props to
+// NewStepkeeper, with the result as Props.State. It panics as NewStepkeeper does.
+func NewState(scope constructs.Construct, id string, props *Props) *State {
+	s := prepare(scope, id, props)
+	defer s.content.Close()
+	if s.props.State != nil {
+		panic(refused(id, errors.New("State is set already; give NewState the properties without it")))
+	}
+	s.addState()
+	if err := s.setNames(); err != nil {
+		panic(refused(id, err))
+	}
+	return &State{Construct: s.Construct, made: s}
+}
+
+func (s *Stepkeeper) addState() {
+	s.addKey()
+	s.addTables()
+	s.addTokenKeys()
+}
+
+// useState takes over what Props.State made. It refuses a State of other properties, because the engine would
+// not find there what its workflows need.
+func (s *Stepkeeper) useState() error {
+	from := s.props.State.made
+	own, other := awscdk.Stack_Of(s.Construct), awscdk.Stack_Of(from.Construct)
+	if elsewhere(*own.Account(), *other.Account()) || elsewhere(*own.Region(), *other.Region()) {
+		return fmt.Errorf("State is in the stack %s of another account or Region; put both into one",
+			*other.StackName())
+	}
+	var differ []string
+	unlike := func(what string, is bool) {
+		if is {
+			differ = append(differ, what)
+		}
+	}
+	managed := func(p Props) bool { return p.CustomerManagedKey || p.Key != nil }
+	unlike("the key", managed(s.props) != managed(from.props))
+	unlike("TaskTTL", (s.props.TaskTTL > 0) != (from.props.TaskTTL > 0))
+	unlike("Tables", fmt.Sprint(s.props.Tables) != fmt.Sprint(from.props.Tables))
+	unlike("the workflows' tokens", s.content.Tokens && from.tokenKeys == nil)
+	for _, name := range s.agentNames() {
+		if s.content.Ledgers[name] {
+			unlike("the ledger of agent "+name, from.ledgers[name] == nil)
+			s.ledgers[name] = from.ledgers[name]
+		}
+	}
+	if len(differ) > 0 {
+		return fmt.Errorf("State was made with other properties, which differ in %s; give NewState and "+
+			"NewStepkeeper the same", strings.Join(differ, ", "))
+	}
+	s.key, s.orders, s.definitions = from.key, from.orders, from.definitions
+	if s.content.Tokens {
+		s.tokenKeys = from.tokenKeys
+	}
+	return nil
+}
+
+// deadLetters checks the user's own dead-letter queues.
+func (s *Stepkeeper) deadLetters() error {
+	c, stack, taken := &checker{}, awscdk.Stack_Of(s.Construct), map[string]string{}
+	for _, name := range sorted(s.props.DeadLetters) {
+		q := s.props.DeadLetters[name]
+		if s.queues[name] == nil || q == nil {
+			c.wrong("DeadLetters has %.90q; a queue for one of these is meant: %s", name,
+				strings.Join(sorted(s.queues), ", "))
+			continue
+		}
+		if *q.Fifo() {
+			c.wrong("DeadLetters[%q] is a FIFO queue; a standard one is meant", name)
+		}
+		if env := q.Env(); elsewhere(*stack.Account(), *env.Account) ||
+			elsewhere(*stack.Region(), *env.Region) {
+			c.wrong("DeadLetters[%q] is of another account or Region, to which SQS moves no message", name)
+		}
+		if other, twice := taken[*q.QueueArn()]; twice {
+			c.wrong("DeadLetters[%q] and [%q] are one queue; give each its own, because alarms, listings "+
+				"and redrives are for one queue", other, name)
+		}
+		taken[*q.QueueArn()] = name
+	}
+	return errors.Join(c.problems...)
+}
+
+// deadOf returns the dead-letter queue of a queue: the user's, or a new one.
+func (s *Stepkeeper) deadOf(name string) awssqs.IQueue {
+	if q := s.props.DeadLetters[name]; q != nil {
+		return q
+	}
+	return s.deadQueue(queueID(name)+"Dead", "it is itself a dead-letter queue")
+}

@@ -1,0 +1,83 @@
+package infra
+
+import (
+	"slices"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscodedeploy"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/interfaces/interfacesawscloudwatch"
+)
+
+// liveAlias is the alias of each function's current version.
+const liveAlias = "live"
+
+// publish gives one of our functions its version and alias, if the props ask for them. CDK publishes a
+// version for each change of code or settings.
+func (s *Stepkeeper) publish(name, id string, f awslambda.Function) {
+	s.functions[name] = f
+	if s.props.Versions {
+		s.aliases[name] = awslambda.NewAlias(s.Construct, str(id+"Alias"),
+			&awslambda.AliasProps{AliasName: str(liveAlias), Version: f.CurrentVersion()})
+	}
+}
+
+// invoked returns what mappings, schedule and metrics name: the alias of a function, or the function itself.
+func (s *Stepkeeper) invoked(name string) awslambda.IFunction {
+	if alias := s.aliases[name]; alias != nil {
+		return alias
+	}
+	return s.functions[name]
+}
+
+// published returns the names of our functions that have an alias.
+func (s *Stepkeeper) published() []string {
+	return slices.DeleteFunc(sorted(s.aliases), func(name string) bool {
+		return s.props.Agents[name].Function != nil
+	})
+}
+
+// behind returns the function of an alias, or the function itself.
+func behind(f awslambda.IFunction) awslambda.IFunction {
+	if alias, is := f.(awslambda.Alias); is {
+		return alias.Lambda()
+	}
+	return f
+}
+
+// addCanaries lets CodeDeploy move the traffic of each alias, and move it back on the function's error alarm.
+func (s *Stepkeeper) addCanaries() {
+	if s.props.Canary == nil {
+		return
+	}
+	alarms := map[string]awscloudwatch.Alarm{}
+	var functions, watched []*string
+	for _, name := range s.published() {
+		alarm := s.Construct.Node().FindChild(str(errorsAlarm(name) + "Alarm")).(awscloudwatch.Alarm)
+		alarms[name], watched = alarm, append(watched, alarm.AlarmArn())
+		arn := s.functions[name].FunctionArn()
+		// The ARN of the alias itself would let alias, group and role wait for each other.
+		functions = append(functions, arn, awscdk.Fn_Join(str(":"), &[]*string{arn, str(liveAlias)}))
+	}
+	role := awsiam.NewRole(s.Construct, str("CanaryRole"), &awsiam.RoleProps{
+		AssumedBy:   awsiam.NewServicePrincipal(str("codedeploy.amazonaws.com"), nil),
+		Description: str("Stepkeeper: moves the traffic to new versions of the functions"),
+		InlinePolicies: &map[string]awsiam.PolicyDocument{"Access": awsiam.NewPolicyDocument(
+			&awsiam.PolicyDocumentProps{Statements: &[]awsiam.PolicyStatement{
+				allow("Aliases", []string{"lambda:GetAlias", "lambda:GetProvisionedConcurrencyConfig",
+					"lambda:UpdateAlias"}, functions...),
+				allow("Alarms", []string{"cloudwatch:DescribeAlarms"}, watched...),
+			}})},
+	})
+	application := awscodedeploy.NewLambdaApplication(s.Construct, str("Canary"), nil)
+	for _, name := range s.published() {
+		awscodedeploy.NewLambdaDeploymentGroup(s.Construct, str(pascal(name)+"Canary"),
+			&awscodedeploy.LambdaDeploymentGroupProps{
+				Alias: s.aliases[name], Application: application, DeploymentConfig: s.props.Canary,
+				Alarms: &[]interfacesawscloudwatch.IAlarmRef{alarms[name]},
+				Role:   role.WithoutPolicyUpdates(nil), // no managed policy of AWS is added (rule 20)
+			})
+	}
+}

@@ -1,0 +1,37 @@
+// Package reference keeps the parts of documents that are made from code equal to the code.
+package reference
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/golden"
+)
+
+// Show checks that a page holds the text between the lines `<!-- name: begin -->` and `<!-- name: end -->`.
+// With the flag -update it writes the text there.
+func Show(t *testing.T, page, name, text string) {
+	t.Helper()
+	old, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin, end := "<!-- "+name+": begin -->\n", "<!-- "+name+": end -->\n"
+	head, rest, found := strings.Cut(string(old), begin)
+	_, tail, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		t.Fatalf("%s lacks the lines %s and %s", page, strings.TrimSpace(begin), strings.TrimSpace(end))
+	}
+	want := head + begin + "\n" + strings.TrimSpace(text) + "\n\n" + end + tail
+	if want == string(old) {
+		return
+	}
+	if !golden.FlagUpdate() {
+		t.Errorf("%s differs from the code; run this test with -update (-run %s)", page, t.Name())
+		return
+	}
+	if err := os.WriteFile(page, []byte(want), 0o644); err != nil { //nolint:gosec // a document
+		t.Fatal(err)
+	}
+}

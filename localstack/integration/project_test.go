@@ -1,0 +1,152 @@
+package integration
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/stepkeeper/stepkeeper/localstack/stack"
+)
+
+// A user's own project, in a folder of its own: init, an agent in Go, up, deploy, orders by an SDK, statuses,
+// down. LocalStack runs already, and goes on.
+func TestUsersProject(t *testing.T) {
+	s := on(t, localstack)
+	t.Parallel()
+	name := "shop-" + strconv.FormatInt(time.Now().UnixMilli(), 36)
+	dir := filepath.Join(t.TempDir(), name)
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"reserveId":"r-1"}`))
+	}))
+	defer service.Close()
+	run := s.project(t, dir)
+
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	run("init", "--aws")
+	run("agent", "new", "courier", "--dir", "agents/courier")
+	replace(t, filepath.Join(dir, "agents.yaml"), "http://127.0.0.1:9100", service.URL)
+	replace(t, filepath.Join(dir, "aws/main.go"), "	props := &infra.Props{",
+		"	courier := agents[\"courier\"]\n	courier.Environment = map[string]string{\"COURIER_URL\": \""+
+			service.URL+"\"}\n	agents[\"courier\"] = courier\n	props := &infra.Props{")
+	if err := os.Rename(filepath.Join(dir, "agents/courier/workflow.yaml"),
+		filepath.Join(dir, "workflows/courier.yaml")); err != nil {
+		t.Fatal(err)
+	}
+
+	if out := run("aws", "local", "up"); !strings.Contains(out, "runs already") {
+		t.Errorf("it does not use the LocalStack that runs:\n%s", out)
+	}
+	var deployed struct {
+		Stack, Endpoint, Region string
+		Outputs                 map[string]string
+	}
+	out := run("aws", "local", "deploy", "--output", "json")
+	if err := json.Unmarshal([]byte(out), &deployed); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+		defer cancel()
+		if err := stack.Delete(ctx, s.config, deployed.Stack); err != nil {
+			t.Error(err)
+		}
+	})
+	if deployed.Stack != name+"-local" || deployed.Endpoint != *s.config.BaseEndpoint ||
+		deployed.Region != s.config.Region {
+		t.Errorf("%+v", deployed)
+	}
+	for workflow, content := range map[string]string{
+		"booking": `{"seat":"12A","card":"card-1","price":4200}`, "courier-example": `{"amount":1}`,
+	} {
+		if _, err := s.sqs.SendMessage(t.Context(), &sqs.SendMessageInput{
+			QueueUrl: aws.String(deployed.Outputs["EngineIntakeUrl"]),
+			MessageBody: aws.String(`{"schema":1,"orderId":"` + workflow + `","workflow":"` + workflow +
+				`","replyTo":"app","order":` + content + `}`)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ended := map[string]string{}
+	waitFor(t, "end of both orders", func() bool {
+		for _, m := range receive(t.Context(), s.sqs, deployed.Outputs["StatusUrl"], 1) {
+			var st status
+			if err := json.Unmarshal([]byte(*m.Body), &st); err != nil {
+				t.Fatal(err)
+			}
+			if st.Kind == "completed" || st.Kind == "undone" || st.Kind == "failed" || st.Kind == "refused" {
+				ended[st.OrderID] = st.Kind
+			}
+		}
+		return len(ended) == 2
+	})
+	if ended["booking"] != "completed" || ended["courier-example"] != "completed" {
+		t.Errorf("%v", ended)
+	}
+	if out := run("show", "booking", "--stack", deployed.Stack); !strings.Contains(out, "Processed") {
+		t.Errorf("show: %s", out)
+	}
+	if out := run("aws", "local", "down"); !strings.Contains(out, "nothing to stop") {
+		t.Errorf("it stopped a LocalStack that it had not started:\n%s", out)
+	}
+}
+
+// project returns a function that runs the program in a folder of a user, and returns what it prints.
+func (s *site) project(t *testing.T, dir string) func(args ...string) string {
+	t.Helper()
+	program, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	endpoint, err := url.Parse(*s.config.BaseEndpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := t.TempDir()
+	return func(args ...string) string {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, program, args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "AWS_ENDPOINT_URL="+endpoint.String(), "LOCALSTACK_PORT="+
+			endpoint.Port(), "LOCALSTACK_MODE=process", "STATE="+state)
+		var notes strings.Builder
+		cmd.Stderr = &notes
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("stepkeeper %s: %v\n%s%s", strings.Join(args, " "), err, out, notes.String())
+		}
+		if len(out) == 0 {
+			return notes.String()
+		}
+		return string(out)
+	}
+}
+
+// replace changes a file as its author would.
+func replace(t *testing.T, file, old, text string) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(data), old) {
+		t.Fatalf("%s has no %q", file, old)
+	}
+	if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(data), old, text)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

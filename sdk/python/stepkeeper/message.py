@@ -1,0 +1,184 @@
+"""What an agent reads and writes: requests, calls, failures and outputs."""
+
+import dataclasses
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any
+
+SCHEMA = 1
+MAX_BODY = 1 << 20  # characters of a message; SQS has no longer ones
+MAX_OUTPUT = 48 << 10  # bytes; a reply must fit into one message
+MAX_LEVELS = 64  # of nested values
+MAX_DIGITS = 128  # of a number
+MAX_TEXT = 500  # characters of an error
+UNCOUNTED = ("not-yet", "unauthorized", "breaker-open")  # they say that no call could have had an effect
+
+
+class Unreadable(Exception):
+    """The message cannot be read, and never will be."""
+
+
+class Failure(Exception):
+    """An operation was not done. Its text goes to people and into the state store.
+
+    The text must hold no secrets and no order data.
+
+    code: a short stable word for programs, such as "card-declined".
+    no_effect: this call provably had no effect and will have none, because it was refused or never sent.
+    after: the wait in seconds that the service asked for.
+    """
+
+    permanent = False
+    happened = False  # done, but its output cannot be kept
+
+    def __init__(self, message: str, *, code: str = "failed", no_effect: bool = False, after: float = 0):
+        super().__init__(message)
+        self.code, self.no_effect, self.after = code, no_effect, after
+
+    def text(self) -> str:
+        """Returns the text as it is sent and stored."""
+        return str(self)[:MAX_TEXT]
+
+
+class Permanent(Failure):
+    """No repetition can succeed. The step fails for good."""
+
+    permanent = True
+
+
+class Later(Failure):
+    """A repetition may succeed. Any exception that is no Failure counts as one."""
+
+
+class NotYet(Failure):
+    """The service did nothing, because the step's condition is not met yet. It counts as no failure."""
+
+    def __init__(self, message: str = "the service says: not yet", *, after: float = 0):
+        super().__init__(message, code="not-yet", no_effect=True, after=after)
+
+
+class Unauthorized(Failure):
+    """The service refused the agent's credentials and did nothing. It counts as no failure."""
+
+    def __init__(self, message: str):
+        super().__init__(message, code="unauthorized", no_effect=True)
+
+
+def classify(error: Exception) -> Failure:
+    """Returns the Failure that an exception stands for."""
+    if not isinstance(error, Failure):
+        code = "timeout" if isinstance(error, TimeoutError) else "failed"
+        error = Later(str(error) or type(error).__name__, code=code)
+    if not error.permanent and not error.no_effect and error.code in UNCOUNTED:
+        error.code = "failed"
+    error.code = re.sub(r"[^!-~]", "-", error.code)[:64] or "failed"
+    return error
+
+
+@dataclass
+class Call:
+    """One call of an operation. Hand `key` to the service in each call; an undo has the key of its do."""
+
+    order_id: str
+    run: int
+    step: str
+    attempt: int
+    operation: str  # "do" or "undo"
+    name: str
+    grade: str
+    key: str
+    stop_by: float  # seconds since 1970; no side effect may begin or land after it
+    trace: str  # W3C traceparent
+    # remaining() returns the seconds until the call must have ended, or 0: the timeout for the service.
+    remaining: Callable[[], float] = field(repr=False)
+    # progress(percent=0, note="") reports that the operation of a step with a maxDuration still runs.
+    # This restarts its timeout. It does nothing for other steps. Call it at any rate; people see the note.
+    progress: Callable[..., None] = field(repr=False)
+
+
+_PATTERNS = {"task": r"[A-Za-z0-9._:~-]{1,128}", "step": r"[a-z][a-z0-9-]{0,39}", "operation": "do|undo",
+             "name": r"(?s:.{1,1000})", "key": r"(?s:.{1,1000})"}
+_LEAST = {"run": 0, "attempt": 1, "timeout": 1}
+
+
+def read_request(body: str) -> dict[str, Any]:
+    """Returns a request with its times in milliseconds since 1970.
+
+    Raises Unreadable, or RuntimeError if the schema is newer.
+    """
+    try:
+        m = json.loads(body if len(body) <= MAX_BODY else "")
+        if _whole(m, "schema", 1) > SCHEMA:  # another instance of the agent may know it
+            raise RuntimeError(f"it has schema {m['schema']}, newer than {SCHEMA}; deploy the newer agent")
+        for name, pattern in _PATTERNS.items():
+            if not re.fullmatch(pattern, m[name]):
+                raise Unreadable(f"{name} is malformed")
+        for name, least in _LEAST.items():
+            _whole(m, name, least)
+        if m.get("resolved") is not None:
+            _whole(m["resolved"], "command", 0)
+        check(m, MAX_LEVELS + 1)
+        stop_by = _time(m["stopBy"])
+        undo = m["operation"] == "undo"
+        long = _whole(m, "maxDuration", 0, 0) > m["timeout"] and not undo
+        return {"input": None, "resolved": None, "grade": "", "trace": "", "pointOfNoReturn": False, **m,
+                "undo": undo, "long": long, "limit": m["maxDuration"] if long else m["timeout"],
+                "stopBy": stop_by, "stop": stop_by - _whole(m, "clockSkew", 0, 0),
+                "claimedAt": _time(m["claimedAt"]) if m.get("claimedAt") else None}
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as why:
+        raise Unreadable(f"{type(why).__name__}: {why}") from why
+
+
+def _whole(m: dict[str, Any], name: str, least: int, default: int | None = None) -> int:
+    value = m.get(name, default)
+    if type(value) is not int or not least <= value < 1 << 53:
+        raise Unreadable(f"{name} must be a whole number of at least {least}")
+    return value
+
+
+def _time(text: str) -> int:
+    at = datetime.fromisoformat(text.upper())
+    if at.tzinfo is None:
+        raise Unreadable("a time has no zone")
+    return int(at.timestamp() * 1000)
+
+
+def written(milliseconds: int) -> str:
+    """Returns a time as messages write it."""
+    at = datetime.fromtimestamp(milliseconds / 1000, timezone.utc)
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def check(value: Any, left: int) -> None:
+    """Raises ValueError for a value that is nested too deep or has a number that is too long."""
+    if isinstance(value, int) and abs(value) >= 10**MAX_DIGITS:
+        raise ValueError(f"a number has more than {MAX_DIGITS} digits; write it as a text")
+    if isinstance(value, (dict, list)):
+        if left == 0:
+            raise ValueError(f"it has more than {MAX_LEVELS} levels")
+        for member in value.values() if isinstance(value, dict) else value:
+            check(member, left - 1)
+
+
+def encode(output: Any) -> Any:
+    """Returns an output as plain JSON values. The failure is permanent, because the operation was done."""
+    try:
+        text = json.dumps(output, default=_plain, allow_nan=False, ensure_ascii=False)
+        if (size := len(text.encode("utf-8", "replace"))) > MAX_OUTPUT:
+            raise ValueError(f"it has {size} bytes and the limit is {MAX_OUTPUT}; return a reference")
+        plain = json.loads(text)
+        check(plain, MAX_LEVELS)
+        return plain
+    except (ValueError, TypeError, RecursionError) as why:
+        failure = Permanent(f"the operation was done, but its output cannot be kept: {why}", code="output")
+        failure.happened = True
+        raise failure from why
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.asdict(value)
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")

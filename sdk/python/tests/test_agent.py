@@ -1,0 +1,282 @@
+"""What an agent replies to a request, and how it polls and serves Lambda."""
+
+import json
+import threading
+from dataclasses import dataclass
+
+import pytest
+from queues import NOON, Queues, body, message
+
+from stepkeeper import Agent, Later, NotYet, Permanent, Unauthorized
+from stepkeeper import agent as module
+from stepkeeper.message import MAX_OUTPUT
+
+
+@dataclass
+class Coat:
+    coat: str
+    size: int = 0
+
+
+class Bench:
+    def __init__(self, run=None, **options):
+        self.time, self.queues, self.calls = NOON, Queues(), []
+        self.agent = Agent("coats", sqs=self.queues, now=lambda: self.time, **options)
+
+        @self.agent.operation("hang")
+        def hang(coat: Coat, call):
+            self.calls.append((coat, call))
+            return run(call) if run else {"ticket": 1}
+
+    def reply(self, **change):
+        """Handles a request and returns its only reply."""
+        assert self.agent.handle(body(**change))
+        assert len(self.queues.sent["replies"]) == 1
+        return self.queues.sent["replies"].pop()
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch):
+    for name in ("REQUESTS_URL", "REPLIES_URL", "QUARANTINE_URL", "QUEUES", "AGENT", "LEDGER",
+                 "LEDGER_FOLDER", "QUEUE_PREFIX"):
+        monkeypatch.delenv("STEPKEEPER_" + name, raising=False)
+    monkeypatch.setattr(module, "PAUSE", 0)
+
+
+def fail(error):
+    def run(call):
+        raise error
+    return run
+
+
+def test_a_reply_repeats_the_request():
+    bench = Bench()
+    assert bench.reply() == {
+        "schema": 1, "agent": "coats", "task": "o-1", "run": 0, "step": "hang", "attempt": 2,
+        "operation": "do",
+        "waited": 1500, "outcome": "done", "output": {"ticket": 1}}
+    coat, call = bench.calls[0]
+    assert (coat, call.key, call.attempt, call.remaining()) == (Coat("red"), "o-1/0/hang", 2, 10)
+
+
+def test_silence_from_stop_by_less_the_skew():
+    bench = Bench()
+    bench.time += 59_000
+    assert bench.agent.handle(body())
+    assert bench.calls == []
+
+    def slow(call):
+        bench.time += 59_000
+    bench = Bench(slow)
+    assert bench.agent.handle(body())
+    assert len(bench.calls) == 1 and bench.queues.sent["replies"] == []
+
+
+def test_the_call_ends_before_stop_by():
+    bench = Bench()
+    bench.time += 55_000
+    bench.reply()
+    assert bench.calls[0][1].remaining() == 4
+
+
+@pytest.mark.parametrize("error, outcome, code, after", [
+    (Permanent("no coat", code="no-coat"), "failed", "no-coat", None),
+    (Later("closed", after=1.5), "retry-later", "failed", 1500),
+    (Later("closed", after=float("nan")), "retry-later", "failed", 0),
+    (NotYet(after=60), "retry-later", "not-yet", 60_000),
+    (Unauthorized("who?"), "retry-later", "unauthorized", 0),
+    (Later("it was called", code="unauthorized"), "retry-later", "failed", 0),
+    (ValueError("boom"), "retry-later", "failed", 0),
+    (TimeoutError("slow"), "retry-later", "timeout", 0),
+    (Permanent("x", code="a\nb\u202e"), "failed", "a-b-", None)])
+def test_failures(error, outcome, code, after):
+    reply = Bench(fail(error)).reply()
+    assert (reply["outcome"], reply["error"]["code"], reply.get("retryAfter")) == (outcome, code, after)
+    assert "output" not in reply
+
+
+def test_texts_of_errors_are_bounded():
+    reply = Bench(fail(Later("x" * 10_000, code="c" * 1000))).reply()
+    assert (len(reply["error"]["message"]), len(reply["error"]["code"])) == (500, 64)
+
+
+@pytest.mark.parametrize("output", ["x" * MAX_OUTPUT, float("nan"), 10**200, object(),
+                                    json.loads("[" * 65 + "]" * 65)])
+def test_an_output_that_cannot_be_kept_is_a_permanent_failure(output):
+    reply = Bench(lambda call: output).reply()
+    assert (reply["outcome"], reply["error"]["code"]) == ("failed", "output")
+    assert Bench(lambda call: output).reply(operation="undo")["outcome"] == "done"  # its output is not used
+
+
+def test_inputs_are_read_strictly():
+    for value in ({}, {"coat": "red", "hat": 1}, ["red"], None):
+        reply = Bench().reply(input=value)
+        assert (reply["outcome"], reply["error"]["code"]) == ("failed", "input")
+
+
+def test_an_unknown_operation_is_tried_later():
+    assert Bench().reply(name="press")["error"]["code"] == "unknown-operation"
+    assert Bench().reply(grade="plain")["error"]["code"] == "no-ledger"
+
+
+@pytest.mark.parametrize("text", [
+    "{", "[]", "7", "[" * 100_000, body(stopBy=None), body(stopBy="2026-11-21T12:00:00"), body(stopBy="soon"),
+    body(attempt=0), body(operation="redo"), body(task="a b"), body(timeout=True), body(step="../x"),
+    body(schema=0), body(key=""),
+    body(resolved={"command": "x"}), body(input=json.loads("[" * 65 + "]" * 65)), body(timeout=10**400)])
+def test_what_cannot_be_read_goes_to_quarantine(text):
+    bench = Bench()
+    assert bench.agent.handle(text, "m-1")
+    (kept,) = bench.queues.sent["quarantine"]
+    assert (kept["queue"], kept["id"], kept["at"]) == ("requests-coats", "m-1", "2026-11-21T12:00:00.000Z")
+    assert len(kept["reason"]) <= 500 and bench.calls == []
+
+
+def test_a_newer_schema_and_an_unsent_reply_come_again():
+    bench = Bench()
+    assert not bench.agent.handle(body(schema=2, task=None))
+    assert bench.queues.sent == {"replies": [], "quarantine": [], "intake": []}
+    bench.queues.fails = 1
+    assert not bench.agent.handle(body())
+    assert not Bench(fail(SystemExit())).agent.handle(body())
+
+
+def test_progress_restarts_the_timeout():
+    seen = []
+
+    def slow(call):
+        for seconds, note in ((1, "one"), (3, "too early"), (9, "two"), (8, "")):
+            call.progress(150, "é" * 150 if note == "one" else note)
+            bench.time += seconds * 1000
+            seen.append(call.remaining())
+    bench = Bench(slow)
+    assert bench.agent.handle(body(maxDuration=30_000))
+    reports = bench.queues.sent["replies"]
+    assert [r["outcome"] for r in reports] == ["progress", "progress", "progress", "done"]
+    assert seen == [9, 6, 1, 2]
+    assert reports[0] | {"note": ""} == {
+        "schema": 1, "agent": "coats", "task": "o-1", "run": 0, "step": "hang", "attempt": 2,
+        "operation": "do",
+        "waited": 1500, "outcome": "progress", "percent": 100, "note": ""}
+    assert reports[0]["note"] == "é" * 100  # 200 bytes
+    bench = Bench(lambda call: setattr(bench.queues, "fails", 1) or call.progress(1))
+    assert bench.reply(maxDuration=30_000)["outcome"] == "done"  # a report that cannot be sent ends nothing
+    bench = Bench(lambda call: call.progress(float("nan")))
+    assert bench.reply(maxDuration=30_000)["outcome"] == "done"
+    bench = Bench(lambda call: call.progress(1))
+    assert bench.reply()["outcome"] == "done"  # not a step with a maxDuration
+
+
+class Context:
+    def __init__(self, left):
+        self.left = left
+
+    def get_remaining_time_in_millis(self):
+        return self.left
+
+
+def record(receipt, received=1, **change):
+    return {"messageId": "m-" + receipt, "receiptHandle": receipt, "body": body(**change),
+            "attributes": {"ApproximateReceiveCount": str(received)}}
+
+
+def test_a_batch_on_lambda_fails_in_part(monkeypatch):
+    monkeypatch.setenv("STEPKEEPER_AGENT", "coats")
+    monkeypatch.setenv("STEPKEEPER_QUEUES", json.dumps(
+        {"requests-coats": "requests", "replies": "replies", "quarantine": "quarantine"}))
+    bench = Bench()
+    event = {"Records": [record("a"), record("b", 3, schema=2), record("c", key="")]}
+    assert bench.agent.handler(event, Context(10_000)) == {"batchItemFailures": [{"itemIdentifier": "m-b"}]}
+    assert bench.queues.hidden == [("b", 8)]
+    assert len(bench.queues.sent["replies"]) == len(bench.queues.sent["quarantine"]) == 1
+    assert bench.calls[0][1].remaining() == 8  # two seconds stay for the return of messages
+    assert bench.agent.handler({}, Context(10_000)) == {"batchItemFailures": []}
+    event = {"Records": [record("a")]}
+    assert bench.agent.handler(event, Context(1000))["batchItemFailures"]  # no time is left for a call
+
+
+def test_one_call_that_hangs_on_lambda_does_not_fail_the_others(monkeypatch):
+    release = threading.Event()
+    bench = Bench(lambda call: release.wait(20) if call.order_id == "o-2" else None)
+    event = {"Records": [record("a"), record("b", task="o-2")]}
+    assert bench.agent.handler(event, Context(2200)) == {"batchItemFailures": [{"itemIdentifier": "m-b"}]}
+    release.set()
+
+
+def test_an_agent_deployed_under_another_name_is_refused(monkeypatch):
+    monkeypatch.setenv("STEPKEEPER_AGENT", "hats")
+    monkeypatch.setenv("STEPKEEPER_QUEUES", "{}")
+    with pytest.raises(RuntimeError, match="deployed as agent 'hats'"):
+        Bench().agent.handler({})
+
+
+def test_a_process_finds_its_queues(monkeypatch):
+    bench = Bench()
+    monkeypatch.setenv("STEPKEEPER_QUEUE_PREFIX", "x-")
+    bench.agent._connect()
+    assert bench.agent.queues == ("x-requests-coats", "x-replies", "x-quarantine")
+    urls = [f"https://sqs/1/{n}" for n in range(3)]
+    for name, url in zip(module.ADDRESSES[:2], urls):
+        monkeypatch.setenv(name, url)
+    with pytest.raises(RuntimeError, match="STEPKEEPER_QUARANTINE_URL not set"):
+        Bench().agent._connect()
+    monkeypatch.setenv(module.ADDRESSES[2], urls[2])
+    bench = Bench()
+    bench.agent._connect()
+    assert bench.agent.queues == tuple(urls)
+
+
+@pytest.fixture
+def running():
+    """Runs an agent as a poller until the end of the test."""
+    started = []
+
+    def start(bench, waiting):
+        bench.queues.waiting = waiting
+        thread = threading.Thread(target=bench.agent.run)
+        thread.start()
+        started.append((bench, thread))
+        return thread
+    yield start
+    for bench, thread in started:
+        bench.agent.stop()
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+def test_the_poller_handles_several_at_once_and_no_more(running):
+    together, most = threading.Barrier(3), []
+
+    def meet(call):
+        most.append(len(bench.agent.in_hand))
+        together.wait(20)  # passes only when three are here
+    bench = Bench(meet, concurrency=3)
+    running(bench, [message(str(n)) for n in range(9)])
+    bench.queues.until(lambda: len(bench.queues.deleted) == 9)
+    assert max(most) == max(bench.queues.wanted) == 3
+
+
+def test_the_poller_keeps_requests_invisible_and_finishes_them(running):
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(call):
+        begun.set()
+        assert go_on.wait(20)
+    bench = Bench(slow, visibility=0.03)
+    thread = running(bench, [message("a")])
+    assert begun.wait(20)
+    bench.agent.stop()
+    bench.queues.until(lambda: len(bench.queues.hidden) > 1)
+    assert thread.is_alive()
+    go_on.set()
+    thread.join(20)
+    assert bench.queues.deleted == ["a"] and bench.queues.sent["replies"][0]["outcome"] == "done"
+
+
+def test_the_poller_goes_on_after_errors(running):
+    bench = Bench(concurrency=1)
+    bench.queues.fails = 2
+    newer = message("a", schema=2) | {"Attributes": {"ApproximateReceiveCount": "2"}}
+    running(bench, [newer, message("b")])
+    bench.queues.until(lambda: bench.queues.deleted == ["b"])
+    assert bench.queues.hidden == [("a", 4)]

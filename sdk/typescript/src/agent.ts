@@ -1,0 +1,394 @@
+/** The agent: it takes requests, calls its operations, and replies (docs/explanation/protocol.md). */
+import { createHash } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import { SQS, type Message } from "@aws-sdk/client-sqs";
+
+import { Conflict, DynamoLedger, enter, FileLedger, leave, refuse,
+  type Entry, type Ledger } from "./ledger.js";
+import { about, ascii, classify, encode, Later, MAX_TEXT, Permanent, readRequest, SCHEMA, Unreadable,
+  type Call, type Failure, type Request } from "./message.js";
+
+const LEDGER_TIME = 2000; // milliseconds of a handling for its ledger
+const RESERVE = 2000; // milliseconds of an invocation of Lambda for the return of unfinished messages
+const REPORT_EVERY = 40_000; // milliseconds between two reports of progress
+const MOVES = 8; // how often a lost conditional write is decided again
+const SEND = 5000; // milliseconds for one message
+const PAUSE = 1000; // milliseconds after a failed receive
+// A client of SQS gives up early enough for a request to come again.
+export const LIMITS = { maxAttempts: 2, requestHandler: { connectionTimeout: 3000, requestTimeout: 25_000 } };
+const ADDRESSES = ["STEPKEEPER_REQUESTS_URL", "STEPKEEPER_REPLIES_URL", "STEPKEEPER_QUARANTINE_URL"];
+
+export interface AgentOptions {
+  // for plain services; default the table STEPKEEPER_LEDGER, or the folder STEPKEEPER_LEDGER_FOLDER
+  ledger?: Ledger;
+  concurrency?: number; // requests in hand at the same time; default 10
+  visibility?: number; // seconds that a request stays invisible, renewed while it is in hand; default 30
+  sqs?: SQS;
+  now?: () => number;
+  log?: (text: string, ...error: unknown[]) => void; // default console.error; it gets IDs and never bodies
+}
+
+/** The parts of an event of Lambda that the handler reads. */
+export interface SqsEvent {
+  Records?: { messageId: string; receiptHandle: string; body: string; attributes?: Attributes }[];
+}
+
+type Attributes = { ApproximateReceiveCount?: string };
+type Operation = (input: unknown, call: Call) => unknown;
+
+/** An agent with its operations. */
+export class Agent {
+  readonly operations = new Map<string, Operation>();
+  private connected: ReturnType<Agent["find"]> | undefined;
+  private readonly stopping = new AbortController();
+  private readonly inHand = new Set<Promise<void>>();
+  private readonly sqs = this.options.sqs ?? new SQS(LIMITS);
+  ledger = this.options.ledger;
+  readonly now = this.options.now ?? Date.now;
+  readonly log = this.options.log ?? console.error;
+
+  constructor(readonly name: string, private readonly options: AgentOptions = {}) {}
+
+  /** Adds an operation. `read` turns the JSON input into In, and throws if it does not fit. */
+  operation<In, Out>(name: string, run: (input: In, call: Call) => Promise<Out> | Out,
+    read: (input: unknown) => In = (input) => input as In): this {
+    const parse = async (input: unknown) => read(input);
+    this.operations.set(name, async (input, call) => run(await parse(input).catch((why) => {
+      throw new Permanent(`the input of ${name} cannot be read: ${why}`, { code: "input", noEffect: true });
+    }), call));
+    return this;
+  }
+
+  /** Finds the queues and the ledger: as a deployment says, or by name, as beside `stepkeeper dev`. */
+  private connect() {
+    return this.connected ??= this.find();
+  }
+
+  private async find() {
+    const env = (name: string) => process.env[name]?.trim() || undefined;
+    const table = env("STEPKEEPER_LEDGER"), folder = env("STEPKEEPER_LEDGER_FOLDER");
+    this.ledger ??= table ? new DynamoLedger(table) : folder ? new FileLedger(folder) : undefined;
+    const names = ["requests-" + this.name, "replies", "quarantine"], deployed = env("STEPKEEPER_QUEUES");
+    let urls = ADDRESSES.map(env);
+    if (deployed) { // on Lambda
+      const name = env("STEPKEEPER_AGENT") ?? this.name;
+      if (name !== this.name) throw new Error(`the program is agent ${this.name}, deployed as agent ${name}`);
+      urls = names.map((queue) => (JSON.parse(deployed) as Record<string, string>)[queue]);
+    } else if (urls.every((url) => !url)) {
+      const prefix = env("STEPKEEPER_QUEUE_PREFIX") ?? "";
+      urls = await Promise.all(names.map((queue) => address(this.sqs, prefix + queue)));
+    }
+    const [requests, replies, quarantine] = urls;
+    if (requests && replies && quarantine) return { requests, replies, quarantine };
+    const missing = ADDRESSES.filter((_, i) => !urls[i]).join(", ");
+    throw new Error(`${missing} not set, and others are; all three are outputs of the stack`);
+  }
+
+  /** Handles a batch of requests on Lambda. Those that must come again are its batchItemFailures. */
+  readonly handler = async (event: SqsEvent, context?: { getRemainingTimeInMillis(): number }) => {
+    await this.connect();
+    const left = context?.getRemainingTimeInMillis() ?? 60_000, records = event.Records ?? [];
+    const end = this.now() + Math.max(0, left - RESERVE), handled = new Set<string>();
+    const timer = new AbortController(), all = records.map(async (r) => {
+      if (await this.handle(r.body, r.messageId, end)) handled.add(r.messageId);
+    });
+    const over = pause(Math.max(0, end - this.now()), undefined, timer).catch(() => {});
+    await Promise.race([Promise.all(all), over]);
+    timer.abort();
+    const again = records.filter((r) => !handled.has(r.messageId));
+    await Promise.all(again.map((r) => this.returned(r.receiptHandle, r.attributes, left * 6 / 1000)));
+    return { batchItemFailures: again.map((r) => ({ itemIdentifier: r.messageId })) };
+  };
+
+  /**
+   * Polls the queue until SIGTERM, SIGINT or stop(), and finishes the requests in hand. On Lambda it returns
+   * at once, because Lambda calls the handler.
+   */
+  async run(): Promise<void> {
+    if (process.env.AWS_LAMBDA_RUNTIME_API) return;
+    const { requests } = await this.connect();
+    process.once("SIGTERM", this.stop).once("SIGINT", this.stop);
+    this.log(`agent ${this.name} takes requests from ${requests}`);
+    while (!this.stopping.signal.aborted) await this.receive(requests);
+    await Promise.all(this.inHand);
+    process.off("SIGTERM", this.stop).off("SIGINT", this.stop);
+  }
+
+  /** Makes run end. */
+  readonly stop = () => this.stopping.abort();
+
+  private async receive(requests: string): Promise<void> {
+    const { concurrency = 10, visibility = 30 } = this.options, room = concurrency - this.inHand.size;
+    if (room <= 0) return void await Promise.race(this.inHand);
+    try {
+      const got = await this.sqs.receiveMessage({
+        QueueUrl: requests, MaxNumberOfMessages: Math.min(10, room), WaitTimeSeconds: 20,
+        VisibilityTimeout: Math.floor(visibility), MessageSystemAttributeNames: ["ApproximateReceiveCount"],
+      }, { abortSignal: this.stopping.signal });
+      for (const message of got.Messages ?? []) {
+        const work = this.work(requests, message, visibility).finally(() => this.inHand.delete(work));
+        this.inHand.add(work);
+      }
+    } catch (why) {
+      if (this.stopping.signal.aborted) return;
+      this.log("receiving failed; trying again", why);
+      await pause(PAUSE, undefined, { signal: this.stopping.signal }).catch(() => {});
+    }
+  }
+
+  private async work(requests: string, message: Message, visibility: number): Promise<void> {
+    const receipt = message.ReceiptHandle!;
+    const keeper = setInterval(() => void this.hide(receipt, visibility), visibility * 1000 / 3);
+    const handled = await this.handle(message.Body!, message.MessageId);
+    clearInterval(keeper);
+    if (!handled) return this.returned(receipt, message.Attributes, visibility);
+    await this.sqs.deleteMessage({ QueueUrl: requests, ReceiptHandle: receipt }).catch((why) =>
+      this.log("a handled request was not deleted; it comes again with its key", why));
+  }
+
+  /** Makes a message come again after 2 s, 4 s and so on, not only when its visibility timeout ends. */
+  private returned(receipt: string, attributes: Attributes | undefined, most: number): Promise<void> {
+    const received = Number(attributes?.ApproximateReceiveCount ?? 1);
+    return this.hide(receipt, Math.min(2 ** Math.min(Math.max(received, 1), 12), most));
+  }
+
+  private async hide(ReceiptHandle: string, seconds: number): Promise<void> {
+    const VisibilityTimeout = Math.floor(seconds), QueueUrl = (await this.connect()).requests;
+    await this.sqs.changeMessageVisibility({ QueueUrl, ReceiptHandle, VisibilityTimeout }).catch((why) =>
+      this.log("the time at which a request comes again could not be set", why));
+  }
+
+  /** Handles one request until `end`, and reports whether its message may be deleted. */
+  async handle(body: string, message = "", end?: number): Promise<boolean> {
+    try {
+      const { replies, quarantine } = await this.connect(), received = this.now();
+      const run = async () => new Handling(this, replies, readRequest(body), received, end).run();
+      return await run().catch((why) => this.quarantine(quarantine, body, message, why));
+    } catch (why) { // one bad message does not affect the others; this one comes again
+      this.log(`message ${message} was not handled; it is returned to the queue`, why);
+      return false;
+    }
+  }
+
+  /** Sends a message that cannot be read to quarantine. It throws every error but Unreadable again. */
+  private async quarantine(url: string, body: string, id: string, why: unknown): Promise<true> {
+    if (!(why instanceof Unreadable)) throw why;
+    const reason = why.message.slice(0, MAX_TEXT), data = Buffer.from(body);
+    await this.send(url, {
+      schema: SCHEMA, queue: "requests-" + this.name, id, reason, at: new Date(this.now()).toISOString(),
+      body: data.subarray(0, 40_000).toString("base64"),
+      sha256: createHash("sha256").update(data).digest("hex"),
+    });
+    this.log(`message ${id} went to quarantine: ${reason}`);
+    return true;
+  }
+
+  async send(queue: string, body: object, within = SEND): Promise<void> {
+    await this.sqs.sendMessage({ QueueUrl: queue, MessageBody: ascii(body) },
+      { abortSignal: AbortSignal.timeout(Math.max(1, Math.min(within, SEND))) });
+  }
+}
+
+/** Returns the address of a queue, which may be given as its name. */
+export async function address(sqs: SQS, queue: string): Promise<string> {
+  if (queue.includes("://")) return queue;
+  const found = await sqs.getQueueUrl({ QueueName: queue }).catch((why) => {
+    throw new Error(`queue ${queue} cannot be found: ${why.message || why}\n`
+      + "for `stepkeeper dev` on this machine set AWS_ENDPOINT_URL_SQS=http://127.0.0.1:8377, and name its "
+      + "agent in agents.yaml; queues of a stack are found by their addresses only", { cause: why });
+  });
+  return found.QueueUrl!;
+}
+
+/** No reply may be sent, because a call is in doubt or its time is over. */
+class Silent extends Error {}
+
+/** The handling of one request. */
+class Handling {
+  private readonly plain = this.request.grade === "plain";
+  // A point of no return keeps a ledger, so that its refusal can be proven (P22a).
+  private readonly pivot = this.request.pointOfNoReturn && !this.request.undo && !!this.agent.ledger;
+  private readonly until = Math.min(this.request.stop, this.end,
+    this.received + this.request.limit + (this.plain || this.pivot ? LEDGER_TIME : 0));
+  private readonly ending = new AbortController();
+  private timer: NodeJS.Timeout | undefined;
+  private began = 0; // when the call began
+  private sent = 0; // when progress was last reported
+  private claimed = false; // the ledger holds that the call of a point of no return begins
+  private noEffect = false;
+
+  constructor(private readonly agent: Agent, private readonly replies: string,
+    private readonly request: Request, private readonly received: number, private readonly end = Infinity) {}
+
+  async run(): Promise<boolean> {
+    const { agent, request: r } = this;
+    if (agent.now() >= r.stop) { // P25
+      this.log("a request came after its stopBy; dropped");
+      return true;
+    }
+    if (agent.now() >= this.until) return false;
+    let reply: object;
+    try {
+      if (!agent.operations.has(r.name)) {
+        throw new Later(`agent ${agent.name} has no operation ${r.name}; deploy one that has it, or correct `
+          + "the workflow", { code: "unknown-operation", noEffect: true });
+      }
+      if (this.plain && !agent.ledger) {
+        throw new Later("the service is plain, and the agent has no ledger; set STEPKEEPER_LEDGER or "
+          + "STEPKEEPER_LEDGER_FOLDER", { code: "no-ledger", noEffect: true });
+      }
+      const output = this.plain || this.pivot ? await this.recorded() : await this.call();
+      reply = { outcome: "done", output };
+    } catch (why) {
+      if (why instanceof Silent) {
+        this.log("a call is in doubt, or its time is over; not answered");
+        return true;
+      }
+      reply = await this.failed(why);
+    }
+    if (agent.now() < r.stop) await this.reply(reply);
+    else this.log("a request was finished after its stopBy; not answered");
+    return true;
+  }
+
+  /** Returns the reply for a failure. */
+  private async failed(why: unknown): Promise<object> {
+    const failure = classify(why), error = about(failure);
+    this.log("a request failed: " + failure.code, ...(why === failure ? [] : [why]));
+    if (this.pivot && failure.noEffect && !this.noEffect) await this.prove(failure);
+    const noEffect = this.noEffect || undefined;
+    if (failure.permanent) return { outcome: "failed", error, noEffect };
+    const retryAfter = Math.trunc(Math.min(Math.max(failure.after, 0), 1e9)) || 0;
+    return { outcome: "retry-later", error, retryAfter, noEffect };
+  }
+
+  private log(text: string, ...error: unknown[]): void {
+    this.agent.log(`${text}: ${JSON.stringify(this.request.identity)}`, ...error);
+  }
+
+  private async call(): Promise<unknown> {
+    const { identity: { task: orderId, ...identity }, name, grade, key, stopBy, trace, input } = this.request;
+    this.began = this.agent.now();
+    this.sent = 0;
+    this.watch();
+    try {
+      const output = await this.agent.operations.get(name)!(input, {
+        ...identity, orderId, name, grade, key, stopBy, trace, signal: this.ending.signal,
+        remaining: () => this.remaining(), progress: (percent, note) => this.progress(percent, note),
+      });
+      return this.request.undo ? undefined : encode(output); // the output of an undo is not used (P24)
+    } finally {
+      clearTimeout(this.timer);
+    }
+  }
+
+  private remaining(): number {
+    const { long, limit, timeout } = this.request;
+    let end = Math.min(this.until, this.began + limit);
+    if (long) end = Math.min(end, (this.sent || this.began) + timeout);
+    return Math.max(0, end - this.agent.now());
+  }
+
+  /** Aborts the call's signal when its time is over. */
+  private watch(): void {
+    clearTimeout(this.timer);
+    const left = Math.min(this.remaining(), 2 ** 31 - 1); // the longest time of a timer
+    const over = new DOMException("the time is over", "TimeoutError");
+    this.timer = setTimeout(() => this.ending.abort(over), left);
+  }
+
+  private async progress(share = 0, text = ""): Promise<void> {
+    const now = this.agent.now(), r = this.request, before = this.sent;
+    if (!r.long || now >= r.stop || now - before < Math.min(REPORT_EVERY, r.timeout / 3)) return;
+    this.sent = now;
+    const note = new TextDecoder().decode(Buffer.from(String(text)).subarray(0, 200), { stream: true });
+    const percent = Math.min(Math.max(Math.trunc(share) || 0, 0), 100);
+    await this.reply({ outcome: "progress", percent, note }).then(() => this.watch(), (why) => {
+      this.sent = before; // this report was not sent, and a later one may be
+      this.log("progress could not be reported", why);
+    });
+  }
+
+  private reply(members: object): Promise<void> {
+    const waited = Math.max(0, this.received - (this.request.claimedAt ?? this.received));
+    return this.agent.send(this.replies, {
+      schema: SCHEMA, agent: this.agent.name, ...this.request.identity, waited, ...members,
+    }, this.request.stop - this.agent.now());
+  }
+
+  /** Calls the operation by the ledger: at most one call in doubt or done for each key (P31). */
+  private async recorded(): Promise<unknown> {
+    const { request: r, plain, pivot } = this;
+    const [entry, act] = await this.move((e) => enter(e, r, pivot && !plain)).catch((why) => {
+      throw new Later(`the agent could not use its ledger, so the service was not called: ${why}`,
+        { code: "ledger", noEffect: true });
+    });
+    if (act === "done") return entry.output && !r.undo ? JSON.parse(entry.output) : undefined;
+    if (act === "silent") throw new Silent();
+    if (act === "in-doubt") {
+      throw new Permanent("a call to this plain service was begun, and whether it happened is not known; "
+        + "find out and resolve it", { code: "in-doubt" });
+    }
+    if (act === "failed") {
+      this.noEffect = pivot;
+      if (entry.state === "fenced") {
+        throw new Permanent("the step has been undone; it is not done any more", { code: "fenced" });
+      }
+      const kind = entry.state === "later" ? Later : Permanent;
+      throw new kind(entry.message, { code: entry.code, noEffect: true });
+    }
+    this.claimed = pivot;
+    if (this.insufficient()) {
+      const failure = new Later("the time was too short for a call", { code: "ledger", noEffect: true });
+      await (pivot ? this.prove(failure) : this.leave(failure));
+      throw new Silent();
+    }
+    let output: unknown;
+    try {
+      output = await this.call();
+    } catch (why) {
+      const failure = classify(why);
+      if (!pivot || (failure.happened && plain)) await this.leave(failure);
+      throw why;
+    }
+    if (plain) await this.leave(undefined, output);
+    return output;
+  }
+
+  /** Reports whether the time is too short. An interrupted call of a plain service is in doubt. */
+  private insufficient(): boolean {
+    const now = this.agent.now(), r = this.request;
+    const slack = r.stopBy - (r.claimedAt ?? r.stopBy) - r.timeout; // negative if the claim's time is unknown
+    const late = now + r.timeout > r.stopBy && slack > 2 * (r.stopBy - r.stop);
+    return now >= this.until || (this.plain && late);
+  }
+
+  /** Stores the entry that decide returns, and decides again if another request was faster. */
+  private async move<T>(decide: (e: Entry) => [Entry, T]): Promise<[Entry, T]> {
+    const ledger = this.agent.ledger!;
+    for (let i = 0; i < MOVES; i++) {
+      const before = await ledger.entry(this.request.key), [after, result] = decide(before);
+      try {
+        if (after !== before) await ledger.move(after);
+        return [after, result];
+      } catch (why) {
+        if (!(why instanceof Conflict)) throw why;
+      }
+    }
+    throw new Conflict(`lost ${MOVES} times in a row`);
+  }
+
+  /** Stores the outcome of the call. If that fails the entry stays in doubt, which is safe. */
+  private async leave(failure: Failure | undefined, output?: unknown): Promise<void> {
+    const kept = output === undefined ? "" : JSON.stringify(output);
+    await this.move((e) => [leave(e, this.request, failure, kept), undefined]).catch((why) =>
+      this.log("the outcome of a call could not be stored; it is in doubt", why));
+  }
+
+  /** Stores that a point of no return has had no effect, before its reply says so (P22a). */
+  private async prove(failure: Failure): Promise<void> {
+    await this.move((e) => refuse(e, this.request, this.claimed, failure)).then(
+      ([, proven]) => this.noEffect = proven,
+      (why) => this.log("a refusal could not be stored, so it is not proven", why));
+  }
+}

@@ -1,0 +1,177 @@
+/** What an agent reads and writes: requests, calls, failures and outputs. */
+
+export const SCHEMA = 1;
+const MAX_BODY = 1 << 20; // characters of a message; SQS has no longer ones
+const MAX_OUTPUT = 48 << 10; // bytes; a reply must fit into one message
+const MAX_LEVELS = 64; // of nested values
+export const MAX_TEXT = 500; // characters of an error
+
+/** The message cannot be read, and never will be. */
+export class Unreadable extends Error {}
+
+/**
+ * An operation was not done. Its text goes to people and into the state store: it must hold no secrets and no
+ * order data.
+ */
+export class Failure extends Error {
+  readonly permanent: boolean = false;
+  happened = false; // done, but its output cannot be kept
+  code = "failed"; // a short stable word for programs, such as "card-declined"
+  noEffect = false; // this call provably had no effect and will have none: it was refused or never sent
+  after = 0; // the wait in milliseconds that the service asked for
+
+  constructor(message: string, details: Partial<Pick<Failure, "code" | "noEffect" | "after">> = {}) {
+    super(message);
+    Object.assign(this, details);
+  }
+}
+
+/** No repetition can succeed. The step fails for good. */
+export class Permanent extends Failure {
+  override readonly permanent = true;
+}
+
+/** A repetition may succeed. Any error that is no Failure counts as one. */
+export class Later extends Failure {}
+
+/** The service did nothing, because the step's condition is not met yet. It counts as no failure. */
+export class NotYet extends Failure {
+  constructor(message = "the service says: not yet", after = 0) {
+    super(message, { code: "not-yet", noEffect: true, after });
+  }
+}
+
+/** The service refused the agent's credentials and did nothing. It counts as no failure. */
+export class Unauthorized extends Failure {
+  constructor(message: string) {
+    super(message, { code: "unauthorized", noEffect: true });
+  }
+}
+
+/** Returns the Failure that an error stands for. */
+export function classify(error: unknown): Failure {
+  const { message, name } = error instanceof Error ? error : new Error(String(error));
+  const timeout = /^(Abort|Timeout)Error$/.test(name);
+  const failure = error instanceof Failure ? error
+    : new Later(message || name, { code: timeout ? "timeout" : "failed" });
+  const claimsNoCall = ["not-yet", "unauthorized", "breaker-open"].includes(failure.code);
+  if (claimsNoCall && !failure.permanent && !failure.noEffect) failure.code = "failed";
+  failure.code = String(failure.code || "failed").replace(/[^!-~]/g, "-").slice(0, 64);
+  return failure;
+}
+
+/** Returns what is sent and stored of a failure. */
+export function about({ code, message }: Failure): { code: string; message: string } {
+  return { code, message: message.slice(0, MAX_TEXT) };
+}
+
+/** One call of an operation. Hand `key` to the service in each call; an undo has the key of its do. */
+export interface Call {
+  readonly orderId: string;
+  readonly run: number;
+  readonly step: string;
+  readonly attempt: number;
+  readonly operation: "do" | "undo";
+  readonly name: string;
+  readonly grade: string;
+  readonly key: string;
+  readonly stopBy: number; // milliseconds since 1970; no side effect may begin or land after it
+  readonly trace: string; // W3C traceparent
+  readonly signal: AbortSignal; // aborted when the call must have ended
+  /** Returns the milliseconds until the call must have ended. Never negative. */
+  remaining(): number;
+  /**
+   * Reports that the operation of a step with a maxDuration still runs, which restarts its timeout. It may be
+   * called at any rate, and does nothing for other steps. People see the note.
+   */
+  progress(percent?: number, note?: string): Promise<void>;
+}
+
+type Members = Record<string, unknown>;
+
+export type Request = ReturnType<typeof readRequest>;
+
+/**
+ * Returns a request with its times in milliseconds since 1970. Throws Unreadable, or another error if the
+ * schema is newer.
+ */
+export function readRequest(body: string) {
+  const m = parsed(body);
+  if (whole(m, "schema", 1) > SCHEMA) { // another instance of the agent may know it
+    throw new Error(`it has schema ${m.schema}, newer than ${SCHEMA}; deploy the newer agent`);
+  }
+  const operation = text(m, "operation", /^(do|undo)$/) as "do" | "undo", undo = operation === "undo";
+  const timeout = whole(m, "timeout", 1), maxDuration = whole(m, "maxDuration", 0, 0);
+  const long = !undo && maxDuration > timeout; // it may exceed its timeout while it reports progress
+  const resolved = m.resolved ? m.resolved as Members : undefined, stopBy = time(m, "stopBy");
+  const identity = {
+    task: text(m, "task", /^[A-Za-z0-9._:~-]{1,128}$/), run: whole(m, "run", 0),
+    step: text(m, "step", /^[a-z][a-z0-9-]{0,39}$/), attempt: whole(m, "attempt", 1), operation,
+  };
+  return {
+    identity, undo, name: text(m, "name"), key: text(m, "key"), grade: String(m.grade ?? ""),
+    trace: String(m.trace ?? ""), input: m.input, timeout, long, limit: long ? maxDuration : timeout,
+    claimedAt: m.claimedAt ? time(m, "claimedAt") : undefined, stopBy,
+    stop: stopBy - whole(m, "clockSkew", 0, 0), pointOfNoReturn: m.pointOfNoReturn === true,
+    resolved: resolved && { fact: resolved.fact, command: whole(resolved, "command", 0) },
+  };
+}
+
+function parsed(body: string): Members {
+  try {
+    if (body.length > MAX_BODY) throw new Error("it is too long");
+    const m = (JSON.parse(body) ?? {}) as Members;
+    check(m, MAX_LEVELS + 1);
+    return m;
+  } catch (why) {
+    throw new Unreadable((why as Error).message);
+  }
+}
+
+function whole(m: Members, name: string, least: number, otherwise?: number): number {
+  const value = m[name] ?? otherwise;
+  if (Number.isSafeInteger(value) && (value as number) >= least) return value as number;
+  throw new Unreadable(`${name} must be a whole number of at least ${least}`);
+}
+
+function text(m: Members, name: string, pattern = /^[^]{1,1000}$/): string {
+  const value = m[name];
+  if (typeof value === "string" && pattern.test(value)) return value;
+  throw new Unreadable(`${name} is missing or malformed`);
+}
+
+function time(m: Members, name: string): number {
+  const at = Date.parse(text(m, name, /^\d{4}-\d\d-\d\d[Tt][\d:.]+([Zz]|[+-]\d\d:\d\d)$/).toUpperCase());
+  if (Number.isNaN(at)) throw new Unreadable(`${name} is no time`);
+  return at;
+}
+
+/** Throws for a value that is nested too deep. */
+function check(value: unknown, left: number): void {
+  if (typeof value !== "object" || value === null) return;
+  if (left === 0) throw new Error(`it has more than ${MAX_LEVELS} levels`);
+  for (const member of Object.values(value)) check(member, left - 1);
+}
+
+/** Returns an output as plain JSON. The failure is permanent, because the operation was done. */
+export function encode(output: unknown): unknown {
+  try {
+    const json = JSON.stringify(output, (name, value: unknown) => {
+      if (typeof value === "number" && !Number.isFinite(value)) throw new Error(`${name} is ${value}`);
+      return value;
+    });
+    const size = Buffer.byteLength(json ?? ""), plain: unknown = json && JSON.parse(json);
+    if (size > MAX_OUTPUT) throw new Error(`it has ${size} bytes, limit ${MAX_OUTPUT}; return a reference`);
+    check(plain, MAX_LEVELS);
+    return plain;
+  } catch (why) {
+    const message = `the operation was done, but its output cannot be kept: ${(why as Error).message}`;
+    throw Object.assign(new Permanent(message, { code: "output" }), { happened: true });
+  }
+}
+
+/** Returns JSON in ASCII, which SQS takes whole. */
+export function ascii(value: unknown): string {
+  return JSON.stringify(value).replace(/[\u007f-\uffff]/g,
+    (c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"));
+}

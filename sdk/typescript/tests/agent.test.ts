@@ -1,0 +1,213 @@
+// What an agent replies to a request, and how it polls and serves Lambda.
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+
+import { Agent, Later, NotYet, Permanent, Unauthorized } from "../src/index.js";
+import { Bench, body, message, Queues, until } from "./queues.js";
+
+beforeEach(() => {
+  for (const name of Object.keys(process.env)) if (name.startsWith("STEPKEEPER_")) delete process.env[name];
+});
+
+const repeated = { schema: 1, agent: "coats", task: "o-1", run: 0, step: "hang", attempt: 2, operation: "do",
+  waited: 1500 };
+
+test("a reply repeats the request", async () => {
+  const bench = new Bench();
+  assert.deepEqual(await bench.ask(), { ...repeated, outcome: "done", output: { ticket: 1 } });
+  const call = bench.calls[0]!;
+  assert.deepEqual([call.key, call.attempt, call.remaining()], ["o-1/0/hang", 2, 10_000]);
+});
+
+test("silence from stopBy less the skew", async () => {
+  let bench = new Bench();
+  bench.time += 59_000;
+  assert.equal(await bench.ask(), undefined);
+  assert.equal(bench.calls.length, 0);
+  bench = new Bench(() => bench.time += 59_000);
+  assert.equal(await bench.ask(), undefined);
+  assert.equal(bench.calls.length, 1);
+});
+
+test("the call ends before stopBy, and its signal says so", async () => {
+  const bench = new Bench((call) => new Promise((_, reject) => {
+    assert.equal(call.remaining(), 20);
+    call.signal.addEventListener("abort", () => reject(call.signal.reason));
+  }));
+  bench.time += 58_980;
+  assert.equal((await bench.ask()).error.code, "timeout");
+});
+
+test("failures", async () => {
+  for (const [error, outcome, code, after] of [
+    [new Permanent("no coat", { code: "no-coat" }), "failed", "no-coat", undefined],
+    [new Later("closed", { after: 1500 }), "retry-later", "failed", 1500],
+    [new Later("closed", { after: NaN }), "retry-later", "failed", 0],
+    [new NotYet("not yet", 60_000), "retry-later", "not-yet", 60_000],
+    [new Unauthorized("who?"), "retry-later", "unauthorized", 0],
+    [new Later("it was called", { code: "unauthorized" }), "retry-later", "failed", 0],
+    [new Error("boom"), "retry-later", "failed", 0],
+    ["a string", "retry-later", "failed", 0],
+    [new Permanent("x", { code: "a\nb\u202e" }), "failed", "a-b-", undefined],
+  ] as const) {
+    const reply = await new Bench(() => { throw error; }).ask();
+    assert.deepEqual([reply.outcome, reply.error.code, reply.retryAfter], [outcome, code, after]);
+  }
+  const long = await new Bench(() => { throw new Later("x".repeat(9999), { code: "c".repeat(999) }); }).ask();
+  assert.deepEqual([long.error.message.length, long.error.code.length], [500, 64]);
+});
+
+test("an output that cannot be kept is a permanent failure", async () => {
+  const deep = JSON.parse("[".repeat(65) + "]".repeat(65));
+  for (const output of ["x".repeat(48 << 10), { a: NaN }, 1n, deep]) {
+    const bench = new Bench(() => output);
+    const reply = await bench.ask();
+    assert.deepEqual([reply.outcome, reply.error.code], ["failed", "output"]);
+    assert.equal((await bench.ask({ operation: "undo" })).outcome, "done"); // its output is not used
+  }
+});
+
+test("inputs that cannot be read, and operations that are not there", async () => {
+  for (const input of [{}, null, [1]]) assert.equal((await new Bench().ask({ input })).error.code, "input");
+  assert.equal((await new Bench().ask({ name: "press" })).error.code, "unknown-operation");
+  assert.equal((await new Bench().ask({ grade: "plain" })).error.code, "no-ledger");
+});
+
+test("what cannot be read goes to quarantine", async () => {
+  for (const text of ["{", "[]", "7", "null", "[".repeat(100_000), body({ stopBy: null }), body({ stopBy: "soon" }),
+    body({ stopBy: "2026-11-21T12:00:00" }), body({ attempt: 0 }), body({ operation: "redo" }), body({ task: "a b" }),
+    body({ timeout: true }), body({ step: "../x" }), body({ schema: 0 }), body({ key: "" }),
+    body({ resolved: { command: "x" } }), body({ input: JSON.parse("[".repeat(65) + "]".repeat(65)) })]) {
+    const bench = new Bench();
+    assert.equal(await bench.agent.handle(text, "m-1"), true);
+    const [kept] = bench.queues.sent.quarantine!;
+    assert.deepEqual([kept.queue, kept.id, kept.at], ["requests-coats", "m-1", "2026-11-21T12:00:00.000Z"], text);
+    assert.ok(kept.reason.length <= 500 && bench.calls.length === 0);
+  }
+});
+
+test("a newer schema and an unsent reply come again", async () => {
+  const bench = new Bench();
+  assert.equal(await bench.agent.handle(body({ schema: 2, task: null })), false);
+  assert.deepEqual(bench.queues.sent, { replies: [], quarantine: [], intake: [] });
+  bench.queues.fails = 1;
+  assert.equal(await bench.agent.handle(body()), false);
+});
+
+test("progress restarts the timeout", async () => {
+  const seen: number[] = [];
+  const bench = new Bench(async (call) => {
+    for (const [seconds, note] of [[1, "é".repeat(150)], [3, "too early"], [9, "two"], [8, ""]] as const) {
+      await call.progress(150, note);
+      bench.time += seconds * 1000;
+      seen.push(call.remaining() / 1000);
+    }
+  });
+  assert.equal(await bench.agent.handle(body({ maxDuration: 30_000 })), true);
+  const reports = bench.queues.sent.replies!;
+  assert.deepEqual(reports.map((r) => r.outcome), ["progress", "progress", "progress", "done"]);
+  assert.deepEqual(seen, [9, 6, 1, 2]);
+  assert.deepEqual(reports[0], { ...repeated, outcome: "progress", percent: 100, note: "é".repeat(100) });
+  const cut: Bench = new Bench((call) => {
+    cut.queues.fails = 1;
+    return call.progress(1);
+  });
+  assert.equal((await cut.ask({ maxDuration: 30_000 })).outcome, "done"); // a report that cannot be sent ends nothing
+  const short = new Bench((call) => call.progress(1));
+  assert.equal((await short.ask()).outcome, "done");
+  assert.equal(short.queues.sent.replies!.length, 0); // not a step with a maxDuration
+});
+
+const record = (receipt: string, received = 1, change = {}) => ({
+  messageId: "m-" + receipt, receiptHandle: receipt, body: body(change),
+  attributes: { ApproximateReceiveCount: String(received) },
+});
+const context = (left: number) => ({ getRemainingTimeInMillis: () => left });
+
+test("a batch on Lambda fails in part", async () => {
+  process.env.STEPKEEPER_AGENT = "coats";
+  process.env.STEPKEEPER_QUEUES = JSON.stringify(
+    { "requests-coats": "requests", replies: "replies", quarantine: "quarantine" });
+  const bench = new Bench();
+  const event = { Records: [record("a"), record("b", 3, { schema: 2 }), record("c", 1, { key: "" })] };
+  assert.deepEqual(await bench.agent.handler(event, context(10_000)),
+    { batchItemFailures: [{ itemIdentifier: "m-b" }] });
+  assert.deepEqual(bench.queues.hidden, [["b", 8]]);
+  assert.deepEqual([bench.queues.sent.replies!.length, bench.queues.sent.quarantine!.length], [1, 1]);
+  assert.equal(bench.calls[0]!.remaining(), 8000); // two seconds stay for the return of messages
+  assert.deepEqual(await bench.agent.handler({}), { batchItemFailures: [] });
+  assert.equal((await bench.agent.handler({ Records: [record("a")] }, context(1000))).batchItemFailures.length, 1);
+});
+
+test("one call that hangs on Lambda does not fail the others", async () => {
+  const bench = new Bench((call) => call.orderId === "o-2" ? new Promise(() => {}) : null);
+  const event = { Records: [record("a"), record("b", 1, { task: "o-2" })] };
+  assert.deepEqual((await bench.agent.handler(event, context(2050))).batchItemFailures, [{ itemIdentifier: "m-b" }]);
+});
+
+test("an agent finds its queues", async () => {
+  process.env.STEPKEEPER_AGENT = "hats";
+  process.env.STEPKEEPER_QUEUES = "{}";
+  await assert.rejects(new Bench().agent.handler({}), /deployed as agent hats/);
+  delete process.env.STEPKEEPER_QUEUES;
+  process.env.STEPKEEPER_REQUESTS_URL = process.env.STEPKEEPER_REPLIES_URL = "https://sqs/1/x";
+  await assert.rejects(new Bench().agent.handler({}), /STEPKEEPER_QUARANTINE_URL not set/);
+  delete process.env.STEPKEEPER_REQUESTS_URL;
+  delete process.env.STEPKEEPER_REPLIES_URL;
+  process.env.STEPKEEPER_QUEUE_PREFIX = "x-";
+  const bench = new Bench();
+  bench.queues.sent["x-replies"] = [];
+  await bench.agent.handle(body());
+  assert.equal(bench.queues.sent["x-replies"].length, 1);
+});
+
+async function running(bench: Bench, waiting: object[], meanwhile: () => Promise<void>): Promise<void> {
+  bench.queues.waiting = waiting;
+  const ended = bench.agent.run();
+  try {
+    await meanwhile();
+  } finally {
+    bench.agent.stop();
+    await ended;
+  }
+}
+
+test("the poller handles several at once and no more", async () => {
+  let inHand = 0, most = 0;
+  const bench = new Bench(async () => {
+    most = Math.max(most, ++inHand);
+    await until(() => most === 3); // passes only when three are here
+    inHand--;
+  }, { concurrency: 3 });
+  await running(bench, Array.from({ length: 9 }, (_, n) => message(String(n))),
+    () => until(() => bench.queues.deleted.length === 9));
+  assert.deepEqual([most, Math.max(...bench.queues.wanted)], [3, 3]);
+});
+
+test("the poller keeps requests invisible and finishes them", async () => {
+  let goOn = false;
+  const bench = new Bench(() => until(() => goOn), { visibility: 0.03 });
+  await running(bench, [message("a")], async () => {
+    await until(() => bench.queues.hidden.length > 1);
+    bench.agent.stop();
+    goOn = true;
+  });
+  assert.deepEqual([bench.queues.deleted, bench.queues.sent.replies![0].outcome], [["a"], "done"]);
+});
+
+test("the poller goes on after errors", async () => {
+  const bench = new Bench(undefined, { concurrency: 1 });
+  bench.queues.fails = 1;
+  const newer = { ...message("a", { schema: 2 }), Attributes: { ApproximateReceiveCount: "2" } };
+  await running(bench, [newer, message("b")], () => until(() => bench.queues.deleted[0] === "b"));
+  assert.deepEqual(bench.queues.hidden, [["a", 4]]);
+});
+
+test("on Lambda run returns at once", async () => {
+  process.env.AWS_LAMBDA_RUNTIME_API = "127.0.0.1:9001";
+  try {
+    await new Agent("coats", { sqs: new Queues().sqs }).run();
+  } finally {
+    delete process.env.AWS_LAMBDA_RUNTIME_API;
+  }
+});

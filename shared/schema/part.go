@@ -1,0 +1,100 @@
+package schema
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// Part is what a schema states about one part of a value. The zero value allows everything.
+type Part struct{ schemas []*jsonschema.Schema }
+
+// Part returns the part for the whole value.
+func (s *Schema) Part() Part { return Part{[]*jsonschema.Schema{s.root}} }
+
+// all returns the schemas of the part, with those that they apply to the same value.
+func (p Part) all() []*jsonschema.Schema {
+	seen := map[*jsonschema.Schema]bool{nil: true}
+	var found []*jsonschema.Schema
+	for todo := slices.Clone(p.schemas); len(todo) > 0; {
+		s := todo[0]
+		todo = todo[1:]
+		if seen[s] {
+			continue
+		}
+		seen[s] = true
+		found = append(found, s)
+		todo = append(todo, applied(s)...)
+	}
+	return found
+}
+
+// applied returns the schemas that a schema applies to the same value. Some are nil.
+func applied(s *jsonschema.Schema) []*jsonschema.Schema {
+	return slices.Concat([]*jsonschema.Schema{s.Ref, s.Not, s.If, s.Then, s.Else}, s.AllOf, s.AnyOf, s.OneOf,
+		slices.Collect(maps.Values(s.DependentSchemas)))
+}
+
+// circular reports whether a schema leads back to itself without a field or an element between, so that no
+// value could be checked. done holds false while a schema is on the way, and true after it.
+func circular(s *jsonschema.Schema, done map[*jsonschema.Schema]bool) bool {
+	if s == nil {
+		return false
+	}
+	if after, seen := done[s]; seen {
+		return !after
+	}
+	done[s] = false
+	found := slices.ContainsFunc(applied(s), func(of *jsonschema.Schema) bool { return circular(of, done) })
+	done[s] = true
+	return found
+}
+
+// Member returns the part for a field of an object. known is false if no branch of the schema declares it.
+// An object whose schema declares no fields, or explicitly allows others, has any field.
+func (p Part) Member(name string) (member Part, known bool) {
+	closed := false
+	for _, s := range p.all() {
+		closed = closed || len(s.Properties)+len(s.PatternProperties) > 0 || s.AdditionalProperties == false
+		if of := s.Properties[name]; of != nil {
+			member.schemas, known = append(member.schemas, of), true
+		}
+		for pattern, of := range s.PatternProperties { // the order of the parts has no effect
+			if pattern.MatchString(name) {
+				member.schemas, known = append(member.schemas, of), true
+			}
+		}
+		others, some := s.AdditionalProperties.(*jsonschema.Schema)
+		if some && s.Properties[name] == nil {
+			member.schemas, known = append(member.schemas, others), true
+		}
+		if u := s.UnevaluatedProperties; u != nil && (u.Bool == nil || *u.Bool) {
+			known = true
+		}
+		known = known || s.AdditionalProperties == true
+	}
+	return member, known || !closed
+}
+
+// Names returns the fields that the schema declares, sorted.
+func (p Part) Names() []string {
+	declared := map[string]bool{}
+	for _, s := range p.all() {
+		for name := range s.Properties {
+			declared[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(declared))
+}
+
+// Element returns the part for an element of a list.
+func (p Part) Element() (element Part) {
+	for _, s := range p.all() {
+		element.schemas = append(element.schemas, s.PrefixItems...)
+		if s.Items2020 != nil {
+			element.schemas = append(element.schemas, s.Items2020)
+		}
+	}
+	return element
+}

@@ -1,0 +1,91 @@
+package source
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/schedule"
+	"github.com/stepkeeper/stepkeeper/shared/schema"
+)
+
+// maxSchemaFile is the largest file of a schema, in bytes, white space included.
+const maxSchemaFile = 4 * schema.MaxSize
+
+// orders reads the schema of the workflow's orders, which stands here or in a file beside this one.
+func (b *builder) orders() {
+	given := b.root.get("order").get("schema")
+	if given == nil {
+		return
+	}
+	var data json.RawMessage
+	var err error
+	switch given.shape {
+	case isMap:
+		data, err = json.Marshal(given.plain())
+	case isText:
+		if data, err = b.schemaFile(given.text); err != nil {
+			b.report.error(given.at, fmt.Sprintf("the schema %s: %v", quoted(given), err),
+				"name a JSON file in the folder of this file, or write the schema here as a mapping")
+			return
+		}
+	default:
+		return // the schema reports it
+	}
+	b.def.Order, b.schema = b.compiled(given, data, err)
+}
+
+// scheduledOrder checks that the orders of the schedule match the schema.
+func (b *builder) scheduledOrder() {
+	if b.schema == nil || b.def.Schedule == nil {
+		return
+	}
+	order, err := schedule.Order(b.def.Schedule, core.TimeOf(since))
+	if err == nil {
+		err = b.schema.Check(order)
+	}
+	if err != nil {
+		b.report.error(b.root.get("schedule").at, "the order of the schedule does not match the schema: "+
+			err.Error(), "correct its input, or the schema; each order has the field scheduledTime, a text")
+	}
+}
+
+// schemaFile returns the text of a schema without white space.
+func (b *builder) schemaFile(name string) (json.RawMessage, error) {
+	switch {
+	case b.opts.beside == nil:
+		return nil, fmt.Errorf("it can only be read beside a file")
+	case name != filepath.Base(name) || !filepath.IsLocal(name): // dev watches this folder alone
+		return nil, fmt.Errorf("it is not in the workflow's folder; put it beside the workflow")
+	}
+	data, err := b.opts.beside(name)
+	if err != nil {
+		return nil, fmt.Errorf("%s", reason(err))
+	}
+	if len(data) > maxSchemaFile {
+		return nil, fmt.Errorf("it has more than %d bytes", maxSchemaFile)
+	}
+	var text bytes.Buffer
+	if err := json.Compact(&text, WithoutMark(data)); err != nil {
+		return nil, fmt.Errorf("it is not JSON: %w", err)
+	}
+	return text.Bytes(), nil
+}
+
+// compiled returns a schema that can be used, or nil after it has reported why it cannot.
+func (b *builder) compiled(given *value, data json.RawMessage,
+	err error) (json.RawMessage, *schema.Schema) {
+	var s *schema.Schema
+	if err == nil {
+		s, err = schema.Compile(data)
+	}
+	if err != nil {
+		b.report.error(given.at, "schema is no JSON Schema: "+err.Error(),
+			"write one of draft 2020-12 that refers to no other document, as in {type: object, required: "+
+				"[status]}")
+		return nil, nil
+	}
+	return data, s
+}

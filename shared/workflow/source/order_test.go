@@ -1,0 +1,149 @@
+package source_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+)
+
+// ordered is a workflow with a schema of its orders, and an expression.
+func ordered(schema, expression string) string {
+	return "workflow: shop\norder: {schema: " + schema + "}\nsteps:\n  a: {agent: a, operation: run, input: \"${ " +
+		expression + " }\", timeout: 1s, onFailure: stop, undo: none, grade: fenced}\n"
+}
+
+// The schema of orders is read from a file in the folder, which it cannot leave, and becomes part of the
+// definition.
+func TestSchemaOfOrders(t *testing.T) {
+	outside, dir := t.TempDir(), t.TempDir()
+	write := func(dir, name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(outside, "secret.json", `{}`)
+	write(dir, "order.json", "\ufeff{ \"required\": [\"total\"] }\n")
+	write(dir, "long.json", "{}"+strings.Repeat(" ", 70_000))
+	write(dir, "broken.json", `{"required":`)
+	write(dir, "remote.json", `{"$ref":"https://a.example/s.json"}`)
+	write(dir, "old.json", `{"$schema":"http://json-schema.org/draft-04/schema#"}`)
+	if err := os.Symlink(filepath.Join(outside, "secret.json"), filepath.Join(dir, "link.json")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "folder.json"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for schema, want := range map[string]string{
+		"order.json":             "",
+		"{required: [total]}":    "",
+		"absent.json":            "no such file",
+		"long.json":              "it has more than 65536 bytes",
+		"broken.json":            "it is not JSON",
+		"remote.json":            "it refers to another document",
+		"old.json":               "write \"https://json-schema.org/draft/2020-12/schema\"",
+		"link.json":              "it is a link that leads out of its directory",
+		"folder.json":            "it is a directory",
+		"folder/order.json":      "it is not in the workflow's folder",
+		"../secret.json":         "it is not in the workflow's folder",
+		outside + "/secret.json": "it is not in the workflow's folder",
+		"7":                      "schema is a number, it should be a text or a mapping",
+		"{type: objekt}":         "at /type it is not one of",
+		"{pattern: \"(?=a)\"}":   "schema is no JSON Schema: at /pattern",
+		"{$ref: \"#\"}":          "a $ref leads back to itself",
+	} {
+		write(dir, "shop.yaml", ordered(schema, "order.total"))
+		d, problems := source.LoadFile(filepath.Join(dir, "shop.yaml"), source.Options{})
+		all, err := source.LoadDir(dir, source.Options{})
+		if err != nil || len(all) != 1 || all[0].Problems.Error() != problems.Error() {
+			t.Errorf("%s: in the folder %v, %v", schema, all, err)
+		}
+		if (d != nil) != (want == "") || !strings.Contains(problems.Error(), want) {
+			t.Errorf("%s: %v, want %q", schema, problems, want)
+		}
+		if d == nil {
+			continue
+		}
+		if string(d.Order) != `{"required":["total"]}` || d.Expr.CheckOrder(json.RawMessage(`{}`)) == nil ||
+			d.Expr.CheckOrder(json.RawMessage(`{"total":1}`)) != nil {
+			t.Errorf("%s: the definition has the schema %s", schema, d.Order)
+		}
+	}
+	if _, problems := source.Parse("shop.yaml", []byte(ordered("order.json", "order.total")),
+		source.Options{}); !strings.Contains(problems.Error(), "it can only be read beside a file") {
+		t.Errorf("without a folder: %v", problems)
+	}
+}
+
+// Each path that an expression reads and the schema does not declare gets a warning, and no other.
+func TestUnknownPaths(t *testing.T) {
+	const schema = `{$defs: {c: {properties: {vip: {type: boolean}, of: {$ref: "#/$defs/c"}}}}, ` +
+		`properties: {customer: {$ref: "#/$defs/c"}, items: {items: {properties: {sku: {}, qty: {}}}}, ` +
+		`any: {type: object}, open: {properties: {a: {}}, additionalProperties: true}, ` +
+		`map: {additionalProperties: {properties: {a: {}}}}, ` +
+		`form: {oneOf: [{properties: {card: {}}}, {properties: {iban: {}}}]}}, patternProperties: {^x-: {}}}`
+	for text, want := range map[string]string{
+		"order.customer.of.of.vip":                            "",
+		"order.custmer.vip":                                   "order.custmer is; you mean customer?",
+		"order.customer?.vp ?? false":                         "order.customer?.vp is; mean vip?",
+		"order.items[0].price":                                "order.items[0].price is; here: qty",
+		"sum(order.items, .qty * .prize)":                     ".prize is read; here: qty, sku",
+		"any(filter(order.items ?? [], .qty > 1), #.sk == 2)": ".sk is read; did you mean sku?",
+		"map(order.items, ({a: .sku}))":                       "",
+		"order.any.thing.at.all":                              "",
+		"order.open.b":                                        "",
+		"order.map.b.a + order.map.c.b":                       "order.map.c.b is read; here: a",
+		"order.form.card ?? order.form.iban":                  "",
+		"order.form.bic":                                      "order.form.bic is read",
+		"order['x-1'].a":                                      "",
+		"order.any ? len(order.nothing) : order.x":            "order.nothing|order.x",
+	} {
+		d, problems := source.Parse("shop.yaml", []byte(ordered(schema, text)), source.Options{})
+		if d == nil {
+			t.Errorf("%s: %v", text, problems)
+			continue
+		}
+		texts := strings.Split(want, "|")
+		if want == "" {
+			texts = nil
+		}
+		if len(problems) != len(texts) {
+			t.Errorf("%s: %v, want %q", text, problems, want)
+			continue
+		}
+		for i, expected := range texts {
+			what, fix, _ := strings.Cut(expected, "; ")
+			if !strings.Contains(problems[i].What, what) || !strings.Contains(problems[i].Fix, fix) {
+				t.Errorf("%s: %v, want %q", text, problems[i], expected)
+			}
+		}
+	}
+}
+
+// The order of a child reads the elements of the list, and a schedule's order matches the schema.
+func TestSchemaOfOtherOrders(t *testing.T) {
+	const child = "workflow: child\nsteps: {a: {agent: a, operation: run, timeout: 1s, onFailure: stop, undo: none, grade: fenced}}\n"
+	dir := t.TempDir()
+	for name, text := range map[string]string{"child.yaml": child,
+		"parent.yaml": "workflow: parent\norder: {schema: {properties: {items: {items: {properties: {sku: {}}}}}}}\n" +
+			"steps: {a: {each: \"${ order.items }\", workflow: child, input: {s: \"${ item.sku }\", t: \"${ item.sk }\"}}}\n",
+		"nightly.yaml": "workflow: nightly\norder: {schema: {required: [region], additionalProperties: false, " +
+			"properties: {region: {}}}}\nschedule: {cron: \"@daily\", input: {region: a}}\n" +
+			strings.TrimPrefix(child, "workflow: child\n")} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, problems := source.LoadFile(filepath.Join(dir, "parent.yaml"), source.Options{})
+	if len(problems) != 1 || !strings.Contains(problems[0].What, "item.sk is read") {
+		t.Errorf("the child's order: %v", problems)
+	}
+	_, problems = source.LoadFile(filepath.Join(dir, "nightly.yaml"), source.Options{})
+	if len(problems) != 1 || !strings.Contains(problems[0].What, `the unknown field "scheduledTime"`) {
+		t.Errorf("the schedule's order: %v", problems)
+	}
+}

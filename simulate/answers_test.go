@@ -1,0 +1,155 @@
+package simulate_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/simulate"
+)
+
+const trip = `workflow: trip
+order: {schema: {type: object, required: [guest], properties: {guest: {type: string, minLength: 4}}}}
+steps:
+  reserve: {agent: hotels, operation: reserve, input: "${ order.guest }", timeout: 2s, onFailure: undo, undo: cancel, grade: idempotent}
+  check: {event: {name: seen, schema: {type: boolean}, timeout: 3d, onTimeout: stop}}
+  ok:
+    approval: {question: Go?, answers: ["yes", "no"], need: 2, notSelf: order.guest, refuse: value == "no", timeout: 2d, onTimeout: undo}
+    after: [reserve, check]
+    when: steps.reserve.output.price > 200
+`
+
+func tripped(t *testing.T) simulate.Scenario {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "trip.yaml")
+	if err := os.WriteFile(file, []byte(trip), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return simulate.Scenario{Definition: load(t, file)}
+}
+
+// described sets outputs and answers of a scenario, and an order that matches the schema.
+func described(t *testing.T, services string, answers ...string) simulate.Scenario {
+	t.Helper()
+	sc := tripped(t)
+	var err error
+	if sc.Services, err = simulate.ParseServices([]byte(services), sc.Definition); err != nil {
+		t.Fatal(err)
+	}
+	if sc.Answers, err = simulate.ParseAnswers(answers, sc.Definition); err != nil {
+		t.Fatal(err)
+	}
+	if sc, err = simulate.Fitted(sc); err != nil {
+		t.Fatal(err)
+	}
+	return sc
+}
+
+// A workflow that reads outputs and waits for answers is simulated as it is. Each finding names the next
+// thing to state.
+func TestOutputsAndAnswers(t *testing.T) {
+	const output = "services: {hotels: {reserve: {output: {price: 270}}}}"
+	const drawn = "services: {hotels: {latency: 50ms, reserve: {schema: {type: object, required: [price], " +
+		"properties: {price: {type: number, minimum: 198}}}}}}"
+	for _, c := range []struct {
+		services string
+		answers  []string
+		want     string
+	}{
+		{"services: {}", []string{"check=true"}, "as in hotels: {reserve: {output: {price: …}}}"},
+		{output, []string{"check=true"}, "--answer 'ok=yes'"},
+		{output, []string{"ok=yes"}, "--answer 'check=true'"},
+		{output, []string{"ok=yes", "check=true"}, ""},
+		{drawn, []string{"ok=yes", "check=true"}, ""},
+	} {
+		sc := described(t, c.services, c.answers...)
+		all := simulate.Diagnose(sc)
+		if c.want != "" {
+			if len(all) != 1 || !strings.Contains(all[0].Fix, c.want) {
+				t.Errorf("%s %s: %+v", c.services, c.answers, all)
+			}
+			continue
+		}
+		if len(all) != 0 {
+			t.Errorf("%s %s: %+v", c.services, c.answers, all)
+		}
+		r := simulate.Find(sc, simulate.Search{Seeds: 60, First: 1})
+		if r.Violation != nil || r.Ends[core.Processed] < 40 {
+			t.Errorf("%s: %v, ends %v", c.services, r.Violation, r.Ends)
+		}
+	}
+	refused := simulate.Run(described(t, output, "ok=no", "check=true"), simulate.Plain{}, simulate.Options{})
+	if refused.Violation != nil || refused.Ends[core.Compensated] == 0 {
+		t.Errorf("an answer that refuses: %v, ends %v", refused.Violation, refused.Ends)
+	}
+	tape := simulate.NewTape(described(t, drawn, "ok=yes"), nil, nil)
+	again, err := tape.Scenario()
+	if err != nil || string(again.Answers["ok"]) != `"yes"` ||
+		len(again.Services["hotels"].Outputs["reserve"]) < 2 {
+		t.Errorf("the tape holds %+v, %v", again, err)
+	}
+}
+
+// What does not fit to the workflow is refused, with what would.
+func TestDescriptionsThatDoNotFit(t *testing.T) {
+	sc := tripped(t)
+	for services, want := range map[string]string{
+		"hotels: {reserv: {output: 1}}":                                    "did you mean reserve?",
+		"hotels: {reserve: {outptu: 1}}":                                   "either output or schema",
+		"hotels: {reserve: {output: 1, schema: {}}}":                       "either output or schema",
+		"hotels: {latncy: 3s}":                                             "did you mean latency?",
+		"hotels: {reserve: {schema: {type: objekt}}}":                      "at /type it is not one of",
+		"hotels: {reserve: {schema: {pattern: \"^b$\", type: string}}}":    "no value",
+		"hotels: {reserve: {output: " + strings.Repeat("x", 50_000) + "}}": "the limit is",
+	} {
+		if _, err := simulate.ParseServices([]byte("services: {"+services+"}"), sc.Definition); err == nil ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%.80s: %v, want %s", services, err, want)
+		}
+	}
+	for answer, want := range map[string]string{"ok": "write STEP=VALUE", "okk=yes": "did you mean ok?",
+		"reserve=yes": "no approval or event", "ok=maybe": "must be one of: yes, no",
+		"check=7": "not a boolean", "ok=" + strings.Repeat("x", 9000): "write STEP=VALUE"} {
+		if _, err := simulate.ParseAnswers([]string{answer}, sc.Definition); err == nil ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%.40s: %v, want %s", answer, err, want)
+		}
+	}
+	text := strings.ReplaceAll(trip, "operation: reserve", "operation: check")
+	file := filepath.Join(t.TempDir(), "trip.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	services, err := simulate.ParseServices([]byte("services: {hotels: {latency: 50ms, check: {output: 1}}}"),
+		load(t, file))
+	if s := services["hotels"]; err != nil || len(s.Outputs["check"]) != 1 || s.Check {
+		t.Errorf("an operation with the name of a field: %+v, %v", services, err)
+	}
+	if _, err := simulate.ParseAnswers([]string{"a=b"}, &core.Definition{Name: "w"}); err == nil ||
+		!strings.Contains(err.Error(), "leave the answers out") {
+		t.Errorf("a workflow without answers: %v", err)
+	}
+	sc.Order = json.RawMessage(`{"guest":"x"}`)
+	if _, err := simulate.Fitted(sc); !strings.Contains(fmt.Sprint(err), "at /guest it has 1 characters") {
+		t.Errorf("an order that does not match: %v", err)
+	}
+}
+
+// An order is drawn from the second form if no value of the first one can be drawn.
+func TestAnOrderOfTheSecondForm(t *testing.T) {
+	head, rest, _ := strings.Cut(trip, "schema: ")
+	object, rest, _ := strings.Cut(rest, "}\nsteps")
+	file := filepath.Join(t.TempDir(), "trip.yaml")
+	text := head + "schema: {oneOf: [{type: string, pattern: ^b$}, " + object + "]}}\nsteps" + rest
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sc, err := simulate.Fitted(simulate.Scenario{Definition: load(t, file)})
+	if err != nil || string(sc.Order) != `{"guest":"abbb"}` {
+		t.Errorf("%s, %v", sc.Order, err)
+	}
+}
