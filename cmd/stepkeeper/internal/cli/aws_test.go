@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -60,6 +61,59 @@ func TestInitForAWS(t *testing.T) {
 		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly", "GOWORK=off", "GOPROXY=off")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("go vet ./... in %s: %v\n%s", in, err, out)
+		}
+	}
+}
+
+// The pipeline tests each agent that is no part of the project's own module, and fails with the first one.
+func TestPipelineTestsAgents(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the pipeline's commands are for bash")
+	}
+	dir := t.TempDir()
+	call{}.run(t, "init", dir, "--aws").want(t, failure.OK)
+	var ci struct {
+		Jobs map[string]struct {
+			Steps []struct {
+				Name, Run string
+			}
+		}
+	}
+	if err := yaml.Unmarshal([]byte(read(t, filepath.Join(dir, ".github/workflows/aws.yaml"))),
+		&ci); err != nil {
+		t.Fatal(err)
+	}
+	steps := ci.Jobs["test"].Steps
+	script := steps[len(steps)-1].Run
+	for language, folder := range map[string]string{"go": "mail", "python": "agents/stock",
+		"typescript": "agents/two words"} {
+		call{}.run(t, "agent", "new", strings.ToLower(language)+"-agent", "--language", language, "--dir",
+			filepath.Join(dir, folder)).want(t, failure.OK)
+	}
+	bin := t.TempDir()
+	for _, tool := range []string{"go", "python", "npm"} {
+		overwrite(t, filepath.Join(bin, tool), "#!/bin/sh\n"+
+			`echo "${PWD##*/}: `+tool+` $*"; [ "${PWD##*/} $*" != "$FAIL" ]`+"\n")
+		if err := os.Chmod(filepath.Join(bin, tool), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(fail string) (string, error) {
+		cmd := exec.Command("bash", "-e", "-c", script) // as GitHub runs it
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GITHUB_WORKSPACE="+dir, "FAIL="+fail,
+			"PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	const want = "mail: go test ./...\nstock: python -m pip install -r requirements.txt\n" +
+		"stock: python -m unittest\ntwo words: npm install\ntwo words: npm test\n"
+	if out, err := run("nothing"); err != nil || out != want {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for _, fail := range []string{"mail test ./...", "stock -m unittest", "two words test"} {
+		if out, err := run(fail); err == nil {
+			t.Errorf("%s failed, and the pipeline goes on:\n%s", fail, out)
 		}
 	}
 }
