@@ -13,10 +13,10 @@ LDFLAGS  := -ldflags "-X 'github.com/stepkeeper/stepkeeper/cmd/stepkeeper/intern
 PROFILE  := cmd/stepkeeper/default.pgo
 export GOFLAGS := $(shell $(GO) env GOFLAGS) -pgo=off
 # What shares memory between goroutines; the whole suite is race-all.
-RACE_PKGS ?= $(addprefix ./,client client/aws/operate dev/api dev/embedded dev/memory dev/sqlite functions/agent/worker functions/scheduler functions/supervisor shared/engine shared/port/queuetest shared/sqs shared/state)
+RACE_PKGS ?= $(addprefix ./,client client/aws/operate dev/api dev/embedded dev/memory dev/sqlite functions/agent/worker functions/scheduler functions/supervisor shared/engine shared/port/queuetest shared/port/storetest shared/sqs shared/state)
 # Of their tests those that compute alone, or wait for ten seconds, add nothing but time to it.
-RACE_SKIP ?= TestAStoredTaskAcceptsEveryEvent|TestZeroTimesAreNotAssumedOnes|TestStoreInSequences|TestStoreWithoutCache|$\
-	TestStore$$/^(create|replace|batch|documents|limits|due|list|definitions|leases|ledger)$$|$\
+RACE_SKIP ?= TestAStoredTaskAcceptsEveryEvent|TestZeroTimesAreNotAssumedOnes|TestSequences|TestStoreInSQLiteWithoutCache|TestTheCheckerCanFail|$\
+	TestStoreIn(Memory|SQLite)$$/^(create|replace|batch|documents|limits|due|list|definitions|leases|ledger)$$|$\
 	TestOrdersNearTheLimitOfTheirDocumentEnd|TestOrdersNearTheDocumentLimitEnd|TestAnHourOfExpiredCredentialsUndoesNothing|TestEndedOrdersExpireMeanwhile
 RACE_ALL   = $(shell $(GO) list ./... | grep -v -E '/(bench|examples|e2e|infra|localstack|importrules|mutants|soak|simulate)(/|$$)')
 TEST_PKGS ?= $(shell $(GO) list ./... | grep -v '/infra$$')
@@ -56,6 +56,7 @@ SEQUENCES ?= 12
 test-dynamo: ## Run the tests that need a DynamoDB against DynamoDB Local (needs npm and a JDK)
 	shared/dynamo/dynamotest/local.sh bash -c '\
 		RAPID_CHECKS=$(SEQUENCES) $(GO) test -count=1 -timeout 20m -parallel 4 ./shared/dynamo/... ./internal/cost/... ./verify/bench/cost && \
+		RAPID_CHECKS=$(SEQUENCES) $(GO) test -count=1 -timeout 20m -parallel 4 -run Dynamo ./shared/port/storetest && \
 		$(GO) test -count=1 -v -run "^TestUnitsOfEachOperation$$" ./shared/dynamo'
 
 .PHONY: race

@@ -64,7 +64,7 @@ counted "the deployed stack" "${GO:-go}" test -v -count=1 -timeout 30m -parallel
 if [[ $BACKEND == localstack && -z ${ARGS:-} ]]; then # the contracts of the ports on it
 	# Stores: what depends on the emulator, which hands all to the DynamoDB Local of `make test-dynamo`; that runs the whole.
 	STEPKEEPER_DYNAMODB=$endpoint counted stores "${GO:-go}" test -v -count=1 -timeout 10m \
-		-run 'TestContract$/open_orders_listed/(race|lost|definitions|leases)' ./shared/dynamo &
+		-run 'TestStoreInDynamo$/open_orders_listed/(race|lost|definitions|leases)' ./shared/port/storetest &
 	stores=$!
 	counted languages "${GO:-go}" test -v -count=1 -timeout 10m ./localstack/languages || failed=1
 	STEPKEEPER_SQS=$endpoint counted queues "${GO:-go}" test -v -count=1 -timeout 10m -run TestSQSService ./shared/port/queuetest || failed=1

@@ -22,7 +22,7 @@ var budgets = map[string]int{
 	"infra":        5300,
 	"internal":     2930,
 	"localstack":   680,
-	"shared":       29200,
+	"shared":       27570,
 	"simulate":     12090,
 	"verify":       7790,
 	"workflows":    10,

@@ -17,7 +17,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/awstest"
@@ -67,24 +66,4 @@ func Tables(t testing.TB, client *dynamodb.Client) Names {
 		t.Fatal(err)
 	}
 	return n
-}
-
-// Forget removes orders and leaves their tombstones, as a TTL does with orders at rest.
-func Forget(client *dynamodb.Client, table string) func(context.Context, []string) error {
-	return func(ctx context.Context, ids []string) error {
-		for _, id := range ids {
-			out, err := client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
-				TableName: &table, Key: dynamo.Key(dynamo.OrderKey, id),
-				ReturnValues: types.ReturnValueAllOld,
-			})
-			if err == nil && len(out.Attributes) > 0 {
-				_, err = client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &table,
-					Item: dynamo.Key(dynamo.OrderKey, id+"#ended")})
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
@@ -57,7 +58,7 @@ func NewSimulation(sc world.Scenario, c world.Chooser) *world.Simulation {
 		Sc: sc, Chooser: c, Def: sc.Definition, Queues: map[string]*world.Queue{},
 		Services: map[string]*world.Remote{},
 		Ledgers:  map[string]*world.Ledger{}, ByID: map[string]*world.Order{},
-		Leases: map[string]world.Lease{}, Answered: map[string]bool{},
+		Leases: map[string]memory.Lease{}, Answered: map[string]bool{},
 		Traits: map[string]world.Trait{}, Outages: map[string]int64{}, Expired: map[string]int64{},
 		Coming: map[string]int64{}, Nth: world.Counters.Get().(map[world.Occasion]int),
 		Hash: 14695981039346656037, Checks: world.NewChecks(), Often: &world.Often, Newer: sc.Newer(),
@@ -68,13 +69,18 @@ func NewSimulation(sc world.Scenario, c world.Chooser) *world.Simulation {
 	}
 	w.Cells, w.Ends = map[world.Cell]int{}, map[core.State]int{}
 	w.Below = sc.Families()
-	w.Store = &world.Store{W: w, Rows: map[string]*world.Row{}, Defs: map[string][]byte{}}
-	for _, d := range slices.Concat(w.Defs[1:], w.Below) { // other orders have pinned these
+	w.Store = &world.Store{W: w, Rows: map[string]*world.Row{}, Defs: memory.NewDefinitions()}
+	putDefinitions(w, slices.Concat(w.Defs[1:], w.Below)) // other orders have pinned these
+	return w
+}
+
+// putDefinitions stores definitions without a call of an actor.
+func putDefinitions(w *world.Simulation, all []*core.Definition) {
+	for _, d := range all {
 		if data, err := encode(w, d); err == nil {
-			w.Store.Defs[d.Hash] = data
+			_ = w.Store.Defs.PutDefinition(context.Background(), d.Hash, data)
 		}
 	}
-	return w
 }
 
 // SetUp draws the deployment and its orders.
@@ -257,7 +263,7 @@ func parts(p *world.Process) engine.Parts {
 func stateOf(p *world.Process) *state.Store {
 	w := p.W
 	return state.New(state.Config{
-		Store: storePort{p}, Definitions: w.Store,
+		Store: storePort{p}, Definitions: w.Store.Defs,
 		Compile: func(hash string, data []byte) (*core.Definition, error) { return compile(w, hash, data) },
 		Encode:  func(d *core.Definition) ([]byte, error) { return encode(w, d) }, Limit: w.Room.Limit,
 		Current: func(name string) *core.Definition {

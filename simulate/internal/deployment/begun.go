@@ -111,11 +111,7 @@ func begin(w *world.Simulation, t *core.Task) {
 	r.Task, r.Record = t, &port.Record{ID: o.Id, Version: t.Version, State: string(t.ProcessState),
 		Workflow: t.Workflow,
 		Created:  t.Created.Std(), Bucket: port.Bucket(bucket), IndexAt: at.Std(), Document: document}
-	for _, d := range append([]*core.Definition{w.Def}, w.Below...) { // the move has stored them
-		if data, err := encode(w, d); err == nil {
-			w.Store.Defs[d.Hash] = data
-		}
-	}
+	putDefinitions(w, append([]*core.Definition{w.Def}, w.Below...)) // the move has stored them
 	o.Seen.Alerts[check.AlertID(t.End.At, t.Run, t.End.Command)] = t.ProcessState == core.Error
 	for _, v := range t.Commands.Verdicts {
 		o.Seen.Verdicts[v.ID] = v.Accepted

@@ -2,6 +2,7 @@ package deployment
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -371,8 +372,11 @@ func aim(w *world.Simulation, o *world.Order) string {
 	switch k := w.Choose("definition", o.Id, n+2, 0.8); {
 	case k == n:
 		return message.Latest
-	case k < n && w.Store.Defs[defs[n-1-k].Hash] != nil: // no order has run another one yet
-		return defs[n-1-k].Hash
+	case k < n:
+		hash := defs[n-1-k].Hash
+		if _, err := w.Store.Defs.Definition(context.Background(), hash); err == nil {
+			return hash // no order has run another one yet
+		}
 	}
 	return strings.Repeat("0", len(w.Def.Hash))
 }

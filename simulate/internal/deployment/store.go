@@ -265,11 +265,10 @@ func (l leases) Acquire(_ context.Context, name, owner string, now time.Time,
 	ttl time.Duration) (ours bool, err error) {
 	w := l.p.W
 	err = portCall(w.Cur, world.CallLease, name, func(world.Fault) error {
-		held, there := w.Leases[name]
-		defer func() { check.Leased(w.Cur, name, ours) }()
-		if ours = !there || held.Owner == owner || !now.Before(held.Until); ours {
-			w.Leases[name] = world.Lease{Owner: owner, Until: now.Add(ttl)}
-		}
+		held := w.Leases[name]
+		ours = held.Acquire(owner, now, ttl)
+		w.Leases[name] = held
+		check.Leased(w.Cur, name, ours)
 		return nil
 	})
 	return ours, err

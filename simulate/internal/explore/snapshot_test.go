@@ -176,7 +176,7 @@ func hold(iv *world.Invocation, letters []*world.Letter, w *world.Simulation) {
 
 func snapshotStore(s *world.Store, w *world.Simulation) *world.Store {
 	c := *s
-	c.W, c.Ids, c.Defs = w, slices.Clone(s.Ids), maps.Clone(s.Defs)
+	c.W, c.Ids, c.Defs = w, slices.Clone(s.Ids), s.Defs.Clone()
 	c.Rows = make(map[string]*world.Row, len(s.Rows))
 	for id, r := range s.Rows {
 		own := *r

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
@@ -94,7 +95,7 @@ type Simulation struct {
 	QuiescedAt int64 // time at which faults ended
 	Operating  bool  // the operator looks after what has stopped
 	SweepAt    int64 // time of the next planned sweep; 0 if none is planned
-	Leases     map[string]Lease
+	Leases     map[string]memory.Lease
 	Answered   map[string]bool // scripted answers that are on their way, by order, run, step, round and votes
 	Traits     map[string]Trait
 	Outages    map[string]int64 // end of a hang of the service behind an agent, for all callers

@@ -1,8 +1,6 @@
 package world
 
 import (
-	"bytes"
-	"context"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
@@ -22,9 +20,9 @@ func (s *Store) Version(id string) int64 {
 type Store struct {
 	W    *Simulation
 	Rows map[string]*Row
-	Ids  []string // IDs in the order in which their rows were made
-	Defs map[string][]byte
-	Bare bool // documents are not looked into: those of the contract's suite are no tasks
+	Ids  []string            // IDs in the order in which their rows were made
+	Defs *memory.Definitions // no fault is injected here, because a retry would repair each at once
+	Bare bool                // documents are not looked into: those of the contract's suite are no tasks
 }
 
 // Row is the store's content for one order.
@@ -68,32 +66,6 @@ func (s *Store) Task(id string) *core.Task {
 		return r.Task
 	}
 	return nil
-}
-
-// Definition and PutDefinition keep compiled workflows; no fault is injected here, since a retry would
-// repair each at once.
-func (s *Store) Definition(_ context.Context, hash string) ([]byte, error) {
-	if d, ok := s.Defs[hash]; ok {
-		return bytes.Clone(d), nil
-	}
-	return nil, port.ErrNotFound
-}
-
-// PutDefinition implements port.Definitions.
-func (s *Store) PutDefinition(_ context.Context, hash string, data []byte) error {
-	if err := port.CheckDefinition(hash, data); err != nil {
-		return err
-	}
-	if _, ok := s.Defs[hash]; !ok {
-		s.Defs[hash] = bytes.Clone(data)
-	}
-	return nil
-}
-
-// Lease is the holder of a lease of the index, with its end.
-type Lease struct {
-	Owner string
-	Until time.Time
 }
 
 // Ledger is the table of one agent (P31, a plain service needs a ledger); all its instances share it.

@@ -1,4 +1,4 @@
-package storetest
+package storetest_test
 
 import (
 	"slices"

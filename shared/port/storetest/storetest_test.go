@@ -1,12 +1,6 @@
-// Package storetest tests whether an adapter keeps the contracts of port.Store, port.Definitions, port.Leases
-// and port.Ledger. An adapter's test is a few lines:
-//
-//	func TestStore(t *testing.T) {
-//		storetest.Run(t, storetest.Options{ListsFinished: true}, newBackends)
-//	}
-//
-// Options states the permitted differences between adapters.
-package storetest
+// Package storetest tests whether each adapter keeps the contracts of port.Store, port.Definitions,
+// port.Leases and port.Ledger. Options states the permitted differences between adapters.
+package storetest_test
 
 import (
 	"cmp"
