@@ -32,7 +32,7 @@ const (
 func (s *Stepkeeper) addQueues() {
 	t := s.props.Tuning
 	s.quarantine = s.deadQueue("Quarantine",
-		"it is where messages end that cannot be read; nothing takes from it by itself")
+		"it holds messages that cannot be read, and has no consumer")
 	s.missed = s.deadQueue("MissedSweeps", "it is itself a dead-letter queue, of the schedule")
 	s.addShared(port.Intake, port.Intake, t.Intake, t.SchedulerTimeout, t.OldestMessage)
 	s.addQueue(port.Replies, t.Replies, t.SchedulerTimeout, t.OldestMessage)

@@ -162,7 +162,7 @@ var (
 		"Panics that were caught; each is in the log with its stack, and is a mistake in Stepkeeper.", nil,
 		nil)
 	unattendedNow = prometheus.NewDesc("stepkeeper_queues_unattended",
-		"Queues of requests that nothing takes from.", nil, nil)
+		"Queues of requests without a consumer.", nil, nil)
 )
 
 // Describe sends no descriptions, so that the registry accepts whatever Collect reports.

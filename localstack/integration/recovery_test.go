@@ -200,8 +200,8 @@ func TestOrdersGoOnWithCopiedTables(t *testing.T) {
 	if n := first.switchMappings(t, false); n != mappings {
 		t.Fatalf("%d mappings were stopped", n)
 	}
-	first.cli(t, "", ok, []string{"list"}, "nothing has taken intake for",
-		"nothing has taken requests-payment for",
+	first.cli(t, "", ok, []string{"list"}, "queue intake has had no consumer for",
+		"queue requests-payment has had no consumer for",
 		"0 waiting: its event source mapping is disabled; enable it with `aws lambda "+
 			"update-event-source-mapping --uuid")
 	settings := maps.Clone(s.settings)

@@ -6,7 +6,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Unattended is a queue of requests that nothing takes from: an agent that does not run, mostly.
+// Unattended is a queue without a consumer, usually because its agent does not run.
 type Unattended struct {
 	Queue   string    `json:"queue" example:"requests-seats"`
 	Agent   string    `json:"agent" doc:"empty for a queue of the Scheduler, in a stack on AWS"`

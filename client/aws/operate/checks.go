@@ -37,7 +37,7 @@ func (t *transport) Checks(ctx context.Context) ([]client.Check, error) {
 		client.CheckRelease("the stack", t.Outputs.Release, view.Built()))
 	unattended, err := t.Unattended(ctx, "")
 	if err != nil {
-		checks = append(checks, client.NotChecked("queues", err))
+		checks = append(checks, client.NotChecked("consumers", err))
 	}
 	if err == nil || len(unattended) > 0 {
 		checks = append(checks, client.CheckUnattended(unattended)...)
@@ -93,12 +93,12 @@ func (t *transport) checkSweeps(ctx context.Context) []client.Check {
 		}
 	}
 	since, allowed := now.Sub(last).Round(time.Second), missedSweepsAllowed*t.Outputs.SweepInterval
-	text := fmt.Sprintf("the Supervisor has come within the last %s", allowed)
+	text := fmt.Sprintf("the Supervisor ran within the last %s", allowed)
 	switch {
 	case last.IsZero():
-		text = "the Supervisor has never come"
+		text = "the Supervisor has never run"
 	case since > allowed:
-		text = fmt.Sprintf("the Supervisor last came %s ago", since)
+		text = fmt.Sprintf("the Supervisor last ran %s ago", since)
 	}
 	sweeps := client.Checked("sweeps", since <= allowed, text, fix)
 	late, text := time.Duration(0), "no order waits for a sweep"
@@ -122,7 +122,7 @@ func (t *transport) checkDefinitions(ctx context.Context) client.Check {
 			return client.NotChecked("definitions", err)
 		case !errors.Is(err, port.ErrNotFound): // no order of the workflow has arrived yet
 			return client.Check{Name: "definitions", Result: client.CheckFailed,
-				Text: fmt.Sprintf("that of %s cannot be read: %v", name, err),
+				Text: fmt.Sprintf("the definition of workflow %s cannot be read: %v", name, err),
 				Fix:  "use the stepkeeper that the stack was deployed with"}
 		}
 	}
@@ -144,7 +144,7 @@ func (t *transport) checkAccount(ctx context.Context) []client.Check {
 	}
 	text := room.String()
 	if !room.Fits() {
-		text += ": what does not fit is throttled, its messages come back late and may become dead letters"
+		text += ": invocations above the limit are throttled; their messages come late and may become dead letters"
 	}
 	return []client.Check{client.Checked("concurrency", room.Fits(), text,
 		"ask for a higher quota (Service Quotas: AWS Lambda, Concurrent executions), or lower "+
@@ -165,7 +165,7 @@ func (t *transport) checkClock(ctx context.Context) client.Check {
 		}
 		return clockOf(m.ResultMetadata)
 	}
-	return client.NotChecked("clock", errors.New("nothing of the stack could be asked for the time"))
+	return client.NotChecked("clock", errors.New("no response of AWS had a time"))
 }
 
 func clockOf(m middleware.Metadata) client.Check {

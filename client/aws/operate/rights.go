@@ -34,9 +34,9 @@ type Role func(context.Context, *iam.GetRoleInput, ...func(*iam.Options)) (*iam.
 // checkSend asks IAM whether the caller may send orders and commands. It sends none, because an order would
 // be executed.
 func (t *transport) checkSend(ctx context.Context) client.Check {
-	const name = "send"
+	const name = "message path"
 	if t.Parts.Caller == nil || t.Parts.Rights == nil {
-		return client.NotChecked(name, fmt.Errorf("IAM is not asked through this client"))
+		return client.NotChecked(name, fmt.Errorf("this client does not ask IAM"))
 	}
 	whose, err := t.Parts.Caller.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil {
@@ -89,7 +89,7 @@ func (t *transport) checkSend(ctx context.Context) client.Check {
 	return client.Check{Name: name, Result: client.CheckOK,
 		Text: fmt.Sprintf(
 			"IAM allows %s to send orders and commands; the policies of the queues and of their key were "+
-				"not looked at", who)}
+				"not checked", who)}
 }
 
 // singleSignOn is the prefix of each role that IAM Identity Center makes. Their path is

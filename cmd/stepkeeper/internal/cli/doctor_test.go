@@ -52,19 +52,19 @@ func TestDoctorOfAServer(t *testing.T) {
 	}
 	health = reported()
 	r := run()
-	r.want(t, failure.OK, "ok       server: it takes orders", "ok       send: what is sent is read",
-		"ok       version: this program and the server are (devel)",
-		"ok       clock: within 30s of that of the server", "ok       store: nothing is wrong",
-		"ok       queues: no queue is left unattended")
+	r.want(t, failure.OK, "ok       server: it accepts orders", "ok       message path: the server received a test order",
+		"ok       version: this program and the server run the same version, (devel)",
+		"ok       clock: the clock here is within 30s of that of the server", "ok       store: no problem found",
+		"ok       consumers: every queue has a consumer")
 	if strings.Contains(r.out, "fix:") {
 		t.Error(r.out)
 	}
 
 	health = `{"ready":false,"checks":{"store":"disk is full","agent mail":"unauthorized since noon"},"unattended":[{"queue":"requests-seats","agent":"seats","since":"2026-03-01T12:00:00Z","waiting":4}]}`
-	run().want(t, failure.General, "failed   server: it takes no orders now", "failed   store: disk is full",
+	run().want(t, failure.General, "failed   server: it accepts no orders now", "failed   store: disk is full",
 		"failed   agent mail: unauthorized since noon", "fix: the server's log says more",
 		"fix: repair the service behind agent mail (its last failure is above)",
-		"failed   queue requests-seats: nothing takes from it, 4 waiting, since 2026-03-01T12:00:00",
+		"failed   queue requests-seats: no consumer, 4 messages waiting, since 2026-03-01T12:00:00",
 		"fix: is the agent seats running?")
 	lines := decodeLines(t, run("--output", "json").out)
 	if len(lines) != 8 || lines[6]["fix"] == nil {
@@ -162,7 +162,7 @@ func TestDoctorOfAStack(t *testing.T) {
 	w.Parts.Outputs.Release.Messages--
 	w.Parts.Rights = ops{"explicitDeny"}.may
 	c.run(t, "doctor", "--stack", "Shop").want(t, failure.General,
-		"failed   queue intake: nothing takes from it",
+		"failed   queue intake: no consumer",
 		"fix: enable it with `aws lambda update-event-source-mapping --uuid m-intake",
 		"failed   send: IAM does not allow arn:aws:iam::000000000000:role/ops to send to the queue",
 		"(explicitDeny)", "fix: attach the policy arn:aws:iam::1:policy/App",

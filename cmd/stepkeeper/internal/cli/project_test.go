@@ -80,9 +80,9 @@ func TestUnattendedAgent(t *testing.T) {
 		t.Errorf("an agent may start a moment after the runtime: %s", r.err)
 	}
 	p.ahead.Store(int64(20 * time.Second))
-	const reported = "nothing has taken requests-seats for 2" // 20 s and a little
+	const reported = "queue requests-seats has had no consumer for 2" // 20 s and a little
 	submit("o-2").want(t, failure.OK, reported, "o-2: accepted")
-	p.run(t, "list").want(t, failure.OK, reported, "2 waiting", "nothing has taken requests-payments")
+	p.run(t, "list").want(t, failure.OK, reported, "2 messages waiting", "queue requests-payments has had no consumer")
 	r := p.run(t, "show", "o-1")
 	r.want(t, failure.OK, reported, "is the agent seats running?")
 	if strings.Contains(r.out, "requests-payments") {
@@ -99,7 +99,7 @@ func TestUnattendedAgent(t *testing.T) {
 	receive(t, p.server, "requests-seats", true)
 	receive(t, p.server, "requests-payments", false) // there is none: the receiver counts
 	for _, args := range [][]string{{"show", "o-1"}, {"list"}} {
-		if r := p.run(t, args...); strings.Contains(r.out+r.err, "nothing has taken") {
+		if r := p.run(t, args...); strings.Contains(r.out+r.err, "no consumer") {
 			t.Errorf("%v: something takes the requests now:\n%s%s", args, r.out, r.err)
 		}
 	}

@@ -275,12 +275,12 @@ func TestUnattendedAgentOnAStack(t *testing.T) {
 	line := func(id string) string {
 		return fmt.Sprintf(`{"schema":1,"orderId":%q,"workflow":"order","order":{"end":"never"}}`+"\n", id)
 	}
-	const reported = "nothing has taken requests-shop for 40.0s, 2 waiting: its event source mapping is " +
+	const reported = "queue requests-shop has had no consumer for 40.0s, 2 messages waiting: its event source mapping is " +
 		"disabled; " +
 		"enable it with `aws lambda update-event-source-mapping --uuid m-shop --enabled --region us-east-1`"
 	r := run(line("o-1")+line("o-2"), "submit", "-")
 	r.want(t, failure.OK, reported)
-	if n := strings.Count(r.err, "nothing has taken"); n != 1 {
+	if n := strings.Count(r.err, "no consumer"); n != 1 {
 		t.Errorf("reported %d times:\n%s", n, r.err)
 	}
 	// wait until the order is known
@@ -323,7 +323,7 @@ func TestUnattendedAgentOnAStack(t *testing.T) {
 		r := run(line("o-5")+line("o-6"), args...)
 		r.want(t, failure.OK, "warning: "+unknown)
 		if n := strings.Count(r.err, "not known"); n != 1 ||
-			strings.Contains(r.out+r.err, "nothing has taken") {
+			strings.Contains(r.out+r.err, "no consumer") {
 			t.Errorf("%v: %d warnings\n%s%s", args, n, r.out, r.err)
 		}
 	}
@@ -338,7 +338,7 @@ func TestUnattendedAgentOnAStack(t *testing.T) {
 	mappings["m-shop"] = "Enabled"
 	for _, args := range [][]string{{"submit", "-"}, {"list"}, {"show", "o-1"}, {"smoke", "--orders", "1"}} {
 		if r := run(line("o-5"), args...); r.code != failure.OK ||
-			strings.Contains(r.out+r.err, "nothing has taken") || strings.Contains(r.err, "not known") {
+			strings.Contains(r.out+r.err, "no consumer") || strings.Contains(r.err, "not known") {
 			t.Errorf("%v: %+v", args, r)
 		}
 	}

@@ -22,6 +22,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/hashicorp/golang-lru/v2/expirable"
 
 	"github.com/stepkeeper/stepkeeper/client"
@@ -186,6 +188,7 @@ func (s *server) functions(assets map[string]string) template.FuncMap {
 		"clean":     render.Clean,
 		"lower":     strings.ToLower,
 		"count":     view.Count,
+		"number":    func(n int) string { return humanize.Comma(int64(n)) },
 		"message":   render.MessageRow,
 		"span":      func(d time.Duration) string { return render.Span(d) },
 		"pages":     func() []link { return links },
@@ -232,9 +235,10 @@ func (s *server) shown(doc json.RawMessage) string {
 	if len(doc) == 0 {
 		return ""
 	}
-	var b bytes.Buffer
-	_ = json.Indent(&b, s.Redact.Apply(doc), "", "  ") // it was read as JSON
-	return b.String()
+	v := jsontext.Value(bytes.Clone(s.Redact.Apply(doc)))
+	_ = v.Format(jsontext.Multiline(true), jsontext.WithIndent("  "),
+		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) // it was read as JSON
+	return render.CleanLines(v.String())
 }
 
 // content is a page between its head and its foot.

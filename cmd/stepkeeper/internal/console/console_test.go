@@ -56,7 +56,7 @@ func TestPages(t *testing.T) {
 		"/orders?code=nothing": {"No order matches"},
 		"/orders/o-1": {
 			"What to do next", "stepkeeper resubmit o-1", "stepkeeper undo o-1", "4111111111111111", "charge",
-			"Failed attempts", "class=\"graph\"", "<svg class=\"gantt\"", "running",
+			"Failed attempts", "class=\"graph\"", "<div class=\"gantt\"", "running",
 		},
 		"/orders/o-1?show=timeline": {"received", "failed,"},
 		"/orders/o-1?show=events":   {"received"},
@@ -68,7 +68,7 @@ func TestPages(t *testing.T) {
 		"/workflows/order": {"New orders run the definition", "reserve", "class=\"graph\"",
 			"Definitions in use", "shop: charge"},
 		"/health": {
-			"it takes orders", "what is sent is read", "this program and the server are (devel)",
+			"it accepts orders", "the server received a test order", "this program and the server run the same version, (devel)",
 			"within 30s of that of the server", "stepkeeper doctor",
 		},
 		"/workflows/nothing": {"nothing", "is deployed"},
@@ -797,11 +797,12 @@ func TestWaitingForAgents(t *testing.T) {
 	w.submit("order", "o-1", "o-2")
 	w.until("both wait for two steps of one agent", func() bool {
 		_, body := w.get("/waiting")
-		return strings.Contains(body, "order pack: 2</a>") && strings.Contains(body, "order charge: 2</a>")
+		return strings.Contains(body, "order pack</a> (an agent&#39;s reply): 2") &&
+			strings.Contains(body, "order charge</a> (an agent&#39;s reply): 2")
 	})
 	_, body := w.get("/waiting")
 	wants(t, body, `<tr id="agent-shop"><td>shop</td><td class="number">2</td>`,
-		`<a href="/orders?children=on&amp;state=Processing&amp;step=pack&amp;workflow=order">order pack: 2</a>`,
+		`<a href="/orders?children=on&amp;state=Processing&amp;step=pack&amp;workflow=order">order pack</a> (an agent&#39;s reply): 2`,
 		`<tr id="wait-agent-order-pack-shop"><td><span class="kind agent"></span>an agent&#39;s reply</td><td>shop</td>`)
 	close(w.hold)
 
@@ -821,7 +822,7 @@ func TestWaitingForAgents(t *testing.T) {
 		}
 	}
 	w.until("three orders of the stack wait",
-		func() bool { return strings.Contains(open(), "order charge: 3</a>") })
+		func() bool { return strings.Contains(open(), "order charge</a> (an agent&#39;s reply): 3") })
 	wants(t, open(), `<tr id="agent-shop"><td>shop</td><td class="number">3</td>`,
 		`<td>order</td><td>charge</td>`)
 	s.Parts.Definitions = unread{}

@@ -136,13 +136,8 @@ func undone(t *client.Task, st *client.Step, end core.Time) core.Time {
 	return end
 }
 
-const (
-	ganttWidth = 720.0
-	ganttNames = 160.0
-	ganttRow   = 26.0
-)
-
-// gantt draws the steps over time, as a part of an HTML page.
+// gantt draws the steps over time, as a part of an HTML page: a name and a picture for each step, and a scale.
+// Positions in time are percentages of the picture's width, so that it fits each page.
 func gantt(t *client.Task, now core.Time) string {
 	end := now
 	if t.Ended && t.State != core.Error {
@@ -158,36 +153,29 @@ func gantt(t *client.Task, now core.Time) string {
 		end = max(end, t.Steps[i].FinishedAt)
 	}
 	span := max(float64(end-t.Created), 1)
-	at := func(m core.Time) float64 {
-		return ganttNames +
-			(ganttWidth-ganttNames-8)*float64(m-t.Created)/span
-	}
-	var b strings.Builder
-	height := ganttRow*float64(len(t.Steps)) + 24
-	fmt.Fprintf(&b, `<svg class="gantt" role="img" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" `+
-		`aria-label="the time that each step took">`, ganttWidth, height, ganttWidth, height)
-	for i := range 5 {
+	at := func(m core.Time) float64 { return 100 * float64(m-t.Created) / span }
+	grid, scale := "", ""
+	for i, anchor := range []string{"start", "middle", "middle", "middle", "end"} {
 		m := t.Created + core.Time(span*float64(i)/4)
-		anchor := "middle"
-		if i == 4 {
-			anchor = "end"
-		}
-		fmt.Fprintf(&b, `<line x1="%.1f" y1="0" x2="%.1f" y2="%.0f"/>`+
-			`<text class="tick" x="%.1f" y="%.0f" text-anchor="%s">%s</text>`,
-			at(m), at(m), height-20, at(m), height-6, anchor,
+		grid += fmt.Sprintf(`<line x1="%d%%" y1="0" x2="%d%%" y2="28"/>`, 25*i, 25*i)
+		scale += fmt.Sprintf(`<text class="tick tick-%d" x="%d%%" y="14" text-anchor="%s">%s</text>`, i, 25*i, anchor,
 			html.EscapeString("+"+render.Span(m.Sub(t.Created).Std())))
 	}
+	var b strings.Builder
+	b.WriteString(`<div class="gantt" role="img" aria-label="the time that each step took">`)
 	for i := range t.Steps {
-		st, y := &t.Steps[i], ganttRow*float64(i)
-		fmt.Fprintf(&b, `<text x="0" y="%.0f">%s</text>`, y+17, html.EscapeString(render.Cut(st.Name, 22)))
+		st := &t.Steps[i]
+		fmt.Fprintf(&b, `<span>%s</span><svg width="100%%" height="28">%s`, html.EscapeString(st.Name), grid)
 		for _, bar := range barsOf(t, st, end) {
-			from, to := at(bar.from), at(bar.to)
+			const least = 0.4 // percent, so that a short bar is visible
+			width := max(at(bar.to)-at(bar.from), least)
 			fmt.Fprintf(&b,
-				`<rect class="bar %s" x="%.1f" y="%.0f" width="%.1f" height="14" rx="2"><title>%s</title></rect>`,
-				bar.kind, from, y+6, max(to-from, 2),
+				`<rect class="bar %s" x="%.2f%%" y="7" width="%.2f%%" height="14" rx="2"><title>%s</title></rect>`,
+				bar.kind, min(at(bar.from), 100-width), width,
 				html.EscapeString(st.Name+": "+bar.text+", "+render.Span(bar.to.Sub(bar.from).Std())))
 		}
+		b.WriteString("</svg>")
 	}
-	b.WriteString("</svg>")
+	fmt.Fprintf(&b, `<span></span><svg width="100%%" height="20">%s</svg></div>`, scale)
 	return b.String()
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/internal/cost"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -128,6 +130,9 @@ func highest(values []*int) (n int) {
 
 // length returns a span for a title: 10 seconds, minute, 5 minutes.
 func length(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
 	if d < time.Second {
 		return d.String()
 	}
@@ -212,6 +217,6 @@ func rateOf(s *client.Statistics, kind string) string {
 	if !known {
 		return "–"
 	}
-	return strconv.Itoa(int(float64(all)*float64(time.Minute)/float64(
+	return humanize.Comma(int64(float64(all)*float64(time.Minute)/float64(
 		time.Duration(measured)*s.Interval.Std()) + 0.5))
 }

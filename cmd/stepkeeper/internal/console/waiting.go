@@ -6,8 +6,9 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"sync"
+
+	"github.com/dustin/go-humanize"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -25,9 +26,9 @@ type number struct {
 // String returns the number for people.
 func (n number) String() string {
 	if n.More {
-		return "over " + strconv.Itoa(n.N)
+		return humanize.Comma(int64(n.N)) + "+"
 	}
-	return strconv.Itoa(n.N)
+	return humanize.Comma(int64(n.N))
 }
 
 // waits is a group of open orders that wait for the same thing.

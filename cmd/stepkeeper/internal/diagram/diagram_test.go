@@ -202,8 +202,8 @@ parts|workflow parcel||[]
 
 // A text as long as its box is written whole; a longer one ends in an ellipsis and is no longer than that.
 func TestLongTextsAreCut(t *testing.T) {
-	for _, x := range []struct{ text, want string }{{strings.Repeat("ä", 23), strings.Repeat("ä", 23)},
-		{strings.Repeat("ä", 24), strings.Repeat("ä", 22) + "…"}} {
+	for _, x := range []struct{ text, want string }{{strings.Repeat("ä", 26), strings.Repeat("ä", 26)},
+		{strings.Repeat("ä", 27), strings.Repeat("ä", 25) + "…"}} {
 		if svg := diagram.SVG([]diagram.Node{{ID: "a", Title: x.text}}, diagram.Across, "",
 			true); !strings.Contains(svg, ">"+x.want+"<") || !strings.HasPrefix(svg,
 			`<svg role="img" xmlns="http://www.w3.org/2000/svg" class="graph" `) {

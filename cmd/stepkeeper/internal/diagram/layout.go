@@ -19,7 +19,7 @@ type Node struct {
 
 // Sizes in pixels. In the direction Across, the layers follow each other from left to right.
 const (
-	boxWidth   = 184
+	boxWidth   = 208
 	boxHeight  = 52
 	laneWidth  = 16 // space for a line that passes a layer
 	sideGap    = 24 // gap between boxes beside each other

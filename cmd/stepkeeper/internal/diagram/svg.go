@@ -135,10 +135,10 @@ func (p *picture) box(b *strings.Builder, i int) {
 		title = 31
 	}
 	fmt.Fprintf(b, `<text x="%.1f" y="%.1f">%s</text>`, at.x+12, at.y+title,
-		html.EscapeString(render.Cut(n.Title, 23)))
+		html.EscapeString(render.Cut(n.Title, 26)))
 	if n.Detail != "" {
 		fmt.Fprintf(b, `<text class="detail" x="%.1f" y="%.1f">%s</text>`, at.x+12, at.y+40,
-			html.EscapeString(render.Cut(n.Detail, 27)))
+			html.EscapeString(render.Cut(n.Detail, 31)))
 	}
 	b.WriteString("</g>")
 	if n.Link != "" {

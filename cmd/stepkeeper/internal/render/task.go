@@ -122,7 +122,8 @@ func Unattended(u view.Unattended, now time.Time) string {
 	if u.Reason != "" {
 		why = u.Reason + "; " + u.Fix
 	}
-	return Clean(fmt.Sprintf("nothing has taken %s%s, %d waiting: %s", u.Queue, since, u.Waiting, why))
+	return Clean(fmt.Sprintf("queue %s has had no consumer%s, %s waiting: %s", u.Queue, since,
+		view.Count(u.Waiting, "message"), why))
 }
 
 // direction adds details to a task's state: the reason for an undo, or the phase in which the task stopped.
