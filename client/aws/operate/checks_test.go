@@ -219,7 +219,7 @@ func TestChecks(t *testing.T) {
 		{"the stack has no such output", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
 			w.Parts.Outputs.Release = view.Release{}
 		},
-			"version", client.CheckUnknown, "not checked: the stack does not say", "update"},
+			"version", client.CheckUnknown, "not checked: the stack does not report its version", "update"},
 		{"orders may not be sent",
 			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.denied = ":7:Intake" },
 			"message path", client.CheckFailed,

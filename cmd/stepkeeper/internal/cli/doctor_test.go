@@ -94,14 +94,14 @@ func TestDoctorOfAServer(t *testing.T) {
 		"and the server was built from v1.2.3 tasks=",
 		"fix: use the stepkeeper that the server was built from, or update the server")
 	health = `{"ready":true}`
-	run().want(t, failure.OK, "unknown  version: not checked: the server does not say",
+	run().want(t, failure.OK, "unknown  version: not checked: the server does not report its version",
 		"fix: update the server")
 	status, refusal = http.StatusForbidden, `{"status":403,"code":"forbidden","detail":"only reads pass"}`
-	run().want(t, failure.General, "failed   send: orders cannot be sent: only reads pass",
+	run().want(t, failure.General, "failed   message path: orders cannot be sent: only reads pass",
 		"fix: is there a proxy before the server")
 	status, refusal = http.StatusOK, "{}"
 	run().want(t, failure.General,
-		"failed   send: an order without an ID was not refused, but answered with status 200")
+		"failed   message path: the server did not reject a test order, but returned status 200")
 	status, refusal = http.StatusBadRequest, `{"status":400,"code":"missing-field"}`
 
 	health, date = `{"ready":true}`, 2*time.Minute
@@ -153,8 +153,8 @@ func TestDoctorOfAStack(t *testing.T) {
 		"ok       stack: Shop in us-east-1 has 0 workflows and 0 agents",
 		"unknown  dead letters of intake: not checked: ",
 		"ok       concurrency: its functions may run 0 at a time, and the account allows 10",
-		"ok       send: IAM allows arn:aws:iam::000000000000:role/ops to send orders and commands",
-		"ok       version: this program and the stack are (devel)",
+		"ok       message path: IAM allows arn:aws:iam::000000000000:role/ops to send orders and commands",
+		"ok       version: this program and the stack run the same version, (devel)",
 		"unknown  messages in flight: not checked: queue \"replies\"", "unknown  table writes: not checked: ",
 		"ok       code storage: the functions and layers of the account have 1 MB, and "+
 			"AWS Lambda keeps 10 MB")
@@ -164,11 +164,11 @@ func TestDoctorOfAStack(t *testing.T) {
 	c.run(t, "doctor", "--stack", "Shop").want(t, failure.General,
 		"failed   queue intake: no consumer",
 		"fix: enable it with `aws lambda update-event-source-mapping --uuid m-intake",
-		"failed   send: IAM does not allow arn:aws:iam::000000000000:role/ops to send to the queue",
+		"failed   message path: IAM does not allow arn:aws:iam::000000000000:role/ops to send to the queue",
 		"(explicitDeny)", "fix: attach the policy arn:aws:iam::1:policy/App",
 		"failed   version: this program is (devel) tasks=",
 		"fix: use the stepkeeper that the stack was built from, or update the stack")
 	w.Parts.Caller = nil
 	c.run(t, "doctor", "--stack", "Shop").want(t, failure.General,
-		"unknown  send: not checked: IAM is not asked")
+		"unknown  message path: not checked: this client does not ask IAM")
 }
