@@ -114,8 +114,8 @@ SEED    ?= 1
 
 .PHONY: soak
 soak: build ## The long run: real processes killed, frozen, cut off, audited (MINUTES=5 SEED=1)
-	$(GO) build -trimpath -o $(BIN)/soak ./verify/soak/run
-	$(BIN)/soak -minutes $(MINUTES) -seed $(SEED) -binary $(BIN)/stepkeeper -report soak.json
+	$(GO) test ./verify/soak -run '^TestSoak$$' -count 1 -timeout 0 -v -args \
+		-minutes $(MINUTES) -seed $(SEED) -binary $(CURDIR)/$(BIN)/stepkeeper -report $(CURDIR)/soak.json
 
 .PHONY: bench
 bench: build bench-programs ## Measure; prints the figures and writes bench.json

@@ -1,4 +1,4 @@
-package soak
+package soak_test
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// ErrFailed means that the run completed and a check failed. The report states which.
-var ErrFailed = errors.New("the soak failed")
+// errFailed means that the run completed and a check failed. The report states which.
+var errFailed = errors.New("the soak failed")
 
 // Options configures a soak. Binary and Self must be set.
 type Options struct {
@@ -25,7 +25,7 @@ type Options struct {
 	Length time.Duration // length of the run; with faults, use at least a minute
 	Rate   int           // orders per second; 0 means 10
 	Binary string        // path of the stepkeeper executable
-	Self   string        // path of a program that calls ServeAgent if IsAgent returns true
+	Self   string        // path of a program that calls serveAgent if isAgent returns true
 	Dir    string        // folder of the run; "" means a temporary one, removed if the run succeeds
 	Report string        // path of the JSON report; "" means no report
 	Out    io.Writer
@@ -113,7 +113,7 @@ func run(ctx context.Context, o Options, dir string, all []processFault) (report
 	report.Seconds = tenths(time.Since(s.began))
 	report.print(o.Out)
 	if !report.Passed {
-		return report, fmt.Errorf("%w: %s", ErrFailed, report.Why)
+		return report, fmt.Errorf("%w: %s", errFailed, report.Why)
 	}
 	return report, nil
 }

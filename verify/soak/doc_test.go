@@ -9,4 +9,4 @@
 // It stays within what docs/explanation/reliability.md assumes: calls of services without a fence end in
 // their time. Freezing an agent, or leaping all clocks, makes a late call of it; so the network drops the
 // calls of those services for that moment. A service with a fence gets them.
-package soak
+package soak_test

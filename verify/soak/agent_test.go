@@ -1,4 +1,4 @@
-package soak
+package soak_test
 
 import (
 	"context"
@@ -23,12 +23,12 @@ const (
 	clockVariable = "STEPKEEPER_SOAK_CLOCK"
 )
 
-// IsAgent reports whether this process was started as an agent.
-func IsAgent() bool { return os.Getenv(agentVariable) != "" }
+// isAgent reports whether this process was started as an agent.
+func isAgent() bool { return os.Getenv(agentVariable) != "" }
 
-// ServeAgent runs an agent as a user would write it: it calls agent.Serve with the URL of the engine and with
+// serveAgent runs an agent as a user would write it: it calls agent.Serve with the URL of the engine and with
 // a ledger in a folder. It runs until ctx ends, even while the engine is unreachable.
-func ServeAgent(ctx context.Context, out io.Writer) error {
+func serveAgent(ctx context.Context, out io.Writer) error {
 	name := os.Getenv(agentVariable)
 	clock, err := shifted.Open(os.Getenv(clockVariable))
 	if err != nil {

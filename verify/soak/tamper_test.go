@@ -1,4 +1,4 @@
-package soak
+package soak_test
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/services"
 )
 
-// ErrBlind means that the audit missed a deliberate falsification of the services' books.
-var ErrBlind = errors.New("the audit overlooks what was falsified on purpose")
+// errBlind means that the audit missed a deliberate falsification of the services' books.
+var errBlind = errors.New("the audit overlooks what was falsified on purpose")
 
 // forgery is one way in which a service could have cheated, or an engine failed.
 type forgery struct {
@@ -42,7 +42,7 @@ var forgeries = []forgery{
 }
 
 // falsify copies the books, falsifies each copy in one way, and audits it. It returns the number of falsified
-// copies that the audit noticed, and ErrBlind if the audit missed one.
+// copies that the audit noticed, and errBlind if the audit missed one.
 func falsify(ctx context.Context, s *site, orders []audit.Order) (int, error) {
 	noticed := 0
 	for i, f := range forgeries {
@@ -66,12 +66,12 @@ func falsify(ctx context.Context, s *site, orders []audit.Order) (int, error) {
 			return noticed, err
 		}
 		if len(result.Violations) == 0 {
-			return noticed, fmt.Errorf("%w: %s, order %s", ErrBlind, f.name, id)
+			return noticed, fmt.Errorf("%w: %s, order %s", errBlind, f.name, id)
 		}
 		noticed++
 	}
 	if noticed < len(forgeries)-2 { // a short run may lack the orders for at most two forgeries
-		return noticed, fmt.Errorf("%w: only %d of %d could be tried", ErrBlind, noticed, len(forgeries))
+		return noticed, fmt.Errorf("%w: only %d of %d could be tried", errBlind, noticed, len(forgeries))
 	}
 	return noticed, nil
 }
