@@ -149,7 +149,8 @@ profile: ## Take the build profile of bin/stepkeeper anew, from the bench in the
 
 .PHONY: cost
 cost: ## Measure what an order consumes on AWS, and what that costs (needs npm and a JDK)
-	shared/dynamo/dynamotest/local.sh $(GO) run ./verify/bench/cost --out internal/cost/units.json
+	shared/dynamo/dynamotest/local.sh $(GO) test ./verify/bench/cost -run '^TestMeasure$$' -count 1 \
+		-timeout 60m -v -args -out $(CURDIR)/internal/cost/units.json
 
 EXPLORE ?= 60s
 REPORT = $(GO) test ./simulate/internal/explore -run '^TestReport$$' -count 1 -timeout 0 -v -args \

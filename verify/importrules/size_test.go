@@ -24,7 +24,7 @@ var budgets = map[string]int{
 	"localstack":   680,
 	"shared":       27570,
 	"simulate":     12090,
-	"verify":       5710,
+	"verify":       5010,
 	"workflows":    10,
 	"workflowtest": 1460,
 }

@@ -1,13 +1,15 @@
-// Command cost measures what one order of four steps consumes of what AWS bills, by running the
+// Package cost_test measures what one order of four steps consumes of what AWS bills, by running the
 // real actors against a DynamoDB and an SQS on this machine. `make cost` starts the former.
-package main
+package cost_test
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"testing"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/internal/cost"
@@ -15,39 +17,33 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/dynamo/dynamotest"
 )
 
-func main() {
-	out := flag.String("out", "", "`file` to write the units to; nothing: they are only shown")
-	only := flag.String("only", "", "`shape` to measure alone; the others stay as they were measured last")
-	flag.Parse()
-	if err := run(context.Background(), *out, *only); err != nil {
-		fmt.Fprintln(os.Stderr, "cost:", err)
-		os.Exit(1)
-	}
-}
+// Flags of TestMeasure, after -args.
+var (
+	out  = flag.String("out", "", "`file` to write the units to, as an absolute path; nothing skips TestMeasure")
+	only = flag.String("only", "", "`shape` to measure alone; the others stay as they were measured last")
+)
 
-func run(ctx context.Context, out, only string) error {
+// TestMeasure is the measurement of `make cost`.
+func TestMeasure(t *testing.T) {
+	if *out == "" {
+		t.Skip("run make cost")
+	}
 	endpoint := os.Getenv(dynamotest.Variable)
 	if err := dynamotest.Check(endpoint); err != nil || !dynamotest.Emulated() {
-		return fmt.Errorf("%s=%q: this is measured on this machine only; run `make cost`",
-			dynamotest.Variable, endpoint)
+		t.Fatalf("%s=%q: this is measured on this machine only; run `make cost`", dynamotest.Variable, endpoint)
 	}
-	units, err := measured(ctx, endpoint, only)
+	units, err := measured(t.Context(), endpoint, *only)
 	if err != nil {
-		return err
-	}
-	prices := cost.Published()
-	report := cost.Calculate(units, prices, cost.ServiceTime)
-	if err := cost.Write(os.Stdout, report); err != nil {
-		return err
-	}
-	if out == "" {
-		return nil
+		t.Fatal(err)
 	}
 	b, err := json.MarshalIndent(units, "", "  ")
 	if err != nil {
-		return err
+		t.Fatal(err)
 	}
-	return os.WriteFile(out, append(b, '\n'), 0o644) //nolint:gosec // it is committed
+	if err := errors.Join(cost.Write(os.Stdout, cost.Calculate(units, cost.Published(), cost.ServiceTime)),
+		os.WriteFile(*out, append(b, '\n'), 0o644)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func measured(ctx context.Context, endpoint, only string) (units cost.Units, err error) {
