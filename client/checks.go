@@ -32,11 +32,12 @@ type CheckResult string
 const (
 	CheckOK      CheckResult = "ok"
 	CheckFailed  CheckResult = "failed"
-	CheckUnknown CheckResult = "unknown" // it could not be looked at; Text says why
+	CheckUnknown CheckResult = "unknown" // the check could not be run; Text states why
 )
 
-// MostSkew is the largest accepted difference between the local clock and that of the server or of AWS. AWS
-// refuses signatures that are 5 minutes off, and complete-by times are compared with the local clock.
+// MostSkew is the largest accepted difference between the local clock and the clock of the server or of AWS.
+// It is small because agents compare complete-by times with their own clocks. AWS itself refuses signatures
+// that are 5 minutes off.
 const MostSkew = 30 * time.Second
 
 // Checks runs the health checks of a deployment and changes nothing.
@@ -78,7 +79,7 @@ func NotChecked(name string, why error) Check {
 	return Check{Name: name, Result: CheckUnknown, Text: "not checked: " + why.Error()}
 }
 
-// CheckRelease compares the release of a server or a stack with that of this program. A difference matters if
+// CheckRelease compares the release of a server or a stack with that of this program. The check fails only if
 // one of them writes data that the other cannot read.
 func CheckRelease(whose string, theirs, ours view.Release) Check {
 	switch {

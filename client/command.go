@@ -40,7 +40,7 @@ func IfCommand(number int) CommandOption {
 }
 
 // By sets the sender's name, in at most 128 bytes, and the reason, in at most 512. The verdict stores both.
-// Close and Erase have them as arguments, Answer in its Reply.
+// Close and Erase have both as arguments, and Answer has them in its Reply.
 func By(name, reason string) CommandOption {
 	return func(c *command) { c.from = core.Sender{By: name, Reason: reason} }
 }
@@ -51,8 +51,8 @@ func NewDeadline(t time.Time) CommandOption {
 }
 
 // NewInput replaces the input of a step in a resubmitted order (P51, a call can get another input). It is any
-// JSON value of at most 32 KiB. The command is refused if the step's agent got a request and no proof says
-// that it had no effect, because its service must not get two inputs under one key.
+// JSON value of at most 32 KiB. The command is refused if the step's agent got a request, unless that request
+// is proven to have had no effect, because the service must not get two inputs under one key.
 func NewInput(step string, input json.RawMessage) CommandOption {
 	return ofResubmit(func(e *core.Resubmit) { e.Step, e.Input = step, input })
 }
@@ -213,13 +213,13 @@ func (c *Client) Erase(ctx context.Context, id, by, reason string, opts ...Comma
 	return c.command(ctx, id, core.Erase{}, signed(by, reason, opts))
 }
 
-// signed adds the sender and the reason, which an option may replace.
+// signed adds the sender and the reason as the first option, so that a later option may replace them.
 func signed(by, reason string, opts []CommandOption) []CommandOption {
 	return append([]CommandOption{By(by, reason)}, opts...)
 }
 
-// command fills in what the caller left out. The ID is made once, so that a repeated attempt is
-// recognised (P5, commands have a number and an ID).
+// command adds the ID and the number unless options set them, and sends the command. It makes the ID once for
+// all attempts, so that a repetition is recognised (P5, commands have a number and an ID).
 func (c *Client) command(ctx context.Context, order string, ev core.Event,
 	opts []CommandOption) (Verdict, error) {
 	_, _, number := core.CommandOf(ev)

@@ -23,7 +23,7 @@ type DeadLetterQueue struct {
 	// Queue is the name of the queue that the messages come from, such as "replies" or "requests-mail"; or it
 	// is "quarantine" or MissedSweeps.
 	Queue    string `json:"queue"`
-	Messages int    `json:"messages"` // hidden ones included; of a stack an estimate
+	Messages int    `json:"messages"` // number of messages, including hidden ones; an estimate for a stack
 	// time when the oldest of the messages read was sent; zero if no message was visible
 	Oldest   time.Time `json:"oldest,omitzero"`
 	LookedAt int       `json:"lookedAt"` // ten at most
@@ -137,8 +137,8 @@ type DeadLetter struct {
 	Reason   string    `json:"reason,omitempty"`  // reason why it is in quarantine
 	SHA256   string    `json:"sha256"`            // hash of its body, in hexadecimal digits
 	Refused  string    `json:"refused,omitempty"` // reason why it would not be redriven; "" if it would
-	// Body is the body as it was sent. Of a quarantined message it is the first 40,000 bytes. It may hold the
-	// data of an order.
+	// Body is the message as it was sent. The quarantine keeps only its first 40,000 bytes. It may contain
+	// the data of an order.
 	Body []byte `json:"-"`
 }
 
@@ -204,7 +204,7 @@ func walk(ctx context.Context, q *operated, most int, hold time.Duration,
 		more = len(got) > 0
 		for i := range got {
 			d, taken := &got[i], false
-			if _, known := receipts[d.ID]; known { // its hiding time was over
+			if _, known := receipts[d.ID]; known { // the message became visible again
 				again++
 			} else {
 				seen, again = append(seen, d.ID), 0
@@ -237,7 +237,7 @@ func (q *operated) makeVisible(ctx context.Context, ids []string, receipts map[s
 	port.Extend(ctx, q.Queue, all)
 }
 
-// known holds the fields that all messages have in common, as far as they can be read.
+// known holds the fields that identify a message of any kind.
 type known struct {
 	OrderID   string `json:"orderId"`
 	Task      string `json:"task"`

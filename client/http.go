@@ -30,7 +30,7 @@ func WithHTTPClient(c *http.Client) Option {
 
 const (
 	dialTimeout   = 5 * time.Second
-	answerTimeout = 45 * time.Second // limit until the header of an answer that does not wait
+	answerTimeout = 45 * time.Second // limit for the response header, without the requested wait
 	connections   = 64
 	maxAnswer     = 16 << 20
 	maxProblem    = 64 << 10
@@ -91,7 +91,8 @@ func (h *overHTTP) send(ctx context.Context, method, path, contentType string,
 	return nil, errorOf(resp)
 }
 
-// broken wraps a connection's failure. The end of the caller's context is not one.
+// broken wraps the failure of a connection. If the caller's context has ended, it returns the context's
+// error.
 func broken(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -113,7 +114,7 @@ func retryAfter(seconds int) time.Duration {
 
 func errorOf(resp *http.Response) error {
 	var p problem
-	data, _ := io.ReadAll(io.LimitReader(resp.Body, maxProblem)) // if it cannot be read the status is enough
+	data, _ := io.ReadAll(io.LimitReader(resp.Body, maxProblem)) // without a body the status is enough
 	if json.Unmarshal(data, &p) != nil || p.Code == "" {
 		p = problem{Error: Error{Title: http.StatusText(resp.StatusCode)}}
 	}
@@ -232,8 +233,8 @@ func (h *overHTTP) Unattended(ctx context.Context, _ string) ([]Unattended, erro
 	return health.Unattended, err
 }
 
-// Command posts the command to its path, where the body is the command itself. Only that of an answer has
-// other names, and members that must not be there.
+// Command posts the command to its path. The body is the command's JSON, except for an answer, whose HTTP
+// form has other names.
 func (h *overHTTP) Command(ctx context.Context, c message.Control) (Verdict, error) {
 	var body any = c.Event
 	place := "/" + string(c.Kind())

@@ -12,7 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// letter returns a message for the operator. Of a quarantined message it returns the content of the envelope.
+// letter describes a message for the operator. For a quarantined message it describes the message inside the
+// envelope.
 func (c *Client) letter(ctx context.Context, queue string, d *port.Delivery) DeadLetter {
 	body, err := d.Bytes()
 	l := DeadLetter{ID: d.ID, Queue: queue, Sent: d.SentAt.UTC(), Received: d.Received, Body: body,

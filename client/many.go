@@ -14,8 +14,8 @@ import (
 // window is the largest number of orders that are read ahead and have no answer yet.
 const window = 4096
 
-// many is one SubmitMany: the orders without an answer, oldest first, and how many of them the present
-// connection has sent.
+// many is the state of one SubmitMany: the orders without an answer, oldest first, and the number of them
+// that the present connection has sent.
 type many struct {
 	answered atomic.Int64
 
@@ -25,7 +25,7 @@ type many struct {
 	sent    int   // number of orders of waiting that the present connection sent
 	ended   bool  // the source has ended
 	err     error // error of reading; nil if none occurred
-	over    bool  // the caller does not wait for the rest
+	over    bool  // SubmitMany has returned, so that no more orders are needed
 }
 
 // locked calls f with the lock held, and wakes the goroutines that wait for a change.
@@ -56,7 +56,7 @@ func (m *many) read(source iter.Seq2[sending, error]) {
 	m.locked(func() { m.ended = true })
 }
 
-// connect sends over one connection. It returns nil once everything is answered.
+// connect sends orders over one connection. It returns nil when all orders have an answer.
 func (m *many) connect(ctx context.Context, c *Client, each func(Result)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -29,7 +29,7 @@ const (
 type Handling struct {
 	Queue string
 	IDs   []string // IDs of messages; set this or All
-	// all messages that were sent before the call began; messages that come back during the call stay
+	// selects all messages that were sent before the call began
 	All bool
 	// By is the person's name, in 1 to 128 bytes. Reason has 1 to 512.
 	By, Reason string
@@ -54,7 +54,7 @@ type Handled struct {
 	By      string        `json:"by"`
 	Reason  string        `json:"reason"`
 	Result  HandledResult `json:"result"`
-	Text    string        `json:"text,omitempty"` // why not, or what else there is to know
+	Text    string        `json:"text,omitempty"` // reason of a result that is not a success
 	DryRun  bool          `json:"dryRun,omitempty"`
 }
 
@@ -66,8 +66,8 @@ const (
 	Begun     HandledResult = "begun"
 	Redriven  HandledResult = "redriven"  // sent to its queue, and deleted here
 	Discarded HandledResult = "discarded" // deleted
-	NotTaken  HandledResult = "refused"   // its queue would not accept it, as Text says; it stays
-	Failed    HandledResult = "failed"    // it is here still, as far as is known; Text says what happened
+	NotTaken  HandledResult = "refused"   // its queue would not accept it, see Text; it stays
+	Failed    HandledResult = "failed"    // it failed, and most likely stays; Text states what happened
 	Missing   HandledResult = "missing"   // no message of that ID was seen
 )
 
@@ -131,7 +131,7 @@ func (c *Client) handle(ctx context.Context, action string, h Handling) error {
 	if h.All {
 		most = math.MaxInt
 	}
-	// hold a batch until it is done, so that its messages do not come back earlier
+	// hide the messages of a batch until it is handled
 	hold := lookHold + apart*time.Duration(max(len(h.IDs), port.MaxBatch))
 	if err := walk(ctx, q, most, hold,
 		func(d *port.Delivery) (bool, bool, error) { return x.each(ctx, d) }); err != nil {

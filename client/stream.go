@@ -17,13 +17,13 @@ import (
 
 // Result is the answer to one order of SubmitMany.
 type Result struct {
-	Line     int      // number of the line, or of the order, from 1
+	Line     int      // number of the line in SubmitMany, or of the order in SubmitAll; from 1
 	OrderID  string   // "" if it could not be read
 	Accepted bool     // stored and started, or Queued
 	Known    bool     // the same order existed before
 	Queued   bool     // the order is in the intake queue, as on AWS; its task shows the result
 	Notes    []string // texts that name the parts of the order without effect in this deployment
-	// Unattended is the field of a Receipt.
+	// Unattended has the same meaning as in a Receipt.
 	Unattended []Unattended
 	Err        error `json:"-"` // reason for the refusal, an *Error; nil if the order was accepted
 }
@@ -114,10 +114,10 @@ func (c *Client) submitMany(ctx context.Context, source iter.Seq2[sending, error
 			return fmt.Errorf("submitting orders (%d answered): %w", m.answered.Load(), err)
 		}
 	}
-	return m.err // connect has found that the source has ended
+	return m.err // the source has ended, because connect has returned nil
 }
 
-// lineAnswer answers one line of a connection.
+// lineAnswer is the server's answer to one line.
 type lineAnswer struct {
 	Result
 	Error *problem `json:"error"`

@@ -17,8 +17,9 @@ import (
 type Transport interface {
 	// Submit submits one order in the form of message.SubmitOrder.
 	Submit(ctx context.Context, order []byte) (Receipt, error)
-	// Stream submits the orders that next returns, until it returns false, and answers each in order, without
-	// a Line. next may be called a last time after Stream has returned. The end of ctx ends such a call.
+	// Stream submits the orders that next returns, until it returns false. It calls answer for each order, in
+	// their order, with a Result without Line. next may be called a last time after Stream has returned, and
+	// returns when ctx ends.
 	Stream(ctx context.Context, next func() ([]byte, bool), answer func(Result) error) error
 	// Task returns a task. It waits up to wait for the task's end. With a wait it may return nil without an
 	// error: the order was queued and has no task yet.
@@ -45,12 +46,13 @@ type Transport interface {
 
 	// DeadQueues returns the names of the queues that wait for the operator, as in DeadLetterQueue.Queue.
 	DeadQueues(ctx context.Context) ([]string, error)
-	// DeadQueue returns one of them, or port.ErrNotFound.
+	// DeadQueue returns the queue with that name, or port.ErrNotFound.
 	DeadQueue(name string) (port.Queue, error)
 	// Redrivable returns the reason why a queue would not take a message back, or nil if it would.
 	Redrivable(ctx context.Context, queue string, body []byte) error
 	// Resend sends a message to a queue again.
 	Resend(ctx context.Context, queue string, m port.Message) error
-	// QueueError translates an error of DeadQueue's methods into the client's. action is the action of SQS.
+	// QueueError translates an error of a queue's methods into one of this package. action is the action of
+	// SQS.
 	QueueError(ctx context.Context, action, queue string, err error) error
 }

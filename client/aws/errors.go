@@ -119,8 +119,8 @@ func disconnected(what string, err error) error {
 	return fmt.Errorf("%w: %s%s", client.ErrConnection, what, err.Error())
 }
 
-// statusOf returns the HTTP status of a response, or 0 if there was none. A response of a proxy in front of
-// AWS has nothing else to recognise it by.
+// statusOf returns the HTTP status of a response, or 0 if there was no response. The response of a proxy in
+// front of AWS has no error code, so that only its status shows what happened.
 func statusOf(err error) int {
 	var answer interface{ HTTPStatusCode() int }
 	if errors.As(err, &answer) {
@@ -129,7 +129,7 @@ func statusOf(err error) int {
 	return 0
 }
 
-// unseen returns the error of a request for a stack's outputs.
+// unseen translates the error of a request for a stack's outputs.
 func unseen(ctx context.Context, name, region string, err error) error {
 	var api smithy.APIError
 	if errors.As(err, &api) && api.ErrorCode() == "ValidationError" &&

@@ -22,16 +22,16 @@ type Outputs struct {
 	Stack, Region               string // names used in messages
 	Orders, Definitions         string // tables
 	Intake, Control, Quarantine string // addresses of queues
-	// another address; "" if only the Scheduler needs it
+	// address of the queue of replies; "" if the stack does not state it
 	Replies  string
 	Shards   int  // number of shards of the index
 	Finished bool // ended orders are in the index
 	// the Scheduler reads commands of applications from the intake queue
 	IntakeCommands        bool
 	FairQueues            bool   // messages carry the tenant of their order
-	Application, Operator string // ARNs of the managed policies; of Operator the first one
+	Application, Operator string // ARNs of the managed policies; Operator is the first of several
 	Concurrency           int    // functions that may run at once; 0 means unknown
-	// share of these used by functions without reserved concurrency
+	// part of Concurrency that functions without reserved concurrency use
 	Shared int
 	// release of the functions; the zero value means that the stack is older than this output
 	Release  view.Release
@@ -48,7 +48,7 @@ type Outputs struct {
 	// "missed-sweeps"
 	Dead          map[string]string
 	SweepInterval time.Duration // time from one sweep to the next
-	// name that distinguishes its metrics from those of others; "" if the stack is older than this output
+	// name of the deployment in its metrics; "" if the stack is older than this output
 	Deployment string
 	Scheduler  string // name of the function
 }
@@ -57,7 +57,7 @@ type Outputs struct {
 var ErrNoStack = errors.New("no such stack")
 
 // ReadOutputs reads the outputs of a CloudFormation stack. construct is the ID of the Stepkeeper to read if
-// the stack holds several, otherwise "". It returns ErrNoStack if there is none.
+// the stack contains several, otherwise "". It returns ErrNoStack if the stack contains no such Stepkeeper.
 func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 	prefix, err := prefixOf(values, construct)
 	if err != nil {
@@ -186,7 +186,7 @@ func prefixOf(values map[string]string, construct string) (string, error) {
 
 // idOf returns a logical name in the spelling of output keys.
 func idOf(name string) string {
-	if name == port.Tasks { // it is a queue of messages between tasks
+	if name == port.Tasks { // "Tasks" is the name of another output
 		return "TaskMessages"
 	}
 	var b strings.Builder

@@ -50,8 +50,8 @@ func (t *Transport) Submit(ctx context.Context, order []byte) (client.Receipt, e
 	return client.Receipt{OrderID: answers[0].OrderID, Queued: true, Notes: answers[0].Notes}, nil
 }
 
-// batch sends at most port.MaxBatch orders with one request. A message that the queue takes from no sender,
-// and a lost connection, are errors of the whole batch.
+// batch sends at most port.MaxBatch orders with one request. A refusal that applies to every message of this
+// sender, and a lost connection, are errors of the whole batch.
 func (t *Transport) batch(ctx context.Context, orders [][]byte) ([]client.Result, error) {
 	answers := make([]client.Result, len(orders))
 	var messages []port.Message
@@ -100,7 +100,7 @@ const (
 	linger = 3 * time.Millisecond
 )
 
-// underway is a sent batch. done gets one outcome.
+// underway is a batch that was sent. done receives its outcome.
 type underway struct{ done chan outcome }
 
 type outcome struct {
@@ -108,7 +108,7 @@ type outcome struct {
 	err     error
 }
 
-// Stream sends several batches at a time, and answers in the order of the orders.
+// Stream sends several batches at a time, and calls answer in the order of the orders.
 func (t *Transport) Stream(ctx context.Context, next func() ([]byte, bool),
 	answer func(client.Result) error) error {
 	ctx, cancel := context.WithCancel(ctx)

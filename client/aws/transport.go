@@ -41,7 +41,7 @@ type Queues interface {
 	Queue(name string) (port.Queue, error)
 }
 
-// Parts holds the dependencies of a stack's client. Outputs is only for messages.
+// Parts holds the dependencies of a stack's client.
 type Parts struct {
 	Outputs     Outputs
 	Tasks       Tasks
@@ -63,7 +63,7 @@ func Over(p Parts, opts ...client.Option) *client.Client {
 	return client.Over(NewTransport(p), opts...)
 }
 
-// NewTransport returns the transport of such a client. Package operate extends it.
+// NewTransport returns a transport with these parts. Package operate extends it.
 func NewTransport(p Parts) *Transport {
 	p.Poll = cmp.Or(p.Poll, firstPause)
 	p.Patience = cmp.Or(p.Patience, Patience)
@@ -304,7 +304,8 @@ func (t *Transport) unlisted(ctx context.Context, err error) error {
 	return err
 }
 
-// Definition returns a stored definition. One that no order has run yet exists only inside the functions.
+// Definition returns a stored definition. A definition is stored with its first order. Before that it exists
+// only inside the functions.
 func (t *Transport) Definition(ctx context.Context, workflow, definition string) (client.Definition, error) {
 	if definition == client.Latest {
 		definition = t.Outputs.Hash(workflow)
@@ -332,7 +333,7 @@ func (t *Transport) Unlisted() string {
 	return "ended orders are not listed: this stack has no index of them; `show` knows each by its ID"
 }
 
-// Plan compares with the stored definition. One that no order has run yet exists only inside the functions.
+// Plan compares the order's definition with another stored one. A definition is stored with its first order.
 func (t *Transport) Plan(ctx context.Context, id, definition string, documents bool) (view.Plan, error) {
 	task, err := t.load(ctx, id)
 	if err == nil && task == nil {
@@ -413,7 +414,7 @@ func (t *Transport) Command(ctx context.Context, c message.Control) (client.Verd
 	if err != nil {
 		return client.Verdict{}, err
 	}
-	if v, ok := verdictOf(task, c.ID()); ok { // sent before, by an attempt whose answer was lost
+	if v, ok := verdictOf(task, c.ID()); ok { // an earlier attempt has sent the command
 		return v, nil
 	}
 	if err := t.send(ctx, t.queueOf(&c), []port.Message{{Value: &c, High: true}})[0]; err != nil {
@@ -441,7 +442,7 @@ func (t *Transport) absent(ctx context.Context, c message.Control) (*core.Task, 
 	if err != nil || !ended {
 		return nil, Failed(ctx, t.readTask(), err)
 	}
-	task, err := t.load(ctx, c.OrderID) // it may have arrived meanwhile
+	task, err := t.load(ctx, c.OrderID) // the order may have arrived meanwhile
 	if err == nil && task == nil {
 		err = refusal(http.StatusConflict, "expired", "order %q ended long ago and its record has expired",
 			c.OrderID)
@@ -449,7 +450,7 @@ func (t *Transport) absent(ctx context.Context, c message.Control) (*core.Task, 
 	return task, err
 }
 
-// verdict waits until the task has the verdict. Whatever delays it, the command is queued.
+// verdict waits until the task has the verdict. After any error the command is still in the queue.
 func (t *Transport) verdict(ctx context.Context, c message.Control) (client.Verdict, error) {
 	undecided := func(err error) (client.Verdict, error) {
 		return client.Verdict{}, &client.Undecided{OrderID: c.OrderID, ID: c.ID(), Queued: true, Err: err}

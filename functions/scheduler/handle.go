@@ -96,7 +96,7 @@ func (s *Scheduler) acknowledge(ctx context.Context, queueName string, d *port.D
 // letter is a delivery that was read.
 type letter struct {
 	in    incoming // nil if the message could not be read
-	ready bool     // the message has to be decided
+	ready bool     // the message can be decided
 	err   error    // reason why the message has to come again although it is not ready
 }
 
@@ -117,7 +117,7 @@ func (s *Scheduler) read(ctx context.Context, queueName string, d *port.Delivery
 		in.decided().Again = d.Received > 1
 	case errors.Is(err, message.ErrUnreadable):
 		l.err = s.unreadable(ctx, queueName, d, &l, err)
-	default: // a newer schema waits for a newer program; another queue is a mistake in the wiring
+	default: // the message has a newer schema and waits for a newer program, or the queue is wrong
 		s.count("returned", queueName)
 	}
 	return l
@@ -169,7 +169,7 @@ func inQueue(d *port.Delivery, now core.Time) core.Duration {
 }
 
 // unreadable refuses a submission whose sender is known, and puts every other message into quarantine. For a
-// submission that is too large it does both, because nobody else has kept its hash.
+// submission that is too large it does both, because only the quarantine keeps its hash.
 func (s *Scheduler) unreadable(ctx context.Context, queueName string, d *port.Delivery, l *letter,
 	err error) error {
 	in, submitted := l.in.(*submission)
@@ -199,8 +199,8 @@ func (s *Scheduler) quarantine(ctx context.Context, queueName string, d *port.De
 	return q.Send(ctx, []port.Message{{Value: kept}})[0]
 }
 
-// refused counts a refusal, and notifies the sender of the reason. If that is not possible, the operator
-// finds the message in quarantine, so that nothing is dropped in silence.
+// refused counts a refusal, and notifies the sender of the reason. If the sender cannot be notified, the
+// message goes to quarantine, so that no message is lost without a trace.
 func (s *Scheduler) refused(m *engine.Message, replyTo string, status core.Status) {
 	s.count("refused", m.Refusal.Code)
 	s.log.Info("refused", "order", m.OrderID, "code", m.Refusal.Code)
@@ -209,8 +209,8 @@ func (s *Scheduler) refused(m *engine.Message, replyTo string, status core.Statu
 	s.notify(m, replyTo, status)
 }
 
-// notify sends a status to a reply queue whose name was not checked before. If it cannot check now whether
-// the queue exists, the message comes again.
+// notify adds a status for a reply queue, if that queue exists. If notify cannot check that now, the message
+// comes again.
 func (s *Scheduler) notify(m *engine.Message, replyTo string, status core.Status) {
 	if replyTo == "" || status.OrderID == "" {
 		return

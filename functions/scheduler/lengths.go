@@ -22,7 +22,7 @@ const (
 // concurrent use.
 type lengths struct {
 	mu    sync.Mutex
-	asked map[string]core.Time // time of the last query of each agent's queue; 0 means never
+	asked map[string]core.Time // time at which each agent's queue was last read; 0 means never
 	waits map[string]core.Duration
 }
 
@@ -69,8 +69,8 @@ func (l *lengths) set(agent string, wait core.Duration) {
 	l.waits[agent] = wait
 }
 
-// measure reads the queue lengths of agents that steps may choose. A queue that does not respond keeps its
-// last length. That only makes the choice worse.
+// measure reads the queue lengths of agents that steps may choose. If a queue does not respond, its last
+// length stays in use.
 func (s *Scheduler) measure(ctx context.Context) {
 	if s.cfg.Capacity == nil {
 		return

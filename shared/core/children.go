@@ -24,9 +24,9 @@ func (s *Step) OwnChildren() *Children {
 	return &c
 }
 
-// Close removes the open children for which of returns true.
-func (c *Children) Close(of func(OpenChild) bool) {
-	if c.Open = slices.DeleteFunc(c.Open, of); len(c.Open) == 0 {
+// Close removes the open children that match.
+func (c *Children) Close(match func(OpenChild) bool) {
+	if c.Open = slices.DeleteFunc(c.Open, match); len(c.Open) == 0 {
 		c.Open = nil
 	}
 }

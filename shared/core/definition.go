@@ -167,7 +167,7 @@ const MaxWait = 366 * Day
 // RFC 3339 that the input evaluates to. If that time has passed, it ends at once.
 type Wait struct {
 	For Duration `json:"for,omitempty"` // 0 to MaxWait
-	// a hash of the task adds up to this much, so that many waits do not end at once
+	// upper bound of an additional wait, computed from the order's ID, so that many waits do not end at once
 	Spread Duration `json:"spread,omitempty"`
 }
 
@@ -207,9 +207,9 @@ const (
 // MaxID is the longest ID of a task, in bytes.
 const MaxID = 128
 
-// ChildID returns the ID of a child task. The order of a task never changes, and that of a child may change
-// in the parent's next run, so each run has its own children. An ID longer than MaxID ends with its hash
-// after two ChildMarks, which no other ID has. So every child has an ID that its readers accept.
+// ChildID returns the ID of a child task. It contains the parent's run, because a task's order never changes
+// and a child may get another order in the parent's next run. If the ID would be longer than MaxID, ChildID
+// shortens it and appends two ChildMarks and a hash. No other ID has two ChildMarks.
 func (p Parent) ChildID() string {
 	id := p.OrderID + ChildMark + p.Step + ChildMark + strconv.Itoa(p.Index)
 	if p.Run > 0 {
@@ -339,13 +339,13 @@ type Environment struct {
 	OrderID string
 	Run     int
 	Order   json.RawMessage
-	// Outputs holds the outputs that the expression may read. For a step these are the outputs of the steps
-	// that it comes after, directly or not. So a redelivery computes the same bytes (P12, effects are emitted
-	// again). For its undo they include its own. For the workflow's output they are all. A Skipped step, or
-	// one with an unknown output (resolved by the operator), has no entry.
+	// Outputs holds the outputs that the expression may read. An expression of a step reads the outputs of
+	// its predecessors, direct or not, so that a redelivery computes the same bytes (P12, effects are
+	// emitted again). The step's undo also reads the step's own output. The workflow's output reads all of
+	// them. A step that was skipped has no entry, and neither has a step whose output the operator did not
+	// state.
 	Outputs map[string]json.RawMessage
-	// error codes of those steps that failed and without which the order continues (P42, orders can go on
-	// after failures)
+	// error codes of the failed steps that the order continues without (P42, orders can go on after failures)
 	Failures map[string]string
 	Value    json.RawMessage // value of an answer; only Answer.Refuse reads it
 	// Token makes a token of an answer to a step, for a person or for anyone (P39). It is only called if
@@ -401,7 +401,7 @@ func (d *Definition) Link() {
 	}
 	d.ancestors = make([][]int, len(d.Steps))
 	for i := range d.Steps {
-		// P38: the result of an ask may change after steps behind it were claimed (P12).
+		// P38: the result of an ask may change after later steps were claimed (P12).
 		d.ancestors[i] = slices.DeleteFunc(d.before(i), func(j int) bool { return d.asks[j] >= 0 })
 	}
 }
@@ -413,7 +413,7 @@ func (d *Definition) Predecessors(i int) []int { return d.after[i] }
 // without the asks.
 func (d *Definition) Ancestors(i int) []int { return d.ancestors[i] }
 
-// AsksFor returns the step whose answer step i asks for, or -1.
+// AsksFor returns the step that gets the answer to the question of step i, or -1 if step i asks no question.
 func (d *Definition) AsksFor(i int) int { return d.asks[i] }
 
 // before returns the steps that step i comes after, directly or not, nearest first.
@@ -444,8 +444,8 @@ func (d *Definition) Index(step string) int {
 	return -1
 }
 
-// Notifies reports whether tasks of this definition send that kind of status. "closed" is sent whenever
-// "failed" is, because definitions from before Close existed do not name it.
+// Notifies reports whether tasks of this definition send that kind of status. A task sends "closed" if it
+// sends "failed", because definitions older than the command Close do not list "closed".
 func (d *Definition) Notifies(kind StatusKind) bool {
 	if kind == StatusClosed {
 		kind = StatusFailed
@@ -466,5 +466,5 @@ func (e *Environment) Show(s *Step) {
 	}
 }
 
-// Error returns the message of a rule that came true, as the error of its claim.
+// Error returns the message of the rule, which becomes the error of the step's claim.
 func (f *Fail) Error() string { return f.Message }

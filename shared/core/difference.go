@@ -22,7 +22,7 @@ func Differences(from, to *Definition, t *Task) []Difference {
 	for i := range from.Steps {
 		d := &from.Steps[i]
 		s := t.Step(d.Name)
-		// The next run of a Compensated task begins anew, so nothing binds it.
+		// The next run of a Compensated task uses new keys, so every difference is allowed.
 		bound := s != nil && t.ProcessState != Compensated && s.Begun()
 		j := to.Index(d.Name)
 		if j < 0 {
@@ -172,24 +172,24 @@ func free(d, n *StepDefinition) (all []Difference) {
 	return all
 }
 
-// takes reports whether the same answers lead to the same decision in both.
+// takes reports whether the same answers lead to the same decision at both steps.
 func (a *Answer) takes(n *Answer) bool {
 	return a.Event == n.Event && a.Ask == n.Ask && slices.Equal(a.Values, n.Values) &&
 		bytes.Equal(a.Schema, n.Schema) && a.Refuse == n.Refuse
 }
 
-// same reports whether both have the same children with the same orders, and collect the same outputs. The
-// child's definition may differ, because each child pins its own.
+// same reports whether both steps have the same children with the same orders, and collect the same outputs.
+// The definition of the children may differ, because each child pins its own.
 func (e *Each) same(n *Each) bool {
 	return e.Workflow == n.Workflow && e.Collect == n.Collect && bytes.Equal(e.Order, n.Order)
 }
 
-// waits reports whether both treat the end of the time for an answer alike.
+// waits reports whether both steps react in the same way when the time for an answer ends.
 func (a *Answer) waits(n *Answer) bool {
 	return a.OnTimeout == n.OnTimeout && a.Remind == n.Remind && bytes.Equal(a.TimeoutValue, n.TimeoutValue)
 }
 
-// order returns a difference for each predecessor of a begun step that was neither attempted nor skipped.
+// order returns a difference for each predecessor that has not begun, although the step itself has begun.
 func order(n *StepDefinition, t *Task) (all []Difference) {
 	for _, name := range n.After {
 		if s := t.Step(name); s == nil || !s.Begun() {
@@ -225,12 +225,12 @@ func (t *Task) MovedTo(from, to *Definition) *Task {
 		if was := from.Index(name); s.Corrected != nil && !sameInput(&from.Steps[was], &to.Steps[i]) {
 			s.Corrected = nil // P51, a call can get another input: the input of the new definition counts
 		}
-		// the new definition may ask otherwise, and a key never means two things
+		// the new definition may change the question, and one key never stands for two questions
 		if a := s.Answers; a != nil && a.RemindedAt != 0 {
 			kept := *a
 			kept.Moved, s.Answers = true, &kept
 		}
-		s.Claim.Agent = "" // each claim chooses; the attempts below show which agent the last one asked
+		s.Claim.Agent = "" // the next claim chooses an agent; Attempts records the agent of the last one
 
 		if s.EndState = ""; s.State == Failed && !s.Attempted() { // its expression failed
 			s.State, s.Error = Pending, nil

@@ -119,7 +119,7 @@ type RaiseAlert struct {
 	Run      int      `json:"run"`
 	Command  int      `json:"command"` // the number to send back with Resubmit, Undo or Resolve
 	Phase    Phase    `json:"phase"`
-	Undone   bool     `json:"undone,omitempty"` // it was undone, and waits for nothing
+	Undone   bool     `json:"undone,omitempty"` // the order was undone and needs no command
 	Step     string   `json:"step,omitempty"`
 	Attempts int      `json:"attempts,omitempty"` // attempts of the step
 	FirstTry Time     `json:"firstTry,omitzero"`  // first claim in this run; LastTry is the last one

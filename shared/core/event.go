@@ -168,10 +168,10 @@ type Move struct {
 type Erase struct {
 	ID      string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
 	Command int    `json:"command" minimum:"0" doc:"the task's command number as last seen; any other number is refused, because another command came first"`
-	// Unrested is the ID of an ancestor of this order that is not at rest. It is "" if there is none. The
-	// actor that decides fills it in.
-	Unrested  string `json:"-"`
-	KnownHash string `json:"-"` // hash of what the task was submitted with, which stays
+	// ActiveAncestor is the ID of an ancestor of this order that is not at rest, or "" if all of them are at rest.
+	// The actor that decides fills it in.
+	ActiveAncestor string `json:"-"`
+	KnownHash      string `json:"-"` // hash of the submission, which the erased task keeps
 	Sender
 }
 
@@ -220,7 +220,7 @@ type AskChild struct {
 // ChildState is the state in which a child task ended or stopped.
 type ChildState string
 
-// States of a child task that its parent learns.
+// States of a child task that are reported to its parent.
 const (
 	ChildProcessed   ChildState = "processed"
 	ChildCompensated ChildState = "compensated"
@@ -236,7 +236,7 @@ type ChildEnded struct {
 	Parent  Parent          `json:"parent"`
 	State   ChildState      `json:"state"`
 	Output  json.RawMessage `json:"output,omitempty"` // output of the child's workflow
-	Code    string          `json:"code,omitempty"`   // reason why it has not ended forward
+	Code    string          `json:"code,omitempty"`   // reason why the child did not succeed
 	Message string          `json:"message,omitempty"`
 }
 

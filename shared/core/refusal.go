@@ -135,7 +135,7 @@ func (t *Task) MoveRefusal(def *Definition, to Target) string {
 
 // EraseRefusal returns why the task cannot be erased, or "" if it can. Nothing may still need the content: no
 // further attempt, no undo, and no status that has to be sent again byte for byte.
-func (t *Task) EraseRefusal(unrested string) string {
+func (t *Task) EraseRefusal(ancestor string) string {
 	switch {
 	case t.ProcessState == Error:
 		return "the order is in Error and may still need its content; end it first: resubmit, undo or " +
@@ -144,8 +144,8 @@ func (t *Task) EraseRefusal(unrested string) string {
 		return "the order is " + string(t.ProcessState) + "; only one that has ended can be erased"
 	case t.End.ResendAt != 0:
 		return "the end of the order has not been reported yet; repeat the command in a minute"
-	case unrested != "":
-		return "the order is a child of " + unrested +
+	case ancestor != "":
+		return "the order is a child of " + ancestor +
 			", which has not come to rest and may still need it; end that one first"
 	}
 	return ""

@@ -87,8 +87,8 @@ const (
 	cutCode  = 32         // bytes of a code that remain when texts are cut
 	MaxName  = 32         // longest name of an instance, in bytes
 
-	// roughHeader and roughStep are upper bounds of the document's own words. With them most decisions need
-	// no measurement.
+	// roughHeader and roughStep are upper bounds of the bytes that field names, numbers and times take in a
+	// document and in one step. With them most decisions need not measure the document.
 	roughHeader, roughStep = 16 << 10, 1 << 10
 	// roughAnswer is an upper bound of the longest answers of a step, without the value of an event.
 	roughAnswer = 32 << 10
@@ -151,8 +151,8 @@ func unknownSize(fields map[string]json.RawMessage) (n int) {
 	return n
 }
 
-// longest returns the task with every value at its longest that later events may store, beside its outputs
-// and reasons. The values mean nothing otherwise.
+// longest returns the task with the longest values that later events may store, besides its outputs and
+// reasons. Only the lengths of the values matter.
 func longest(def *Definition, t *Task) *Task {
 	c, far := t.Clone(), farAfter(t)
 	c.Version, c.ProcessState, c.Phase = maxCount, Compensating, Forward
@@ -372,7 +372,7 @@ func (m SizeLimit) Trim(t *Task) {
 	}
 	slices.SortStableFunc(texts,
 		func(a, b int) int { return int(t.Steps[a].Error.At.Sub(t.Steps[b].Error.At)) })
-	// few measurements, and few lost texts
+	// cut an eighth of the texts at a time, so that few measurements are needed and few texts are lost
 	for from, step := 0, max(1, len(texts)/8); from < len(texts); from += step {
 		for _, i := range texts[from:min(from+step, len(texts))] {
 			e := *t.Steps[i].Error
@@ -383,7 +383,7 @@ func (m SizeLimit) Trim(t *Task) {
 			return
 		}
 	}
-	// few measurements here too
+	// halve the list each time, so that few measurements are needed
 	for keep := len(t.Attempts.Last) / 2; len(t.Attempts.Last) > 0; keep /= 2 {
 		t.DropAttempts(keep)
 		if m.Fits(t) {

@@ -190,7 +190,7 @@ type Claim struct {
 	At        Time
 	StopBy    Time          // no side effect of the attempt begins later (P6, two times in each request)
 	Allowance Duration      // time in the queue, doubled by a backlog; 0 once the step is Processed (P32)
-	Progress  *StepProgress // last report of the attempt (P43)
+	Progress  *StepProgress // latest report of the attempt (P43)
 }
 
 // First is the first claim of a step in this run. The zero value means that the step was not attempted in it.
@@ -287,7 +287,7 @@ type Answers struct {
 	Moved      bool `json:"moved,omitempty"`
 	// votes of this round in the order of arrival; at most MaxVoters
 	Votes    []Vote    `json:"votes,omitempty"`
-	Verdicts []Verdict `json:"verdicts,omitempty"` // the last answers to answers, also of earlier runs
+	Verdicts []Verdict `json:"verdicts,omitempty"` // latest verdicts on answers, including earlier runs
 }
 
 // Vote is the answer of one person.
@@ -299,15 +299,15 @@ type Vote struct {
 
 // Decided is the output of a step that was answered, or whose time for an answer ended.
 type Decided struct {
-	Value json.RawMessage `json:"value"` // null where the time was over and no value stands for that
-	By    string          `json:"by"`    // names, with commas between them; ByTimeout where the time was over
+	Value json.RawMessage `json:"value"` // null if the time ended without a value
+	By    string          `json:"by"`    // names, separated by commas; ByTimeout if the time ended
 	At    Time            `json:"at"`
 }
 
 // ByTimeout replaces the person's name if the time for an answer ended.
 const ByTimeout = "timeout"
 
-// Failure of a do whose reply did not come.
+// Codes of a do whose reply did not come.
 const (
 	CodeTimeout = "timeout"
 	CodeQueue   = "queue" // while its agent, or the Scheduler, had a backlog (P32)

@@ -73,7 +73,7 @@ func (v *Verdict) text() int { return len(v.Reason) + len(v.By) + len(v.Note) }
 // Long reports whether the verdict's texts are longer than their reserved room.
 func (v *Verdict) Long() bool { return len(v.Reason) > len(noReason) || v.By != "" || v.Note != "" }
 
-// Drop removes these texts.
+// Drop removes the texts that are longer than their reserved room.
 func (v *Verdict) Drop() {
 	v.By, v.Note = "", ""
 	if len(v.Reason) > len(noReason) {

@@ -22,7 +22,7 @@ type Lookup func(name string) (value string, set bool)
 // reader reads variables and collects their faults.
 type reader struct {
 	lookup   Lookup
-	process  bool // the user sets the variables, and not the construct
+	process  bool // the user sets the variables instead of the construct
 	problems []error
 }
 
@@ -106,8 +106,9 @@ func (r *reader) object(name string, required bool, into any) {
 	}
 }
 
-// urls reads queue addresses by logical name. needed lists the required names. beside is the address of a
-// queue in the same place as named queues; "" means the intake's address.
+// urls reads queue addresses by logical name. needed lists the required logical names. A value may be a name
+// instead of an address. Then it is a queue in the account and Region of the address beside or, if beside is
+// "", of the intake.
 func (r *reader) urls(name string, required bool, beside string, needed ...string) map[string]string {
 	urls := map[string]string{}
 	before := len(r.problems)
@@ -131,7 +132,8 @@ func (r *reader) urls(name string, required bool, beside string, needed ...strin
 // queueName matches the names that SQS allows.
 var queueName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
 
-// place returns the URL of a queue. For a name it returns a URL with that name in the place of another queue.
+// place returns the URL of a queue. If given is a name, the URL is that of beside with the name instead of
+// its own.
 func (r *reader) place(variable, logical, given, beside string) string {
 	switch {
 	case isURL(given):
@@ -159,7 +161,7 @@ func (r *reader) ledger() string {
 	return table
 }
 
-// beside returns a path in the function's own folder, unless a variable names another.
+// beside returns the path that a variable contains or, without one, a path in the function's own folder.
 func (r *reader) beside(name, place string) string {
 	if value := r.optional(name); value != "" {
 		return value

@@ -1,14 +1,14 @@
 package deployment
 
-// Names of the variables. A list is a JSON object by logical name. The longest one, VarAgents, has another
-// form, because Lambda gives a function 4,096 bytes for all of its variables.
+// Names of the variables. Most lists are JSON objects with logical names as keys. VarAgents has a shorter
+// form, because Lambda limits all variables of a function to 4,096 bytes.
 const (
 	// VarQueues is {"intake": "https://sqs…", "replies": …}, with "intake-high" if priorities are enabled.
-	// For the engine, a name stands for a queue beside intake.
+	// For the engine, a value may be the name of a queue in the account and Region of intake.
 	VarQueues = "STEPKEEPER_QUEUES"
 	// VarAgents is "~=Shop-EngineRequests,payment=~Payment1A2B-X=AROA…", see Peers.
 	VarAgents = "STEPKEEPER_AGENTS"
-	// VarReplyTo is {"shop": "https://sqs…"}; a name stands for a queue beside intake. Optional.
+	// VarReplyTo is {"shop": "https://sqs…"}. A value may be a name, as in VarQueues. Optional.
 	VarReplyTo     = "STEPKEEPER_REPLY_TO"
 	VarOrders      = "STEPKEEPER_ORDERS"      // table
 	VarDefinitions = "STEPKEEPER_DEFINITIONS" // table
@@ -18,7 +18,7 @@ const (
 	// for ever.
 	VarTaskTTL = "STEPKEEPER_TASK_TTL"
 	VarAlerts  = "STEPKEEPER_ALERTS" // ARN of the topic
-	// VarWindow is the time for which an incident gathers orders before their number is published; default
+	// VarWindow is the time for which an incident collects orders before their number is published; default
 	// "15m".
 	VarWindow = "STEPKEEPER_ALERT_WINDOW"
 	// VarReminder is the time between alerts of an open incident; default "24h". "0s" means no reminders.

@@ -84,8 +84,8 @@ func (e *Engine) settle(ctx context.Context, jobs []*Job) {
 	}
 }
 
-// traced ends the spans of the jobs. Jobs share their commits, so none of them is the parent of the stores'
-// spans.
+// traced ends the spans of the jobs. A commit has changes of several jobs, so the span of a job is not the
+// parent of the store's spans.
 func (e *Engine) traced(jobs []*Job) {
 	for _, j := range jobs {
 		if j.span == nil {
@@ -104,7 +104,7 @@ func (e *Engine) traced(jobs []*Job) {
 	}
 }
 
-// Send sends effects of no task.
+// Send sends effects that belong to no task.
 func (e *Engine) Send(ctx context.Context, effects ...core.Effect) error {
 	j := Job{effects: effects}
 	e.send(ctx, []*Job{&j})
@@ -134,7 +134,7 @@ type post struct {
 	sender *Engine
 	jobs   []*Job
 	now    time.Time
-	routes []route // few, so that a search from the start is fast
+	routes []route // one for each queue; a linear search is fast, because there are few
 }
 
 type route struct {
@@ -218,8 +218,8 @@ func (p *post) delay(e core.SendWake) (time.Duration, bool) {
 	return d, d <= port.MaxDelay
 }
 
-// report adds a status. A name that the operator took off the list can never be notified, so that
-// waiting for it would not help: it is counted and passed over.
+// report adds a status. If no such reply-to is deployed any more, it counts the status and leaves it out,
+// because trying again would not help.
 func (p *post) report(i int, e core.SendStatus) {
 	key := "reply-to:" + e.ReplyTo
 	r := p.route(key)

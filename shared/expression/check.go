@@ -15,7 +15,8 @@ import (
 type check struct {
 	scope   Scope
 	program *program
-	done    []string // steps that were not skipped, according to the conditions around a node
+	// steps that were not skipped if the node is evaluated, because of the conditions around it
+	done []string
 }
 
 // node checks n. inside counts the surrounding predicates.
@@ -262,7 +263,7 @@ func ofElement(n ast.Node) bool {
 	case *ast.SliceNode:
 		return ofElement(n.Node)
 	case *ast.ArrayNode:
-		return len(n.Nodes) == 0 // the default of a missing list
+		return len(n.Nodes) == 0 // [] as the default of a missing list
 	case *ast.BuiltinNode:
 		return (n.Name == "filter" || n.Name == "map") && ofElement(n.Arguments[0])
 	case *ast.BinaryNode:

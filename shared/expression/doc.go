@@ -11,7 +11,7 @@
 //     hostile expression, or a hostile order, ends in an error and affects no other one;
 //   - numbers keep their digits, and the text of a failure has no data of the order.
 //
-// An expression sees `order`, `orderId`, `run` and `steps.<name>.output`, where dashes in the name of
-// a step are written as underscores. A field that is absent is null; a member of null is an error
-// unless it is asked for with `?.`; `??` gives a default.
+// An expression sees `order`, `orderId`, `run` and `steps.<name>.output`, where dashes in the name of a step
+// are written as underscores. An absent field is null. To read a member of null is an error, except with
+// `?.`. The operator `??` gives a default.
 package expression

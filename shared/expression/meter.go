@@ -6,8 +6,8 @@ import (
 )
 
 // Limits of the language. They bound the time and the memory of one evaluation for every expression and
-// order. Each operation is charged for the data that it touches, before or directly afterwards. A step of the
-// meter takes up to a hundred nanoseconds.
+// order. Each operation is charged for the data that it uses, before it or directly after it. One charged
+// step takes up to a hundred nanoseconds.
 const (
 	MaxSource = 4096      // bytes of one expression
 	MaxNodes  = 500       // nodes of one expression's syntax tree

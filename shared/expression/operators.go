@@ -167,8 +167,8 @@ func magnitude(i int64) uint64 {
 	return uint64(i)
 }
 
-// digits returns the charge for a computation: the digits that both numbers take when they are written out at
-// one scale, eight at a time.
+// digits returns the charge for a computation: one step for eight digits of both numbers, written with the
+// same number of decimals.
 func digits(x, y *apd.Decimal) int {
 	low := min(x.Exponent, y.Exponent)
 	high := max(x.NumDigits()+int64(x.Exponent), y.NumDigits()+int64(y.Exponent))
@@ -211,7 +211,7 @@ func (e *evaluation) equal(a, b any) (bool, error) {
 		if err := e.meter.charge(costOfKeys(x)); err != nil {
 			return false, err
 		}
-		// Sorted, so that the charged work does not depend on the order of a map.
+		// The keys are sorted, so that the charge does not depend on the order of a map.
 		for _, k := range sortedKeys(x) {
 			v, ok := y[k]
 			if !ok {

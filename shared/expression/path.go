@@ -11,8 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// path is an expression that only names a place, like order.items[0].sku. It is read from the raw
-// JSON, byte for byte, without decoding the document.
+// path is an expression that is only a path, like order.items[0].sku. Its value is copied from the raw JSON,
+// byte for byte, without decoding the document.
 type path struct {
 	// "order", "orderId", "run", "value", "item", "index", "steps", or a property of a step's failure
 	root    string
@@ -25,10 +25,10 @@ type member struct {
 	name     string
 	index    int
 	element  bool
-	optional bool // ?. : null has null members
+	optional bool // the access is ?., which returns null for a member of null
 }
 
-// pathOf returns the path that n names, or nil if n computes something.
+// pathOf returns n as a path, or nil if n is not a path.
 func pathOf(p *program, n ast.Node) *path {
 	if step, ok := p.steps[n]; ok {
 		return &path{root: "steps", step: step}

@@ -17,8 +17,8 @@ type AlertKind string
 const (
 	AlertFirst    AlertKind = "first"    // an order has stopped, the first one of its incident
 	AlertMore     AlertKind = "more"     // more orders have stopped, or were undone, since the last alert
-	AlertReminder AlertKind = "reminder" // they still wait
-	AlertOver     AlertKind = "over"     // none is in Error any more
+	AlertReminder AlertKind = "reminder" // the orders are still in Error
+	AlertOver     AlertKind = "over"     // no order is in Error any more
 )
 
 // Alert notifies the operator of orders that stopped, with the commands that they accept now. It has the same
@@ -40,9 +40,9 @@ type Alert struct {
 	purposes []string // purposes of the commands
 }
 
-// For completes an alert. deployment is the stack or the address of the server. options are the flags with
-// which the command line reaches it, such as "--stack Shop", or "". It adds the commands that the order
-// accepts.
+// For returns the alert with the deployment and the commands that the order accepts. deployment is the stack
+// or the address of the server. options holds the flags with which the command line reaches it, such as
+// "--stack Shop", or "".
 func (a Alert) For(deployment, options string) Alert {
 	a.Deployment, a.Commands, a.purposes = deployment, []string{}, nil
 	add := func(purpose string, words ...string) {
@@ -111,8 +111,8 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// many adds commands for all orders of the incident. They begin with a dry run, because one order may refuse
-// what another accepts.
+// many adds commands for all orders of the incident. A dry run comes first, because one order may refuse a
+// command that another accepts.
 func (a Alert) many(add func(purpose string, words ...string)) {
 	add("Show the first one", "show", a.OrderID)
 	if a.Others {

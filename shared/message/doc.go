@@ -1,8 +1,8 @@
 // Package message holds the messages between application, Scheduler, Agents, Supervisor and operator: their
 // Go types, codecs, limits and JSON Schemas.
 //
-// Authority: a message states a fact or makes a request. It never carries an address to send to, and never
-// changes a state by itself. Submissions are read strictly: an unknown field is an error that names it.
+// Authority: a message states a fact or makes a request. It never contains the address of a receiver, and
+// never changes a state by itself. Submissions are read strictly: an unknown field is an error that names it.
 // Messages between actors tolerate unknown fields, so that old and new programs can run side by side.
 //
 // Failures: a message that is malformed or over its limit is refused with a [Refusal] or an error for

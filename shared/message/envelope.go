@@ -54,14 +54,14 @@ type Reply struct {
 // Progress is the outcome of a Reply whose operation still runs (P43, long work reports progress).
 const Progress core.Outcome = "progress"
 
-// ReplyError states the reason. A retry-later with a code of core.Uncounted does not count as a failure
-// (P45, "not now" is not a failure).
+// ReplyError states why a reply is not done. A retry-later with a code of core.Uncounted does not count as a
+// failure (P45, "not now" is not a failure).
 type ReplyError struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }
 
-// Status is what the application receives.
+// Status is a message to the application about its order.
 type Status struct {
 	Schema int `json:"schema"`
 	core.Status

@@ -34,7 +34,8 @@ const (
 	CodeBrokenWorkflow  = "broken-workflow"
 	CodeUnknownReplyTo  = "unknown-reply-to"
 	CodeExpired         = "expired"
-	// CodeOtherAgent: the step did not ask this agent (P3, a reply names request and sender).
+	// CodeOtherAgent is the code of a reply by an agent that its step did not ask (P3, a reply names request
+	// and sender).
 	CodeOtherAgent = "other-agent"
 )
 
@@ -81,7 +82,8 @@ var (
 	stepPattern     = patternOf(small, small+digits+"-", 40)
 )
 
-// pattern is the form of a name. It is not a regular expression because every message has several names.
+// pattern is the form of a name. It is faster than a regular expression, which matters because every message
+// contains several names.
 type pattern struct {
 	first, rest [256]bool // bytes that may be the first, or any later one
 	longest     int
@@ -111,8 +113,9 @@ func (p *pattern) MatchString(name string) bool {
 	return true
 }
 
-// DecodeSubmit reads a submission strictly. The error is a *Refusal. The order then holds its ID and reply-to
-// as far as they are readable, so that the sender can be notified. A newer schema is ErrNewer.
+// DecodeSubmit reads a submission strictly. The error is a *Refusal, which wraps ErrNewer for a newer schema.
+// With an error the returned order still has its ID and reply-to if they are readable, so that the sender can
+// be notified.
 func DecodeSubmit(data []byte) (SubmitOrder, error) {
 	if len(data) > port.MaxOrder {
 		return senderOf(data), refuse(CodeTooLarge, "",
@@ -147,7 +150,7 @@ func senderOf(data []byte) SubmitOrder {
 	return SubmitOrder{OrderID: o.OrderID, ReplyTo: o.ReplyTo}
 }
 
-// submitOf fills the submission. It returns the error of the first field with a wrong type at the end, so
+// submitOf fills the submission. It reads all fields before it returns the error of the first wrong one, so
 // that the ID and the reply-to are known in any case.
 func submitOf(fields map[string]json.RawMessage) (SubmitOrder, error) {
 	var o SubmitOrder
@@ -180,7 +183,7 @@ func submitOf(fields map[string]json.RawMessage) (SubmitOrder, error) {
 	read("priority", &o.Priority, `"normal" or "high"`)
 	read("deadline", &o.Deadline, `a time in RFC 3339, like "2026-11-21T10:00:00.000Z"`)
 	o.Order = fields["order"]
-	// the year 1, or 1970 to the millisecond
+	// the field contains the year 1, or the first millisecond of 1970
 	if first == nil && fields["deadline"] != nil && o.Deadline == 0 {
 		first = refuse(CodeInvalid, "deadline", "deadline must be between the years 1970 and 9999")
 	}
@@ -276,8 +279,8 @@ func Notes(priority string) []string {
 		`priority "high" is stored with the order and has no effect: orders are handled as they come`}
 }
 
-// Known returns the reply-to and the ID if they have the right form, so that the refusal of a submission
-// never uses a forged name.
+// Known returns the ID and the reply-to, or "" for one that has a wrong form, so that the refusal of a
+// submission uses only valid names.
 func (o *SubmitOrder) Known() (orderID, replyTo string) {
 	if idPattern.MatchString(o.OrderID) {
 		orderID = o.OrderID

@@ -18,8 +18,9 @@ func startChild(def *core.Definition, order []byte, e core.AskChild, at At) (Dec
 		Priority:    e.Priority}, &e, at)
 }
 
-// askedByParent decides the request of a parent to an existing child (P41). The highest attempt that asked is
-// kept, and all messages name it; an earlier one changes nothing.
+// askedByParent decides the request of a parent to an existing child (P41). The task keeps the highest
+// attempt that asked, and all messages to the parent contain it. A request of an earlier attempt changes
+// nothing.
 func (r *deciding) askedByParent(_ int, ev core.Event) (string, error) {
 	e, t := ev.(core.AskChild), r.t
 	if t.Parent == nil {
@@ -61,7 +62,7 @@ func (r *deciding) askedByParent(_ int, ev core.Event) (string, error) {
 		r.startUndo(core.WhyParent)
 		return "", nil
 	}
-	if newer { // The newer one is kept, and messages name it.
+	if newer { // messages to the parent contain the newer attempt
 		r.notifyParent()
 		return "", nil
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// accept counts the command and stores its verdict. reject stores one too, because the sender reads the task
-// until the verdict is in it (P5, commands have a number and an ID).
+// accept counts the command and stores its verdict. reject stores a verdict too, because the sender reads the
+// task until it finds the verdict (P5, commands have a number and an ID).
 func (r *deciding) accept(reason string) {
 	r.t.Commands.Number++
 	r.acceptAgain(reason)
@@ -225,7 +225,7 @@ func (r *deciding) resume(e core.Resubmit) {
 		}
 	}
 	var again []int
-	for i := range t.Steps { // every one of them, because a step left out would wait for ever (H31)
+	for i := range t.Steps { // all steps, because a step that is left out would wait for ever (H31)
 		if t.Steps[i].Attempted() && r.kind(i).resume(r, i) {
 			again = append(again, i)
 		}

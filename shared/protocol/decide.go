@@ -10,7 +10,7 @@ import (
 //
 // def is the definition that the task pins, or the current one for a new order. It is nil for a task without
 // one: an unknown order, or the tombstone of an early Cancel. order is the order as submitted. If it is nil
-// and an expression needs it, Decide returns ErrOrderNeeded. task is nil for an unknown order.
+// and an expression needs it, Decide returns ErrOrderNeeded. task is nil if the order is unknown.
 //
 // The other errors are ErrStale, ErrUnfit, or a *Refusal for the sender. In all other cases the Decision
 // states whether the event was accepted, or changes nothing (Ignored has the reason). An event that changes
@@ -209,7 +209,8 @@ func (r *deciding) setDeadline(at core.Time) {
 	r.t.Deadline.Seq++
 }
 
-// tombstone returns the record of a Cancel without its order. A cancel is kept (P17, H18): none will run.
+// tombstone returns the record of a Cancel whose order has not arrived. A cancel is kept (P17, H18), so that
+// the order will not run.
 func tombstone(e core.Cancel, at At) Decision {
 	from := aboutOf(e, nil).from
 	v := core.Verdict{ID: e.ID, Command: "cancel", Accepted: true, At: at.Now,

@@ -165,8 +165,9 @@ func leaveEnd(t *core.Task) {
 	}
 }
 
-// keepEndStates keeps the states that the status of an Error named. Steps may still change, by a late reply
-// or an operator's fact, but a re-emission must be the same byte for byte (P12, effects are emitted again).
+// keepEndStates keeps the step states that the status of an Error contained. A late reply or an operator's
+// fact may still change a step, and a status that is emitted again must have the same bytes (P12, effects are
+// emitted again).
 func (r *deciding) keepEndStates(before *core.Task) {
 	// Move pins another definition (P49) after the final status was acknowledged: it is not sent again.
 	moved := before.Definition != r.t.Definition
@@ -234,7 +235,7 @@ func (r *deciding) reemit() {
 	}
 }
 
-// nextFinish returns the next "step finished" after the number seq that r.cause led to.
+// nextFinish returns the next status "step finished" that r.cause led to and whose number is above seq.
 func (r *deciding) nextFinish(seq int) (int, int) {
 	found := -1
 	for i := range r.t.Steps {
@@ -251,15 +252,15 @@ func (r *deciding) nextFinish(seq int) (int, int) {
 }
 
 // claimStands reports whether a claim still counts. A forward claim counts only while the task goes forward
-// (H28), a claim of an undo always.
+// (H28). A claim of an undo always counts.
 func (r *deciding) claimStands(s *core.Step) bool {
 	return s.State == core.Compensating || s.State == core.Waiting && s.Claim.Undo ||
 		(s.State == core.Processing || s.State == core.Waiting) && r.t.ProcessState == core.Processing
 }
 
-// Restart emits all open messages of a task again whose queues were lost with their process (P27, the
-// embedded runtime survives its queues): requests, waits, an unacknowledged final status. It needs only the
-// document. The errors are ErrOrderNeeded and ErrUnfit.
+// Restart emits all open messages of a task again after a process and its queues have ended (P27, the
+// embedded runtime survives its queues): requests, waits, and an unacknowledged final status. It needs only
+// the document. The errors are ErrOrderNeeded and ErrUnfit.
 func Restart(def *core.Definition, order []byte, t *core.Task, at At) (Decision, error) {
 	if err := unfit(def, t); err != nil {
 		return Decision{}, err
@@ -274,7 +275,7 @@ func Restart(def *core.Definition, order []byte, t *core.Task, at At) (Decision,
 		case r.claimStands(s):
 			r.kind(i).resend(r, i)
 		case undo && (s.State == core.Pending || s.State == core.Waiting) && s.CompleteBy != 0:
-			// P9a, a waiting step has two times: its wait applied to the forward claim only
+			// P9a, a waiting step has two times: the step waited only for its forward claim
 			r.wake(s, 0)
 		case (forward || undo) && s.AwaitsWake() && s.CompleteBy != 0:
 			r.wake(s, s.Wait.At)

@@ -23,7 +23,7 @@ func (r *deciding) eraseCommand(_ int, ev core.Event) (string, error) {
 
 func (r *deciding) eraseOnce(ev core.Event) (refused string) {
 	e, t := ev.(core.Erase), r.t
-	if reason := t.EraseRefusal(e.Unrested); reason != "" {
+	if reason := t.EraseRefusal(e.ActiveAncestor); reason != "" {
 		return reason
 	}
 	t.ContentHash = e.KnownHash

@@ -126,7 +126,7 @@ func TestErasedOrderTakesNoCommand(t *testing.T) {
 		t.Errorf("one with an old number, which may have been refused before: %+v, %v", dec.Verdict, err)
 	}
 	for id, changed := range map[string]bool{"e1": false, "e2": true} { // the same command, and another one
-		dec, err := d.try(core.Erase{ID: id, Command: 5, Unrested: "p", KnownHash: "c0ffee",
+		dec, err := d.try(core.Erase{ID: id, Command: 5, ActiveAncestor: "p", KnownHash: "c0ffee",
 			Sender: core.Sender{By: "bob", Reason: "again"}})
 		if err != nil || !dec.Verdict.Accepted || dec.Changed != changed || len(dec.Effects) != 1 ||
 			dec.Task.Erased.By != "ann" {

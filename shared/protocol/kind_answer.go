@@ -97,8 +97,8 @@ func (answerKind) validState(s *core.Step, _ *core.StepDefinition) bool {
 	return false
 }
 
-// look ends a step whose need is complete or, in a task that goes forward, whose time is over. An answer
-// takes precedence over the time (P36, answers may come early, late or twice).
+// look ends a step if enough people have answered or, in a task that goes forward, if its time is over. An
+// answer takes precedence over the time (P36, answers may come early, late or twice).
 func (r *deciding) look(i int) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	decided, complete := s.Answers.Complete()
@@ -116,7 +116,7 @@ func (r *deciding) look(i int) {
 	}
 	switch failed := r.refusedAnswer(i, decided); {
 	case r.err != nil:
-	case failed != nil && r.t.ProcessState == core.Error: // P36: it waits for the Resubmit
+	case failed != nil && r.t.ProcessState == core.Error: // P36: the decision waits for the Resubmit
 	default:
 		r.decide(i, decided, failed)
 	}

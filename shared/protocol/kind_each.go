@@ -19,7 +19,7 @@ type eachKind struct{}
 // Codes of a step whose children have failed.
 const (
 	codeChildrenFailed = "children-failed"
-	// It was closed by hand, or is no longer stored, and cannot be undone.
+	// A child was closed by hand or is no longer stored, so it cannot be undone.
 	codeChildInDoubt = "child-in-doubt"
 )
 
@@ -163,8 +163,8 @@ func (r *deciding) ask(i, n int, ask core.ChildAsk, order json.RawMessage) {
 		Priority:   r.t.Priority, Order: order})
 }
 
-// askOpen repeats the step's present request to the open children. With a cause it includes only the children
-// that the cause opened. A child that cannot comply is in doubt.
+// askOpen repeats the step's present request to the open children. If cause is not "", it asks only the
+// children that this cause opened. A child that cannot do what is asked is in doubt.
 func (r *deciding) askOpen(i int, cause string) {
 	s := &r.t.Steps[i]
 	ask := core.AskStart
@@ -429,7 +429,7 @@ func (r *deciding) fillUndo(i int) bool {
 			continue
 		}
 		order, err := r.childOrder(i, n)
-		if c.Cursor--; err != nil { // this child was never started
+		if c.Cursor--; err != nil { // without an order the child was never started
 			continue
 		}
 		c.Open = append(c.Open, core.OpenChild{Index: n, Cause: r.cause})

@@ -19,7 +19,7 @@ func (r *deciding) question(i int) {
 }
 
 // goOnAsking puts off an open question until its next check. It sends the last reminder again, because the
-// handling that decided on it may have died before it sent it (P12, effects are emitted again).
+// process that decided on it may have ended before it sent it (P12, effects are emitted again).
 func (r *deciding) goOnAsking(i int) {
 	r.t.Steps[i].Claim.Cause = r.cause
 	r.emitReminder(i)
@@ -42,7 +42,7 @@ func (r *deciding) remind(i int) bool {
 		return false
 	}
 	a := *s.Answers
-	// no number is used twice, even after a move
+	// no reminder number is used twice, even after a move
 	a.Reminded, a.RemindedAt, a.Moved = max(n, a.Reminded+1), r.at.Now, false
 	s.Answers, s.Claim.Cause = &a, r.cause
 	r.emitReminder(i)
@@ -52,8 +52,8 @@ func (r *deciding) remind(i int) bool {
 // emitReminder repeats the call that asked for the answer, under its own key. The reply changes nothing,
 // because that call is done. A re-emitted request is the same (P12).
 //
-// The reminder is not emitted again once its service may have forgotten the key, or once the task was moved
-// to a definition that may ask otherwise.
+// The reminder is not emitted again if its service may have forgotten the key, or if the task was moved to a
+// definition with possibly another question.
 func (r *deciding) emitReminder(i int) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	ask := r.def.Index(d.Answer.Ask)

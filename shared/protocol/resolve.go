@@ -34,7 +34,7 @@ func (r *deciding) resolveCommand(ev core.Event) (refused string) {
 		r.undone(i)
 	case e.Fact == core.Happened:
 		r.finish(i, e.Output)
-	default: // it proves the attempts before it (P22a, a proven refusal permits undo)
+	default: // the fact also holds for the earlier attempts (P22a, a proven refusal permits undo)
 		r.setNoEffect(i)
 	}
 	return ""

@@ -40,7 +40,7 @@ func (r *deciding) outputTooLarge(i int, e core.Reply) (string, error) {
 		}
 		return "its output does not fit into the order's document, and a later attempt was asked for", nil
 	}
-	if s.State == core.Processing { // otherwise its attempt was counted when it was handed back
+	if s.State == core.Processing { // otherwise the attempt was recorded when the step was handed back
 		s.Failures.Do++
 		r.recordAttempt(i, core.OutcomeFailed, core.CodeOutputTooLarge)
 	}

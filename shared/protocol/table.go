@@ -77,8 +77,8 @@ const stepKinds = submitted
 
 func (k eventKind) ofStep() bool { return k < stepKinds }
 
-// rule is one cell: an action, or the reason why the event is ignored. An action may still find that the
-// event changes nothing, such as a wait that is not over, and then returns the reason.
+// rule is one cell: an action, or the reason why the event is ignored. An action may also find that the event
+// changes nothing, for example because a wait is not over. Then it returns the reason.
 type rule struct {
 	action func(r *deciding, i int, ev core.Event) (ignored string, err error)
 	ignore string

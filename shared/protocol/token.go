@@ -6,7 +6,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// pinKey assigns the key of a workflow that makes tokens. Effects are emitted again (P12), so a key is kept.
+// pinKey assigns a key to a task whose workflow makes tokens. The task keeps the key, because effects are
+// emitted again (P12).
 func (r *deciding) pinKey() error {
 	switch {
 	case !r.def.Tokens: // this includes a task that was moved here (P49, move pins another definition)

@@ -20,23 +20,23 @@ const (
 	MaxExponent = 999 // exponent of one number, of either sign
 )
 
-// ErrNumber is wrapped by the refusal of a number, ErrLevels by the refusal of the nesting.
+// Errors of Check and CheckLoose for values that exceed a bound.
 var (
 	ErrNumber = errors.New("a number is out of bounds")
 	ErrLevels = errors.New("arrays and objects are nested deeper")
 )
 
-// Check refuses data that is not one JSON value, or exceeds a bound: nesting of that many levels, or the
-// bounds of numbers. It also refuses what programs read differently (RFC 7493): bytes that are not UTF-8,
-// a key that stands twice in one object, and half of a surrogate pair. The error says what is wrong,
-// where, and what to do.
+// Check returns an error if data is not exactly one JSON value, has more than so many levels, or contains a
+// number out of bounds. It also refuses JSON that programs read differently (RFC 7493): bytes that are not
+// UTF-8, a key that occurs twice in one object, and half of a surrogate pair. The error states the fault, its
+// place, and the fix.
 func Check(data []byte, levels int) error { return check(data, levels) }
 
-// CheckLoose checks a response of a service, which cannot be refused for its style. It accepts the same
-// values as Check, and also a key that occurs twice in one object and half of a surrogate pair in a string.
+// CheckLoose is Check for values whose writer cannot correct them, such as the response of a service. It also
+// accepts a key that occurs twice in one object, and half of a surrogate pair in a string.
 func CheckLoose(data []byte, levels int) error { return check(data, levels, loose...) }
 
-// loose holds the options with which CheckLoose is more tolerant.
+// loose holds the options of CheckLoose.
 var loose = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
 func check(data []byte, levels int, options ...jsontext.Options) error {
@@ -129,8 +129,8 @@ func badByte(data []byte) int {
 	return at
 }
 
-// NumberFits reports whether the text of a number keeps to the bounds, so that work with the number is
-// bounded too.
+// NumberFits reports whether the text of a number is within the bounds, so that computations with the number
+// are bounded too.
 func NumberFits(text []byte) bool {
 	if len(text) > MaxNumber {
 		return false
@@ -147,7 +147,7 @@ func NumberFits(text []byte) bool {
 	return digits <= 3
 }
 
-// reader is a decoder of the library with the text that it reads.
+// reader is a decoder of the library together with the text that it reads.
 type reader struct {
 	jsontext.Decoder
 	text bytes.Buffer

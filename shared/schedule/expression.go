@@ -24,8 +24,8 @@ var fields = []struct{ name, holds string }{
 
 const dayOfWeek = 4 // index in fields
 
-// parse reads an expression. It reports whether it is an interval: an expression with a * in its minute or
-// its hour, as in cron on Linux.
+// parse reads an expression. interval reports whether it has a * in its minute or its hour. As in cron on
+// Linux, such an expression follows elapsed time and not the wall clock.
 func parse(expression string) (s cron.Schedule, interval bool, err error) {
 	if slices.Contains(tags, expression) {
 		s, err = cron.ParseStandard(expression)
@@ -70,8 +70,8 @@ func wild(field string) bool { return strings.HasPrefix(field, "*") || strings.H
 
 var dayNames = []string{"SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"}
 
-// daysOfWeek rewrites days for the library's parser, which accepts Sunday only as 0. It turns 7, and ranges
-// that end with it, into lists. It leaves wrong texts unchanged.
+// daysOfWeek rewrites days for the library's parser, which accepts Sunday only as 0. It replaces 7 by 0, and
+// a range that ends with Sunday by a list. It leaves wrong texts unchanged.
 func daysOfWeek(field string) string {
 	parts := strings.Split(field, ",")
 	for i, part := range parts {

@@ -33,7 +33,7 @@ type Record struct {
 	Cron     string       `json:"cron"`
 	Zone     string       `json:"zone,omitempty"`
 	Overlap  core.Overlap `json:"overlap"`
-	Next     core.Time    `json:"next,omitzero"` // first scheduled time that is not decided
+	Next     core.Time    `json:"next,omitzero"` // first scheduled time without a decision
 	Started  int          `json:"started"`       // number of orders started so far
 	Starts   []Start      `json:"starts,omitempty"`
 	Missed   int          `json:"missed"` // number of scheduled times that started no order
@@ -45,7 +45,7 @@ type Start struct {
 	At      core.Time `json:"at"` // the scheduled time
 	OrderID string    `json:"orderId"`
 	Decided core.Time `json:"decided"`        // when a sweep found it due
-	Sent    bool      `json:"sent,omitempty"` // its order was handed over; else it may have been
+	Sent    bool      `json:"sent,omitempty"` // the order was submitted; if false, that is not certain
 }
 
 // Late returns how long after its scheduled time the order was started.
@@ -115,7 +115,8 @@ func (r *Record) Decide(workflow string, s *core.Schedule, now core.Time,
 	return changed, nil
 }
 
-// Of returns the record of the schedule in force. A schedule that no sweep has found yet has no next time.
+// Of returns the record for the schedule in force. If no sweep has found that schedule yet, the record has no
+// next time.
 func (r Record) Of(workflow string, s *core.Schedule) Record {
 	if r.Cron != s.Cron || r.Zone != s.Zone {
 		r.Next = 0

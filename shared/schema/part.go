@@ -36,8 +36,8 @@ func applied(s *jsonschema.Schema) []*jsonschema.Schema {
 		slices.Collect(maps.Values(s.DependentSchemas)))
 }
 
-// circular reports whether a schema leads back to itself without a field or an element between, so that no
-// value could be checked. done holds false while a schema is on the way, and true after it.
+// circular reports whether a schema applies itself to the same value again, so that a check would never end.
+// done holds false for a schema that is being visited, and true for one that was visited.
 func circular(s *jsonschema.Schema, done map[*jsonschema.Schema]bool) bool {
 	if s == nil {
 		return false

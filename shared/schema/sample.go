@@ -33,7 +33,8 @@ func (s *Schema) Samples(n int) (drawn []json.RawMessage) {
 	return drawn
 }
 
-// drawing draws the value with a number. What it cannot draw, the check refuses.
+// drawing draws a value, which its number determines. It does not know all keywords, so a drawn value may not
+// match.
 type drawing struct{ number, left int }
 
 func (d *drawing) of(s *jsonschema.Schema, depth int) any {
@@ -81,7 +82,8 @@ func merged(a, b any) any {
 	return fields
 }
 
-// typed draws a value of the first type that the part allows, or that its keywords are about.
+// typed draws a value of the first type that the part allows or, without one, of the type that its keywords
+// imply.
 func (d *drawing) typed(s *jsonschema.Schema, depth int) any {
 	var types []string
 	if s.Types != nil {

@@ -59,7 +59,7 @@ var _ core.Tokens = (*Keys)(nil)
 func New() *Keys { return (&Keys{}).Replace(0) }
 
 // Fixed returns a ring of two publicly known keys, for tests and simulations, so that tokens are the same in
-// each run. The current key is the first one, or the second one with later.
+// each run. The first key is the current one. With later it is the second key.
 func Fixed(later bool) *Keys {
 	all := []key{{ID: "00000000", Secret: make([]byte, secretSize)},
 		{ID: "00000001", Secret: bytes.Repeat([]byte{1}, secretSize)}}
@@ -98,7 +98,7 @@ func generated(text string) key {
 }
 
 // Parse reads the stored form of a ring: the output of Encode, or {"generated": "random text"}, which stands
-// for one key. Its errors contain nothing of it.
+// for one key. Its errors quote no part of the data, which is secret.
 func Parse(data []byte) (*Keys, error) {
 	var stored struct {
 		Keys      []key  `json:"keys"`
@@ -131,7 +131,7 @@ func Parse(data []byte) (*Keys, error) {
 	return &Keys{stored.Keys}, nil
 }
 
-// Encode returns the form that Parse reads. It holds the secrets.
+// Encode returns the form that Parse reads. It contains the secrets.
 func (k *Keys) Encode() []byte {
 	data, _ := json.MarshalIndent(map[string]any{"keys": k.all}, "", "  ") // strings and numbers
 	return append(data, '\n')
@@ -164,7 +164,8 @@ func (k *Keys) Token(id, order string, of core.TokenOf) (string, error) {
 		encoding.EncodeToString(k.all[i].mac(order, claims)), nil
 }
 
-// encoding has one form for each value, so that a changed last character is never the same token.
+// encoding is strict, so that each value has only one text and a token with a changed last character is not
+// accepted.
 var encoding = base64.RawURLEncoding.Strict()
 
 // mac returns the authentication code over the order and the claims. The length of the order separates them.

@@ -23,7 +23,8 @@ type Command struct {
 	Definition string `json:"definition,omitempty" doc:"definition to move the order to, for move and for a resubmit that moves it; latest is the one that new orders get"`
 }
 
-// LaterCommand is a command that would be accepted from a time on: until then a call may still take effect.
+// LaterCommand is a command that would be accepted from a certain time on, because a call may still take
+// effect until then.
 type LaterCommand struct {
 	Command
 	From core.Time `json:"from"`
@@ -42,7 +43,7 @@ func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now tim
 		if v.Steps[i].FirstAt == 0 {
 			continue
 		}
-		// one that cannot be made is the step's error
+		// if the input cannot be computed, the step has the error
 		if input, err := protocol.InputOf(def, order, t, i); err == nil {
 			v.Steps[i].Input = input
 		}
@@ -87,16 +88,16 @@ func (v *Task) Pinned(t *core.Task, def, deployed *core.Definition, now time.Tim
 	}
 }
 
-// trial is the ID of a command that is only tried; IDs of commands are longer.
+// trial is the ID of a command that is only tried. Real commands have longer IDs.
 const trial = "trial"
 
-// acceptedBy reports whether the decision accepts its command. A decision that goes on to evaluate an
-// expression has accepted it.
+// acceptedBy reports whether the decision accepts its command. It counts ErrOrderNeeded as accepted, because
+// expressions are evaluated only after a command was accepted.
 func acceptedBy(d protocol.Decision, err error) bool {
 	return errors.Is(err, core.ErrOrderNeeded) || err == nil && d.Verdict != nil && d.Verdict.Accepted
 }
 
-// Plan is the result that a move to another definition would have.
+// Plan describes the result of a possible move to another definition.
 type Plan struct {
 	OrderID     string            `json:"orderId"`
 	Definition  string            `json:"definition,omitempty" doc:"hash of the definition that the order would be pinned to"`
@@ -106,16 +107,16 @@ type Plan struct {
 	Documents   *Documents        `json:"documents,omitempty" doc:"present if the request asks for them"`
 }
 
-// Documents are an order as it is stored, for a program that goes on with it elsewhere: a simulation of its
-// move.
+// Documents is the stored form of an order, for a program that continues it elsewhere, such as the simulation
+// of a move.
 type Documents struct {
 	Task        json.RawMessage   `json:"task"`
 	Order       json.RawMessage   `json:"order" doc:"order as submitted"`
 	Definitions []json.RawMessage `json:"definitions" nullable:"false" doc:"compiled definitions: the one that the order runs, the one that it would be pinned to, and those of the child orders of both"`
 }
 
-// DocumentsOf writes a task, its order, and its definition and another one (nil: none); load answers those of
-// child orders.
+// DocumentsOf encodes a task, its order, its definition, and another definition, which may be nil. load
+// returns the definitions of child orders.
 func DocumentsOf(t *core.Task, order json.RawMessage, def, to *core.Definition,
 	load func(hash string) (*core.Definition, error)) (*Documents, error) {
 	task, err := state.EncodeTask(t)
@@ -152,7 +153,7 @@ func DocumentsOf(t *core.Task, order json.RawMessage, def, to *core.Definition,
 	return d, nil
 }
 
-// PlanOf makes the core decide about a move of a task, in a store with that room, and stores nothing.
+// PlanOf lets the core decide about a move of a task and stores nothing. room is the size limit of the store.
 func PlanOf(t *core.Task, def *core.Definition, to core.Target, order json.RawMessage, now time.Time,
 	room core.SizeLimit) Plan {
 	p := Plan{OrderID: t.OrderID, Differences: []core.Difference{}}
@@ -169,8 +170,9 @@ func PlanOf(t *core.Task, def *core.Definition, to core.Target, order json.RawMe
 	return p
 }
 
-// accepts makes the core decide about each command, with the task's present number. A refused command is
-// decided again for the time from which no call of its step, or of any step, can take effect.
+// accepts lets the core decide about each command, with the task's present command number. It decides a
+// refused command again for the time from which no call of the command's step, or of any step, can take
+// effect.
 func accepts(t *core.Task, def *core.Definition, order json.RawMessage,
 	now core.Time) (all []Command, later []LaterCommand) {
 	const id = trial

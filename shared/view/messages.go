@@ -48,7 +48,7 @@ const (
 	MessageEnd      = "end" // message of a child to its parent
 )
 
-// messages of one task, as they are gathered.
+// messages collects the messages of one task.
 type messages struct {
 	task *core.Task
 	def  *core.Definition
@@ -83,7 +83,7 @@ func messagesOf(t *core.Task, def *core.Definition) []Message {
 	return m.all
 }
 
-// beginning adds the order, and the messages that its sender got at once.
+// beginning adds the submission, and the first messages to its sender.
 func (m *messages) beginning() {
 	t := m.task
 	if t.Workflow == "" {
@@ -110,7 +110,7 @@ func (m *messages) beginning() {
 func (m *messages) attempt(a Attempt) {
 	d := definitionOf(m.def, a.Step)
 	if a.Agent == "" {
-		return // a step that calls none
+		return // the step calls no agent
 	}
 	of := func(x *Message) { x.Step, x.Attempt = a.Step, a.Number }
 	m.add(a.Began, sent, MessageRequest, a.Agent, operation(d, a.Operation == core.UndoOp), of)
@@ -201,13 +201,13 @@ func (m *messages) calls(s *core.Step, d *core.StepDefinition) {
 			}
 		})
 	}
-	if s.State == core.Compensated && s.Claim.Undo { // when is not kept
+	if s.State == core.Compensated && s.Claim.Undo { // the document does not store the time
 		m.add(0, received, MessageReply, agent, string(core.OutcomeDone),
 			func(x *Message) { last(x); x.order = s.Claim.At })
 	}
 }
 
-// children adds what a step has asked of its child orders, and what they have reported.
+// children adds the requests of a step to its child orders, and their reports.
 func (m *messages) children(s *core.Step) {
 	c := s.Children
 	if c == nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// Release is the version of a program, and the forms that it can read: of newer ones it returns messages
-// to their queue, and leaves stored tasks as they are.
+// Release is the version of a program, and the schemas that it can read. The program returns messages with a
+// newer schema to their queue, and does not change tasks with a newer schema.
 type Release struct {
 	Version  string `json:"version"`  // version of the module; "(devel)" for a working copy
 	Tasks    int    `json:"tasks"`    // highest schema of stored tasks
@@ -19,7 +19,7 @@ type Release struct {
 
 const module = "github.com/stepkeeper/stepkeeper"
 
-// Built returns the release of the program that calls it, whether it is our own or one that uses our
+// Built returns the release of the running program. The program may be one of a user that imports our
 // packages.
 func Built() Release {
 	r := Release{Tasks: state.TaskSchema, Messages: message.Schema}

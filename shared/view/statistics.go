@@ -53,8 +53,8 @@ type NotCalled struct {
 	Since     core.Time `json:"since"`
 }
 
-// Overdue counts the orders that a sweep of the Supervisor should have found already: past their complete-by
-// time for longer than the interval of sweeps.
+// Overdue counts the orders that a sweep of the Supervisor should have handled already: their due time passed
+// longer ago than the interval of sweeps.
 type Overdue struct {
 	Orders int       `json:"orders" doc:"number of overdue orders, counted up to 1000"`
 	Since  core.Time `json:"since,omitzero" doc:"complete-by time of the most overdue order"`

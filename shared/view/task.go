@@ -122,10 +122,10 @@ type Answers struct {
 	NotSelf  string      `json:"notSelf,omitempty" doc:"person who may not answer"`
 	Reminded int         `json:"reminded,omitempty" doc:"number of the newest reminder of this round"`
 	Votes    []core.Vote `json:"votes,omitempty" nullable:"false" doc:"answers of this round, in the order in which they came"`
-	// Reasoned are the last accepted answers that said why, also of earlier rounds and runs.
+	// Reasoned lists the latest accepted answers with a reason, including earlier rounds and runs.
 	Reasoned []core.Verdict `json:"reasoned,omitempty" nullable:"false" doc:"last accepted answers that gave a reason, each with its person, and the reason as note"`
-	// Uncounted are answers that came before the step began, of people who may not answer it: until then that
-	// was not known.
+	// Uncounted lists answers that came before the step began and do not count, because their senders may not
+	// answer it.
 	Uncounted []core.Verdict `json:"uncounted,omitempty" nullable:"false" doc:"answers that came before the step began and do not count, each with its person and the reason"`
 }
 
@@ -166,7 +166,7 @@ type Attempt struct {
 	Code      string         `json:"code,omitempty" doc:"short, stable word for programs"`
 }
 
-// Earlier counts attempts that did not end done and are not listed any more.
+// Earlier counts the attempts without the outcome done that are not listed any more.
 type Earlier struct {
 	Failed     int `json:"failed,omitempty"`
 	RetryLater int `json:"retryLater,omitempty"`
@@ -237,7 +237,7 @@ const (
 	WaitUndo     = "undo"
 )
 
-// maxWaits bounds what a listing says of one order.
+// maxWaits is the largest number of waits that a listing contains for one order.
 const maxWaits = 8
 
 func waitsOf(t *core.Task) (all []Wait) {
@@ -282,7 +282,8 @@ func Ended(t *core.Task) bool {
 	return t.Terminal() || t.ProcessState == core.Error && !t.InFlight()
 }
 
-// Of shows a task. def is the definition that it pins; nil leaves out what only that knows.
+// Of returns the view of a task. def is the definition that the task pins. If it is nil, the fields that
+// depend on the definition are empty.
 func Of(t *core.Task, def *core.Definition) Task {
 	v := Task{
 		OrderID: t.OrderID, Version: t.Version, Workflow: t.Workflow, Definition: t.Definition,
@@ -326,7 +327,7 @@ type Definition struct {
 	Schema json.RawMessage `json:"orderSchema,omitempty" doc:"JSON Schema of the orders; absent if any order is allowed"`
 }
 
-// DefinitionOf shows a definition.
+// DefinitionOf returns the view of a definition.
 func DefinitionOf(def *core.Definition) Definition {
 	v := Definition{Workflow: def.Name, Hash: def.Hash, Steps: make([]Step, len(def.Steps)),
 		Schema: def.Order}
@@ -336,7 +337,7 @@ func DefinitionOf(def *core.Definition) Definition {
 	return v
 }
 
-// SummaryOf shows a task in a listing.
+// SummaryOf returns a task as an element of a listing.
 func SummaryOf(t *core.Task) Summary {
 	return Summary{
 		OrderID: t.OrderID, Workflow: t.Workflow, Definition: t.Definition, State: t.ProcessState,
@@ -347,8 +348,8 @@ func SummaryOf(t *core.Task) Summary {
 	}
 }
 
-// Listed shows a stored record in a listing. One whose document cannot be read is shown as damaged,
-// with what the store itself knows of it.
+// Listed returns a stored record as an element of a listing. If its document cannot be read, the element has
+// the field Damaged, and the data that the store keeps beside the document.
 func Listed(r *port.Record) Summary {
 	t, err := state.DecodeTask(r.Document)
 	if err == nil && t.OrderID != r.ID {
@@ -411,7 +412,7 @@ func stepOf(s *core.Step, def *core.StepDefinition) Step {
 		}
 		undo.Operation = def.Undo.Operation
 		if def.Grade == core.Fenced {
-			undo.QuietBy = 0 // a fence needs no quiet time
+			undo.QuietBy = 0 // the undo of a fenced step does not wait for quiet
 		}
 	}
 	v.Undo = &undo

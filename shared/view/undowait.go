@@ -19,7 +19,7 @@ func undoWaitOf(t *core.Task, def *core.Definition) *UndoWait {
 	w := UndoWait{Step: s.Name, Until: s.CompleteBy}
 	d := definitionOf(def, s.Name)
 	switch {
-	case s.State == core.Processing && (d == nil || d.Grade != core.Fenced): // a fence is put up at once
+	case s.State == core.Processing && (d == nil || d.Grade != core.Fenced): // a fenced undo does not wait
 		w.For = "reply"
 	case s.State == core.Compensating:
 		w.For = "undo"

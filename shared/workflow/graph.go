@@ -7,9 +7,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Graph draws a definition as a Mermaid flowchart: solid arrows are dependencies, labelled with the
-// condition of the step they lead to; dotted arrows lead to the operation that undoes a step; the
-// point of no return stands in a thick box.
+// Graph draws a definition as a Mermaid flowchart. A solid arrow is a dependency, and its label is the
+// condition of the later step. A dotted arrow leads to the operation that undoes a step. A point of no return
+// has a thick border.
 func Graph(d *core.Definition) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "---\ntitle: %s\n---\nflowchart TD\n", d.Name)
@@ -52,7 +52,7 @@ func graphStep(b *strings.Builder, s *core.StepDefinition) {
 	}
 }
 
-// drawing shows what a step does.
+// drawing holds the texts and the box that show a step.
 type drawing struct{ summary, label, box string } // label fills the box, a node in Mermaid
 
 // Summary returns what a step does, without details.
@@ -147,7 +147,7 @@ func graphArrows(b *strings.Builder, s *core.StepDefinition) {
 	if s.When != "" {
 		arrow = fmt.Sprintf("-->|\"if %s\"|", escape(s.When))
 	}
-	if s.Answer != nil && s.Answer.Ask != "" { // it comes after all the others, under the same condition
+	if s.Answer != nil && s.Answer.Ask != "" { // the ask has the same predecessors and the same condition
 		before, arrow = []string{node(s.Answer.Ask)}, "-->"
 	}
 	for _, from := range before {
@@ -158,7 +158,7 @@ func graphArrows(b *strings.Builder, s *core.StepDefinition) {
 	}
 }
 
-// escape writes text so that Mermaid shows it as it is.
+// escape escapes a text for Mermaid.
 func escape(text string) string {
 	return strings.NewReplacer(
 		"&", "#amp;", "\"", "#quot;", "<", "#lt;", ">", "#gt;", "#", "#35;", "\n", " ", "|", "#124;", ";",

@@ -50,8 +50,8 @@ func Decode(hash string, data []byte) (*core.Definition, error) {
 	return d, attach(d)
 }
 
-// Seal completes a definition that was put together in code: schema, hash and expressions. It does
-// not check the definition's meaning; package source does.
+// Seal completes a definition that code has built: it sets the schema, the hash and the expressions. It does
+// not check the definition's meaning, which package source does.
 func Seal(d *core.Definition) error {
 	x, err := expression.Compile(d)
 	if err != nil {

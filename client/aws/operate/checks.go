@@ -67,7 +67,7 @@ func (t *transport) checkAccess(ctx context.Context) client.Check {
 		"use credentials that may read them: attach the policy "+t.Outputs.Operator+" to their role")
 }
 
-// checkSweeps checks when the Supervisor last ran, and how late the latest task is.
+// checkSweeps checks when the Supervisor last ran, and how long the most overdue task has been due.
 func (t *transport) checkSweeps(ctx context.Context) []client.Check {
 	if t.Parts.Sweeps == nil {
 		return nil
@@ -120,7 +120,8 @@ func (t *transport) checkDefinitions(ctx context.Context) client.Check {
 			stored++
 		case errors.Is(err, client.ErrForbidden), ctx.Err() != nil:
 			return client.NotChecked("definitions", err)
-		case !errors.Is(err, port.ErrNotFound): // no order of the workflow has arrived yet
+		case !errors.Is(err, port.ErrNotFound):
+			// a definition is stored with its first order
 			return client.Check{Name: "definitions", Result: client.CheckFailed,
 				Text: fmt.Sprintf("the definition of workflow %s cannot be read: %v", name, err),
 				Fix:  "use the stepkeeper that the stack was deployed with"}
@@ -151,7 +152,8 @@ func (t *transport) checkAccount(ctx context.Context) []client.Check {
 			"MaxConcurrency and deploy again"), room.codeStorage(), clockOf(metadata)}
 }
 
-// checkClock reads any event source mapping, which operators may do, for the time of the response.
+// checkClock compares the clocks by the time of a response. It reads any event source mapping, because
+// operators have that permission.
 func (t *transport) checkClock(ctx context.Context) client.Check {
 	for _, uuid := range t.Outputs.Mappings {
 		if uuid == "" {

@@ -54,7 +54,7 @@ func (t *transport) checkSend(ctx context.Context) client.Check {
 		port.Intake: t.Outputs.Intake, port.High(port.Intake): t.Outputs.High[port.Intake],
 		port.Control: t.Outputs.Control,
 	}
-	// so that each run names the same one
+	// in a fixed order, so that each run names the same queue
 	for _, queue := range []string{port.Intake, port.High(port.Intake), port.Control} {
 		place := addresses[queue]
 		u, err := url.Parse(place)

@@ -39,7 +39,7 @@ const (
 // Metrics reads CloudWatch. *cloudwatch.Client implements it.
 type Metrics = cloudwatch.GetMetricDataAPIClient
 
-// statistics holds the last figures, and the time until which they are returned.
+// statistics caches the last figures, each with the time until which it is valid.
 type statistics struct {
 	all       *client.Statistics
 	until     time.Time
@@ -126,7 +126,7 @@ func (t *transport) overdue(ctx context.Context, now time.Time) (*view.Overdue, 
 	return all, nil
 }
 
-// metric is a metric to read. A search covers any number of metrics, which are added up.
+// metric is a metric to read. With search set it stands for the sum of all metrics that the search finds.
 type metric struct {
 	namespace, name, statistic string
 	dimensions                 []string // names and values, alternating
@@ -257,8 +257,8 @@ func series(kind, of string, metrics []*metric) view.Series {
 	return view.Series{Kind: kind, Of: of, Values: all}
 }
 
-// inError returns the number of orders in Error. A sweep reports the workflows that have any, and counts
-// until the next one.
+// inError returns the number of orders in Error for each minute. A sweep reports only workflows with orders
+// in Error, and its figures are valid until the next sweep.
 func (t *transport) inError(swept, found []*float64) []*int {
 	all := make([]*int, minutes)
 	holds, last := int((t.Outputs.SweepInterval+time.Minute-1)/time.Minute), -1
@@ -288,8 +288,8 @@ func latest(values []*float64, within time.Duration) *float64 {
 	return nil
 }
 
-// uncalledSince returns the first of the last consecutive minutes in which an agent reported that it does not
-// call its service.
+// uncalledSince returns the first minute of the latest period in which an agent reported that it does not
+// call its service. is reports whether that period has not ended.
 func uncalledSince(values []*float64) (since int, is bool) {
 	if values == nil { // not read
 		return 0, false

@@ -94,7 +94,7 @@ func (b *builder) eventSchema(v *value, a *core.Answer) {
 	}
 }
 
-// people checks the parts of need and who that are known before an order comes.
+// people checks need and who, as far as their values do not depend on the order.
 func (b *builder) people(step string, v *value) {
 	who := v.get("who")
 	if who == nil || who.shape != isList {
@@ -182,8 +182,8 @@ func (b *builder) question(f field, s *core.StepDefinition, scope expression.Sco
 	}
 }
 
-// unread warns of an approval whose answers make no difference: none refuses, and no expression reads which
-// one came.
+// unread warns of an approval whose answers make no difference, because no answer is a refusal and no
+// expression reads the answer.
 func (b *builder) unread(i int) {
 	s := &b.def.Steps[i]
 	if s.Answer == nil || len(s.Answer.Values) < 2 || s.Answer.Refuse != "" {
@@ -199,7 +199,7 @@ func (b *builder) unread(i int) {
 			s.Answer.Values[len(s.Answer.Values)-1], strings.ReplaceAll(s.Name, "-", "_")))
 }
 
-// bare reports whether an expression wrongly has ${ }.
+// bare reports whether an expression has no ${ }. If it has, bare reports a problem.
 func (b *builder) bare(v *value, key, example string) bool {
 	if v.shape != isText {
 		return false // the schema reports it

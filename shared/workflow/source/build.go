@@ -9,14 +9,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schema"
 )
 
-// builder makes the definition from the tree and checks its meaning. The schema has reported values of the
-// wrong form. The builder treats these as absent, so that all problems of a file are reported at once.
+// builder makes the definition from the tree and checks its meaning. It treats values of a wrong form as
+// absent, because the check against the schema has reported them. So all problems of a file are reported at
+// once.
 type builder struct {
 	report  *report
 	opts    Options
 	root    *value
 	def     *core.Definition
-	steps   []field // steps of the file, in the order of def.Steps
+	steps   []field // steps of the file, in the sequence of def.Steps
 	order   *graph
 	schema  *schema.Schema // schema of the orders; nil if any order is allowed
 	element schema.Part    // element of the list of the present step, which its expressions read as item
@@ -193,7 +194,7 @@ func (b *builder) retry(v *value, defaults core.Retry) core.Retry {
 	r.Backoff.Jitter = b.float(backoff, "jitter", r.Backoff.Jitter)
 	r.Backoff.Initial = b.duration(backoff, "initial", limitBackoff, r.Backoff.Initial)
 	r.Backoff.Max = b.duration(backoff, "max", limitBackoff, r.Backoff.Max)
-	// If only one of the two is given, the other one is adapted.
+	// If the file sets only one of the two, adapt the other one.
 	switch initial, longest := backoff.field("initial"), backoff.field("max"); {
 	case r.Backoff.Initial <= r.Backoff.Max:
 	case initial == nil:

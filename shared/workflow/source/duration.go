@@ -10,7 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
 )
 
-// limit is the longest sensible duration of a field, with its spelling.
+// limit is the longest sensible duration of a field, and its text.
 type limit struct {
 	longest core.Duration
 	text    string

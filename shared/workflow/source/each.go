@@ -29,7 +29,7 @@ func (b *builder) each(f field) core.StepDefinition {
 			s.PointOfNoReturn = s.PointOfNoReturn || child.Steps[i].PointOfNoReturn
 		}
 	}
-	// P22, a point of no return forbids undo: what the child has passed cannot be undone
+	// P22, a point of no return forbids undo: a child that has passed its own cannot be undone
 	if s.PointOfNoReturn && b.text(v, "onFailure") == "" {
 		s.OnFailure = core.OnFailureStop
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// goesOn checks a step without which the order continues when it fails (P42, orders can go on after
-// failures), and reports how long the order waits before that.
+// goesOn checks a step that the order continues without if it fails (P42, orders can go on after failures).
+// It warns if the order would wait long before that.
 func (b *builder) goesOn(i int) {
 	s := &b.def.Steps[i]
 	policy := b.steps[i].value.field("onFailure")

@@ -14,7 +14,7 @@ type graph struct {
 	sorted []int    // every step after its predecessors; nil if there is a cycle
 	before []bitset // all predecessors, direct or not; nil if there is a cycle, or if partial
 
-	partial bool // an `after` is wrong, so that checks that depend on the order of the steps are skipped
+	partial bool // an `after` is wrong, so that the checks that depend on the order of the steps are left out
 }
 
 // bitset is a set of step numbers.
@@ -109,7 +109,8 @@ func (g *graph) sort() (cycle []int) {
 	return nil
 }
 
-// cycle follows, among the waiting steps, one predecessor each until it meets a step again.
+// cycle returns a cycle. From step to step it follows one predecessor among the waiting steps until it
+// reaches a step for the second time.
 func (g *graph) cycle(waiting []int) []int {
 	at := 0
 	for waiting[at] == 0 {

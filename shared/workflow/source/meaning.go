@@ -57,7 +57,7 @@ func (b *builder) room() {
 	}
 }
 
-// keeps refuses a grade that an agent of the step cannot keep.
+// keeps reports a problem if an agent of the step cannot keep the step's grade.
 func (b *builder) keeps(i int) {
 	s := &b.def.Steps[i]
 	if b.opts.CannotKeep == nil || s.Kind() != core.KindCall {
@@ -159,7 +159,7 @@ func (b *builder) undoable(i int) {
 			}
 		}
 	}
-	// P42, orders can go on after failures: undone wherever the order stands
+	// P42, orders can go on after failures: the step may be undone at any place of the order
 	switch alone := s.OnFailure == core.OnFailureContinue; {
 	case alone && field != nil:
 	case alone:
@@ -183,7 +183,7 @@ func (b *builder) undoable(i int) {
 	}
 }
 
-// times checks that the order can end before its deadline.
+// times checks whether the order can end before its deadline.
 func (b *builder) times() {
 	deadline := b.root.field("deadline")
 	longest, last := b.longestPath()
@@ -334,8 +334,8 @@ func (b *builder) long(i int) {
 // plain service needs a ledger).
 const ledgerTime = 2 * core.Second
 
-// holds refuses a timeout that exceeds the limits of the agent's environment, because each call would end in
-// doubt.
+// holds reports a problem if a timeout exceeds the limits of the agent's environment, because each call would
+// end in doubt.
 func (b *builder) holds(i int) {
 	s := &b.def.Steps[i]
 	if b.opts.MaxTimeout == nil || s.Agent == "" {
@@ -351,8 +351,8 @@ func (b *builder) holds(i int) {
 		return
 	}
 	reserved := ""
-	// The ledger is written before the call and after it (P31, P22a). A call that took the whole time would
-	// end without a record, in doubt.
+	// The agent writes the ledger before and after the call (P31, P22a). A call that takes the whole time
+	// would end without a record, and so in doubt.
 	if s.Grade == core.Plain || s.PointOfNoReturn {
 		kind := "point of no return"
 		if s.Grade == core.Plain {

@@ -11,8 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
 )
 
-// since is the start for trying expressions. It is fixed, so that the validity of a file does not depend on
-// the day.
+// since is the time from which expressions are tried. It is fixed, so that the validity of a file does not
+// depend on the present date.
 var since = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // schedule reads the schedule of a workflow.
@@ -84,7 +84,7 @@ func (b *builder) scheduled(v *value, s *core.Schedule) {
 			"call it otherwise")
 	}
 	order, err := schedule.Order(s, core.TimeOf(since))
-	if err != nil || len(order) > port.MaxOrder-1024 { // the message also holds names
+	if err != nil || len(order) > port.MaxOrder-1024 { // the message also contains names
 		b.report.error(v.at, fmt.Sprintf("the input takes %d bytes as an order, the limit is %d", len(order),
 			port.MaxOrder-1024), "store the data elsewhere, and give a reference")
 	}

@@ -56,7 +56,7 @@ func (b *builder) conditions() map[string]string {
 	return conditions
 }
 
-// continues returns the steps without which the order continues when they fail (P42, orders can go on after
+// continues returns the steps that the order continues without if they fail (P42, orders can go on after
 // failures).
 func (b *builder) continues() map[string]bool {
 	names := map[string]bool{}
@@ -111,7 +111,7 @@ func (b *builder) faulty(where position, err error) {
 	}
 }
 
-// template returns the JSON form of a template, or nil if v is nil.
+// template returns a template as JSON, or nil if v is nil.
 func (b *builder) template(v *value, key string, scope expression.Scope) json.RawMessage {
 	if v == nil {
 		return nil

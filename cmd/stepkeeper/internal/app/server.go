@@ -14,8 +14,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 )
 
-// Two kinds of commands treat a missing server differently. A short one reports soon that no server responds.
-// One that sends many orders, or watches, waits until the server is back.
+// Retries of the client's calls. A short command reports soon that no server responds. A command that sends
+// many orders, or watches, waits until the server is back.
 const (
 	QuickAttempts = 3
 	QuickPatience = 2 * time.Second
@@ -27,8 +27,8 @@ const (
 // project.
 const endpointVariable = "STEPKEEPER_ENDPOINT"
 
-// Client connects to the server or the stack for a short command. It sends nothing to a server yet, but reads
-// the outputs of a stack.
+// Client returns a client for a short command. For a stack it reads the stack's outputs. To a server it sends
+// nothing yet.
 func (a *App) Client(ctx context.Context) (*client.Client, error) {
 	return a.connect(ctx, client.WithRetry(QuickAttempts, QuickPatience))
 }
@@ -62,7 +62,7 @@ const noticeAfter = 2 * time.Second
 type outage struct {
 	app   *App
 	mu    sync.Mutex
-	timer *time.Timer // nil unless a connection is awaited
+	timer *time.Timer // runs while a connection is being made; otherwise nil
 	over  bool
 }
 
@@ -90,7 +90,7 @@ func (o *outage) awaited() {
 	}
 }
 
-// connected ends the outage; over means that the command has ended too.
+// connected ends the outage. over means that the command has ended, so that no outage is reported any more.
 func (o *outage) connected(over bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -104,7 +104,7 @@ func (o *outage) report() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.timer == nil {
-		return // it has just connected
+		return // the connection was made just now
 	}
 	name, silent, _ := o.app.reached()
 	o.app.Warn(name + " cannot be reached, trying again; " + silent)

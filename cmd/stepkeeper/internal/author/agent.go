@@ -101,12 +101,12 @@ func tryIt(a scaffold.Agent) []string {
 	return []string{"go test ./..."}
 }
 
-// checkedAgents is a valid agents file with --output json.
+// checkedAgents describes a valid agents file. It is the output with --output json.
 type checkedAgents struct {
 	File   string   `json:"file"`
 	Valid  bool     `json:"valid"`
 	Agents []string `json:"agents"`
-	Unset  []string `json:"unset"` // environment variables that the file names and that are not set here
+	Unset  []string `json:"unset"` // environment variables that the file names and that are not set
 	config httpagent.Config
 }
 

@@ -34,7 +34,7 @@ type simulateOptions struct {
 	move     string // order whose move is simulated
 
 	scene    simulate.Scenario
-	findings []simulate.Finding // findings that need no seed
+	findings []simulate.Finding // findings of the run without faults
 }
 
 // NewSimulate returns the command simulate.
@@ -82,7 +82,7 @@ func runSimulate(ctx context.Context, o *simulateOptions) error {
 	return nil
 }
 
-// search runs the simulation first without faults, which needs no seed, and then with them.
+// search runs the simulation first without faults and then, if that finds no error, with faults.
 func (o *simulateOptions) search(ctx context.Context, sc simulate.Scenario,
 	s simulate.Search) *simulate.Report {
 	o.scene, o.findings = sc, simulate.Diagnose(sc)
@@ -149,8 +149,8 @@ func (o *simulateOptions) scenario(ctx context.Context) (simulate.Scenario, erro
 	return sc, nil
 }
 
-// moved returns the scenario of a moved order. The new definition is def or, if def is nil, the one with the
-// hash, or the latest.
+// moved returns the scenario of an order after a move. The new definition is def. If def is nil, it is the
+// definition with that hash, or the latest.
 func moved(ctx context.Context, a *app.App, c *client.Client, id, hash string,
 	def *core.Definition) (sc simulate.Scenario, err error) {
 	ctx, cancel := a.Bounded(ctx, app.DefaultTimeout)
@@ -201,7 +201,8 @@ func SimulateMove(ctx context.Context, a *app.App, c *client.Client, id, hash st
 	return o.whole(r), o.verdict(r)
 }
 
-// find searches and shows its progress: with a bar on a terminal, otherwise with a line from time to time.
+// find searches and shows its progress: with a bar on a terminal, and otherwise with a line every ten
+// seconds.
 func (o *simulateOptions) find(ctx context.Context, sc simulate.Scenario,
 	search simulate.Search) *simulate.Report {
 	label, total := "seeds", int64(search.Seeds)

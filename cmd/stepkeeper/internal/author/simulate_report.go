@@ -57,7 +57,7 @@ func (o *simulateOptions) print(r *simulate.Report, stopped bool) error {
 	return broken(r.Violation)
 }
 
-// printFindings prints the faults of the workflow that need no seed.
+// printFindings prints the findings of the run without faults.
 func (o *simulateOptions) printFindings() {
 	out, style := o.app.Streams.Out, o.app.Streams.Style()
 	for _, f := range o.findings {
@@ -82,12 +82,12 @@ func (o *simulateOptions) wrong() error {
 // reproduce.
 type Simulated struct {
 	*simulate.Report
-	Statement string             `json:"statement,omitempty"` // absent where no seed was run
+	Statement string             `json:"statement,omitempty"` // absent if no seed was run
 	Findings  []simulate.Finding `json:"findings"`            // never null
 	Violation *brokenRule        `json:"violation,omitempty"`
 }
 
-// brokenRule is a violation and its meaning for the workflow.
+// brokenRule is a violation, with its meaning for the workflow and the rule that it breaks.
 type brokenRule struct {
 	*simulate.Violation
 	simulate.Explained
@@ -109,7 +109,7 @@ func (o *simulateOptions) printReport(r *simulate.Report) error {
 	return o.verdict(r)
 }
 
-// verdict returns the finding as an error.
+// verdict returns an error if the simulation found a fault of the workflow or a violation.
 func (o *simulateOptions) verdict(r *simulate.Report) error {
 	if err := o.wrong(); err != nil {
 		return err
@@ -202,7 +202,7 @@ func (o *simulateOptions) play() error {
 	return o.played(&r, len(tape.Choices), len(tape.Choices)-len(r.Choices))
 }
 
-// played prints the story of a tape. missed counts the choices that the run never reached.
+// played prints the story of a tape. missed is the number of its choices that the run did not use.
 func (o *simulateOptions) played(r *simulate.Result, choices, missed int) error {
 	if o.app.JSON() {
 		if err := o.app.PrintJSON(map[string]any{"story": r.Story, "violation": brokenRuleOf(r.Violation,

@@ -17,7 +17,7 @@ import (
 
 // Header is the first line of a list's file.
 type Header struct {
-	Bulk string `json:"bulk"` // its ID
+	Bulk string `json:"bulk"` // ID of the list
 	Action
 	Where  Where     `json:"where"`
 	Made   time.Time `json:"made"`
@@ -27,11 +27,12 @@ type Header struct {
 
 // Pace sets the speed of a list's processing.
 type Pace struct {
-	Canary int     `json:"canary"` // orders to be fixed before the rest is sent; 0 means no canary
-	Rate   float64 `json:"rate"`   // commands a second
-	// share of orders that failed again, 0 to 1, above which no more commands are sent
-	StopAt   float64 `json:"stopAt"`
-	Patience seconds `json:"patience"` // how long an accepted command has until it counts as unknown
+	Canary int     `json:"canary"` // number of orders to try first; 0 means none
+	Rate   float64 `json:"rate"`   // commands per second
+	// part of the orders, 0 to 1, that may fail again before the list stops
+	StopAt float64 `json:"stopAt"`
+	// time after which an accepted command without a result counts as unknown
+	Patience seconds `json:"patience"`
 }
 
 type seconds = float64
@@ -117,7 +118,7 @@ func within(n, least, most float64) bool { return n >= least && n <= most }
 // ErrBusy is the error of Open if another process uses the list.
 var ErrBusy = errors.New("another process works through this list")
 
-// Open reads a list, and keeps other processes away from it until Close.
+// Open reads a list, and locks it against other processes until Close.
 func Open(name string) (*List, error) {
 	if _, err := os.Stat(name); err != nil {
 		return nil, err
@@ -230,7 +231,7 @@ type Report struct {
 	Refused []string `json:"refused"`
 	Unknown []string `json:"unknown"`
 	NotSent []string `json:"notSent"`
-	Stopped string   `json:"stopped,omitempty"` // why not all were sent
+	Stopped string   `json:"stopped,omitempty"` // reason why not all commands were sent
 	// RefusedFor groups the refused orders by reason.
 	RefusedFor map[string][]string `json:"-"`
 }

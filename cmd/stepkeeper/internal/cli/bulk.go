@@ -146,7 +146,7 @@ func (o *bulkOptions) work(ctx context.Context, c *client.Client) error {
 	return o.report(&r)
 }
 
-// report prints the results. For scripts any result except fixed is a refusal.
+// report prints the results. The exit code is Refused unless all orders were fixed.
 func (o *bulkOptions) report(r *bulk.Report) error {
 	a := o.app
 	if a.JSON() {

@@ -65,7 +65,7 @@ func (o *orderCommand) checkDefinition() error {
 const whichDefinition = "give --definition latest, or the hash that `show` and `workflow list` print: 32 " +
 	"hexadecimal digits"
 
-// checkSender checks the flags of senderFlags.
+// checkSender checks the flags --by and --reason. Without --by it sets the user of this computer.
 func (o *orderCommand) checkSender() error {
 	if len(o.action.Reason) > core.MaxMessage {
 		return failure.New(failure.Usage, fmt.Sprintf("write at most %d bytes", core.MaxMessage),
@@ -114,7 +114,8 @@ func (o *orderCommand) checkOrders() error {
 	return nil
 }
 
-// confirm asks a question. It returns an error if the user declines.
+// confirm asks the user to confirm a command. It returns an error if the user declines. not states that
+// nothing was done.
 func confirm(a *app.App, question, what, not string) (bool, error) {
 	ok, err := a.Streams.Confirm(question)
 	if err != nil {
@@ -126,7 +127,7 @@ func confirm(a *app.App, question, what, not string) (bool, error) {
 	return true, nil
 }
 
-// each sends the command to each order and prints its verdict. The worst exit code is that of the command.
+// each sends the command to each order and prints its verdict. It returns the worst exit code.
 func (o *orderCommand) each(ctx context.Context,
 	send func(ctx context.Context, c *client.Client, id string) (verdictLine, error)) error {
 	c, err := o.app.Client(ctx)

@@ -85,7 +85,7 @@ func runDeadLettersList(ctx context.Context, a *app.App) error {
 type deadLetterLine struct {
 	client.DeadLetter
 	Body   *string `json:"body,omitempty"`       // body that is valid UTF-8
-	Base64 []byte  `json:"bodyBase64,omitempty"` // any other body
+	Base64 []byte  `json:"bodyBase64,omitempty"` // body that is not valid UTF-8
 }
 
 func runDeadLettersLook(ctx context.Context, o *deadLetterOptions) error {
@@ -183,7 +183,7 @@ func runHandling(ctx context.Context, o *deadLetterOptions) error {
 			return failure.Wrap(err, failure.Usage, "name another one with --file",
 				"what is done cannot be recorded, and nothing was done")
 		}
-		defer func() { _ = file.Close() }() // each line has been synced already
+		defer func() { _ = file.Close() }() // each line was synced when it was written
 		o.Record = func(h client.Handled) error {
 			return errors.Join(file.Record(h),
 				o.print(h, &reported, &code))

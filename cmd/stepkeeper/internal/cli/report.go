@@ -54,7 +54,7 @@ type report struct {
 	taken     []submitLine
 	answers   int       // orders answered
 	held      []badLine // records to print when the orders before them have a result
-	bad       int       // unreadable records, which were not sent
+	bad       int       // records that were unreadable and not sent
 	refused   int
 	known     int
 	states    map[core.State]int // ends, with --wait
@@ -62,7 +62,7 @@ type report struct {
 	writeFail error
 }
 
-// badLine is a record that was not sent, with the number of orders before it that were.
+// badLine is a record that was not sent. behind is the number of sent orders before it.
 type badLine struct {
 	submitLine
 	behind int
@@ -105,7 +105,7 @@ func (r *report) unreadable(at place, behind int, id, why string) {
 	r.release()
 }
 
-// release prints the records that have no open order before them.
+// release prints the held records if all orders before them have an answer.
 func (r *report) release() {
 	for len(r.held) > 0 && r.held[0].behind <= r.answers {
 		r.problem(r.held[0].submitLine)
@@ -182,7 +182,8 @@ func (r *report) waitForAll(ctx context.Context, c *client.Client) error {
 	all.SetLimit(waiters)
 	for i := range r.taken {
 		all.Go(func() error {
-			id := r.taken[i].OrderID // only ended changes it, and only its own element
+			// no lock is needed, because another goroutine changes only other elements
+			id := r.taken[i].OrderID
 			task, err := c.Wait(within, id)
 			if err != nil {
 				return r.app.Explain(err, "order "+id)

@@ -46,7 +46,7 @@ type smokeReport struct {
 	Orders   int                `json:"orders"`
 	Ends     map[core.State]int `json:"ends"`
 	Open     int                `json:"open"`     // orders that did not end in time
-	Problems []smokeProblem     `json:"problems"` // problems found by the audit; empty if all is well
+	Problems []smokeProblem     `json:"problems"` // problems that the audit found; may be empty
 	Submit   float64            `json:"submitSeconds"`
 	Total    float64            `json:"totalSeconds"` // time until the last order ended
 	TookP50  float64            `json:"tookP50Seconds"`
@@ -216,7 +216,7 @@ func (s *smoke) wait(ctx context.Context) {
 			return nil
 		})
 	}
-	_ = all.Wait() // none returns an error
+	_ = all.Wait() // no goroutine returns an error
 }
 
 func (s *smoke) one(ctx context.Context, i int) {
@@ -260,8 +260,8 @@ func sameJSON(a, b []byte) bool {
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// inconsistent returns the steps of an ended task that contradict its end (States of the protocol). Undo
-// covers every attempted step (P7).
+// inconsistent returns the contradictions between the end of a task and the states of its steps. Undo covers
+// every attempted step (P7).
 func inconsistent(t *client.Task) []string {
 	var found []string
 	wrong := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }

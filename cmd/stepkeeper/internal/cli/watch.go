@@ -26,8 +26,8 @@ type watchOptions struct {
 	limit    int
 }
 
-// stackInterval is the polling interval for a stack's list. Each poll queries all shards of its index, which
-// AWS bills.
+// stackInterval is the polling interval for the list of a stack. It is longer, because AWS bills the queries
+// of each poll.
 const stackInterval = 5 * time.Second
 
 func newWatch(a *app.App) *cobra.Command {
@@ -155,7 +155,7 @@ func changes(last, task view.Task, now time.Time) []string {
 	return lines
 }
 
-// list shows the newest orders again and again. It waits for a server that is not reachable, because the
+// list shows the newest orders repeatedly. If the server cannot be reached, it tries again, because the
 // server may be restarting.
 func (o *watchOptions) list(ctx context.Context, c *client.Client) error {
 	seen := map[string]view.Summary{}
@@ -229,7 +229,7 @@ func (o *watchOptions) drawList(s *screen, seen map[string]view.Summary, orders 
 			return app.Written(err)
 		}
 	}
-	for id := range seen { // one page bounds its size
+	for id := range seen { // keeps the map as small as one page
 		if !present[id] {
 			delete(seen, id)
 		}

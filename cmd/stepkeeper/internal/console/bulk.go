@@ -65,7 +65,8 @@ type plan struct {
 	Seen   string
 }
 
-// planOf groups the orders by the expected effect. Seen distinguishes this list from any other.
+// planOf groups the orders by the expected effect. Seen is a hash of the orders, which shows whether they
+// have changed.
 func planOf(orders []bulk.Order) *plan {
 	p := &plan{Groups: bulk.Groups(orders)}
 	hash := sha256.New()
@@ -99,8 +100,8 @@ func selectionOf(values url.Values) selection {
 	return x
 }
 
-// Line returns the command line that does the same, quoted for a shell, because an address sets the
-// selection.
+// Line returns the command line that does the same. It quotes values for a shell, because they come from the
+// page's address.
 func (x *selection) Line(program string) string {
 	var where []string
 	for _, key := range bulk.Keys {
@@ -164,7 +165,7 @@ func (s *server) planBulk(ctx context.Context, r *http.Request, k *kept) (conten
 	return content{Title: "Bulk", Template: "bulk", Data: &data}, err
 }
 
-// startBulk freezes the list that the form's page has shown, and starts its processing.
+// startBulk writes the list that the form's page has shown to a file, and starts its processing.
 func (s *server) startBulk(w http.ResponseWriter, r *http.Request) {
 	if !s.mayAct(w, r) {
 		return

@@ -15,11 +15,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// maxForm is the largest form, in bytes. It holds an output of a step, whose characters may need three bytes
-// each.
+// maxForm is the largest form, in bytes. A form may contain the output of a step, and its encoding may need
+// three bytes for each byte.
 const maxForm = 3*core.MaxOutput + 16<<10
 
-// command executes the command of a form. The next page shows the result.
+// command sends the command of a form. The next page shows the result.
 func (s *server) command(w http.ResponseWriter, r *http.Request) {
 	if !s.mayAct(w, r) {
 		return
@@ -95,10 +95,10 @@ func outcomeText(v client.Verdict, err error) string {
 	return v.Command + " was accepted"
 }
 
-// mostOutcomes is the number of outcomes that are kept, by the IDs of their commands.
+// mostOutcomes is the number of outcomes that are kept.
 const mostOutcomes = 256
 
-// forms is the name space of the IDs below.
+// forms is the name space of the IDs that commandID makes.
 var forms = uuid.MustParse("7b0f1c52-6f0e-4b53-9d63-3f0c6f2a1a77")
 
 // commandID returns the ID of the command that a form asks for. It depends on the form's content, so that a

@@ -1,8 +1,9 @@
 // Package console serves the operator's pages for a deployment. They show the orders that are stuck, the
 // reasons, and the next commands.
 //
-// It uses only package client, so that a program can do everything that it does. It is for the loopback
-// interface and one person: each program that reaches it acts with the credentials of the process.
+// It uses only package client, so that a user's program can do everything that the console does. It is for
+// the loopback interface and one person, because every program that reaches it acts with the credentials of
+// the process.
 package console
 
 import (
@@ -42,7 +43,7 @@ type Options struct {
 	Redact   Redaction
 	Log      *slog.Logger
 	Now      func() time.Time // nil means the system's clock
-	// Every is the interval at which an open page checks for changes; 0 means each second.
+	// Every is the interval at which an open page checks for changes; 0 means one second.
 	Every time.Duration
 }
 
@@ -222,7 +223,7 @@ func timeElement(t core.Time, class string) template.HTML {
 	if t == 0 {
 		return "–"
 	}
-	//nolint:gosec // made of numbers and a class
+	//nolint:gosec // the text consists of numbers and a class
 	return template.HTML(fmt.Sprintf(`<time%s datetime="%s" title="%s">%[3]s</time>`, class,
 		t.Std().UTC().Format(time.RFC3339Nano), render.Moment(t)))
 }
@@ -250,8 +251,8 @@ type content struct {
 	Status   int  // HTTP status; 0 means 200
 }
 
-// pageFunc reads the content of a page. kept is nil for a page that is made once. Otherwise it holds the
-// state that an open page's stream keeps between two reads.
+// pageFunc reads the content of a page. kept is nil for a single read. For the stream of an open page it
+// holds the state between two reads.
 type pageFunc func(ctx context.Context, r *http.Request, kept *kept) (content, error)
 
 // trouble returns the content of a page that could not be read.
@@ -276,7 +277,7 @@ func (s *server) trouble(err error) content {
 		"It is tried again by itself; the log of the deployment may say more.")
 }
 
-// read returns the content of a page. It recovers from a panic.
+// read returns the content of a page, or of the page that explains an error.
 func (s *server) read(ctx context.Context, r *http.Request, p pageFunc, k *kept) content {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()

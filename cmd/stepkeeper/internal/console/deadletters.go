@@ -26,8 +26,8 @@ import (
 // mostLetters is the number of a queue's messages on a page.
 const mostLetters = 20
 
-// deadLooked holds the results of the last reads. A read hides messages from others, so an open page does not
-// repeat it.
+// deadLooked caches the results of the last reads. An open page does not repeat them, because a read hides
+// messages from other readers.
 type deadLooked struct {
 	mu      sync.Mutex
 	at      time.Time // time of the list; zero means that it must be read again
@@ -59,8 +59,8 @@ func (s *server) deadLetters(ctx context.Context, _ *http.Request, _ *kept) (con
 	}{d.at, s.Program, d.queues}}, nil
 }
 
-// deadQueue shows messages of a queue. It reads them when the page is opened. A page about one message's body
-// uses the read before.
+// deadQueue shows messages of a queue. It reads them when the page is opened. A page with the body of one
+// message uses the messages of the last read.
 func (s *server) deadQueue(ctx context.Context, r *http.Request, k *kept) (content, error) {
 	queue, body := r.PathValue("queue"), r.URL.Query().Get("body")
 	shows := func(l client.DeadLetter) bool { return l.ID == body }

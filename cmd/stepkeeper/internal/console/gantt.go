@@ -19,7 +19,7 @@ type bar struct {
 	text     string
 }
 
-// barTexts holds the kinds of bars with their names in the legend.
+// barTexts lists the kinds of bars with their names in the legend.
 var barTexts = [][2]string{{"work", "running"}, {"failed", "failed attempt"}, {"backoff", "backoff"},
 	{"queued", "not started"}, {"time", "waiting for a time"}, {"answer", "waiting for an answer"},
 	{"children", "waiting for child orders"}, {"undo", "undoing"}, {"operator", "waiting for the operator"}}
@@ -40,7 +40,7 @@ func legendOf(t *client.Task, now core.Time) (legend [][2]string) {
 	return legend
 }
 
-// barsOf returns a step's periods as bars, as far as the document has their times.
+// barsOf returns a step's periods as bars. It leaves out periods whose times the document does not store.
 func barsOf(t *client.Task, st *client.Step, now core.Time) (all []bar) {
 	end := now
 	if t.EndedAt != 0 && t.Ended && t.State != core.Error {
@@ -55,7 +55,7 @@ func barsOf(t *client.Task, st *client.Step, now core.Time) (all []bar) {
 		return nil
 	}
 	add(ready(t, st), st.FirstAt, "queued", "not started")
-	done := st.FirstAt // end of the bars drawn so far
+	done := st.FirstAt // end of the bars so far
 	for _, a := range t.Attempts {
 		if a.Step != st.Name || a.Began < done {
 			continue
@@ -115,9 +115,9 @@ func ready(t *client.Task, st *client.Step) core.Time {
 	return at
 }
 
-// undone returns the latest possible time at which a step was undone. The document does not store that time,
-// but those of later events: the undo of the steps before it or, if the order went on without it, the steps
-// after it.
+// undone returns the latest possible time at which the undo of a step was done. The document does not store
+// that time. It is not later than the next event: the undo of an earlier step or, if the order went on
+// without the step, the start of a later step.
 func undone(t *client.Task, st *client.Step, end core.Time) core.Time {
 	for i := range t.Steps {
 		other := &t.Steps[i]
@@ -142,7 +142,7 @@ func gantt(t *client.Task, now core.Time) string {
 	end := now
 	if t.Ended && t.State != core.Error {
 		end = t.EndedAt
-	} else { // the end moves in steps, so that an open page changes rarely
+	} else { // round up, so that an open page rarely changes
 		step := core.Time(core.Second)
 		for end-t.Created > 64*step {
 			step *= 2

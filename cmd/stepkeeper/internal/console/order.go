@@ -37,10 +37,10 @@ type orderPage struct {
 	Token        string
 	ReadOnly     bool
 	Outcome      *outcome // result of the command that led here
-	Movable      bool     // the order could be moved to the definition that new orders get
+	Movable      bool     // the order accepts a move to the definition that new orders get
 }
 
-// advice is a possible command of the operator, with a button if a page can send it.
+// advice is a possible command of the operator, with the properties of its form.
 type advice struct {
 	render.Advice
 	Label      string
@@ -183,7 +183,7 @@ func picture(nodes []diagram.Node, d diagram.Direction, label string) template.H
 	return template.HTML(diagram.SVG(nodes, d, label, false)) //nolint:gosec // the diagram escapes texts
 }
 
-// compared returns the steps of the other definition with their differences.
+// compared returns the steps of the other definition as boxes that show the differences.
 func compared(t *client.Task, def client.Definition, plan client.Plan) []diagram.Node {
 	nodes := nodesOf(&client.Task{Steps: def.Steps})
 	for i := range nodes {

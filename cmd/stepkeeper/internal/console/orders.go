@@ -103,8 +103,8 @@ type counted struct {
 	codes  []string
 }
 
-// counts returns the numbers of orders that have not ended, by state, and the codes of those in Error. It
-// reads the orders every ten seconds, because each read of a stack costs money.
+// counts returns the numbers of open orders by state, and the codes of the orders in Error. It caches both
+// for ten seconds, because AWS bills each read of a stack.
 func (s *server) counts(ctx context.Context) (states []number, codes []string, err error) {
 	c := &s.counted
 	c.mu.Lock()
@@ -139,7 +139,7 @@ func (s *server) menus(ctx context.Context, f filter) (m menus, err error) {
 		c := choice{number: number{State: state, N: -1}, Address: of.Address(""), Now: of.State == f.State}
 		if i := slices.IndexFunc(counts, func(n number) bool { return n.State == state }); i >= 0 {
 			c.number = counts[i]
-			if f.Children == "" { // the list leaves them out
+			if f.Children == "" { // the list leaves child orders out
 				c.N -= c.Children
 			}
 			if c.Now && f == (filter{State: f.State, Children: f.Children, Cursor: f.Cursor}) {
@@ -168,7 +168,7 @@ func (s *server) menus(ctx context.Context, f filter) (m menus, err error) {
 	return m, nil
 }
 
-// chosen returns the sorted values of a menu, including the value of the address.
+// chosen returns the sorted values of a menu. It adds the value in the page's address.
 func chosen(values []string, now string) []string {
 	values = append(values, now)
 	slices.Sort(values)
@@ -222,8 +222,8 @@ type found struct {
 // isChild reports whether an order is a child order.
 func isChild(o *view.Summary) bool { return strings.Contains(o.OrderID, core.ChildMark) }
 
-// find reads pages until it has enough rows for one page. It leaves out child orders unless the filter asks
-// for them or for an ID.
+// find reads pages of the listing until it has enough rows for one page of the console. It leaves out child
+// orders unless the filter selects them or an ID.
 func (s *server) find(ctx context.Context, q client.Query, f filter) (x found, err error) {
 	for x.next = f.Cursor; ; {
 		var some []view.Summary

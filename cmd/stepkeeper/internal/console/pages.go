@@ -36,13 +36,13 @@ type incident struct {
 	Address              string
 }
 
-// Bulk returns the address of the page that repairs all of them.
+// Bulk returns the address of the page that repairs all orders of the incident.
 func (i incident) Bulk() string {
 	return address("/bulk", map[string]string{"command": "resubmit", "workflow": i.Workflow, "step": i.Step,
 		"code": i.Code})
 }
 
-// stopped holds the orders in Error, grouped.
+// stopped holds the orders in Error, grouped by cause.
 type stopped struct {
 	Incidents []incident
 	Count     int
@@ -50,7 +50,7 @@ type stopped struct {
 	More      bool
 }
 
-// grouped holds the orders in Error of the last read.
+// grouped caches the orders in Error.
 type grouped struct {
 	mu sync.Mutex
 	at time.Time
@@ -59,11 +59,10 @@ type grouped struct {
 
 const (
 	fewInError = 1000             // largest number of orders in Error that are read each time
-	holdsMany  = 10 * time.Second // time for which more than that are cached, for all pages
+	holdsMany  = 10 * time.Second // time for which a larger number is cached
 )
 
-// inError returns the orders in Error, grouped. If there are many, it caches them for all pages instead of
-// reading them every second.
+// inError returns the orders in Error, grouped by cause. If there are many, it caches them for all pages.
 func (s *server) inError(ctx context.Context) (stopped, error) {
 	g := &s.grouped
 	g.mu.Lock()

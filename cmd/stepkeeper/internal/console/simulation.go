@@ -40,8 +40,8 @@ type simulations struct {
 	running bool
 }
 
-// of returns the simulation of a move. If there is none and no other one runs, it starts one, and a later
-// page shows the result.
+// of returns the cached simulation of a move. If there is none, and no other simulation runs, it starts one,
+// whose result a later page shows.
 func (s *simulations) of(plan client.Plan, t *client.Task, program string, at core.Time) simulation {
 	s.mu.Lock()
 	defer s.mu.Unlock()

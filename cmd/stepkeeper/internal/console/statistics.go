@@ -86,7 +86,8 @@ func chartOf(s *client.Statistics, kind, title, unknown string) chart {
 	return c
 }
 
-// table aggregates the intervals into a few rows, newest first: the sum, or for a level the maximum.
+// table adds a few rows, newest first. Each covers several intervals and has their sum. For a level, such as
+// the number of orders in flight, it has their maximum.
 func (c *chart) table(s *client.Statistics, level bool) {
 	n := len(c.Lines[0].Values)
 	each := max((n+chartRows-1)/chartRows, 1)
@@ -128,7 +129,7 @@ func highest(values []*int) (n int) {
 	return n
 }
 
-// length returns a span for a title: 10 seconds, minute, 5 minutes.
+// length returns a duration for a title that begins with "per": 10 seconds, minute, 5 minutes.
 func length(d time.Duration) string {
 	if d == 0 {
 		return ""
@@ -198,7 +199,7 @@ func figuresOf(s *client.Statistics, err error) figures {
 	return f
 }
 
-// rateOf returns the number of orders that came, or ended, in the last measured minute.
+// rateOf returns the number of orders that came, or ended, in the last minute with values.
 func rateOf(s *client.Statistics, kind string) string {
 	of := max(int(time.Minute/max(s.Interval.Std(), 1)), 1)
 	all, known, measured := 0, false, 0

@@ -55,8 +55,9 @@ type asked struct {
 	by map[string]map[string]string // agents by definition, then by step
 }
 
-// agent returns the agent that a step of an order asks: a listing names it only if the step has chosen one.
-// It is "" if the definition cannot be read; a page tries each definition once.
+// agent returns the agent that a step of an order asks. If the listing does not name it, agent reads it from
+// the definition. It returns "" if the definition cannot be read. missing lists the definitions that could
+// not be read, so that a page tries each only once.
 func (s *server) agent(ctx context.Context, missing map[string]bool, o *client.Summary, w *view.Wait) string {
 	if w.Agent != "" || o.Definition == "" || missing[o.Definition] {
 		return w.Agent
@@ -196,7 +197,7 @@ func (s *server) oldest(ctx context.Context, x open) (core.Time, error) {
 	return x.Oldest, nil
 }
 
-// older returns the earlier time. An a of 0 means that there is none yet.
+// older returns the earlier of two times. It ignores a if a is 0.
 func older(a, b core.Time) core.Time {
 	if a == 0 {
 		return b

@@ -10,10 +10,10 @@ import (
 // Node is a box of the graph.
 type Node struct {
 	ID     string
-	After  []string // IDs of the boxes that lines come from; unknown ones are left out
+	After  []string // IDs of the boxes from which lines lead to this one; unknown IDs are ignored
 	Title  string   // the first line
 	Detail string   // the second line
-	Class  string   // class in the style sheet: the state, mostly
+	Class  string   // class in the style sheet, such as the state of the step
 	Link   string   // address that a click opens; "" if the box is not a link
 }
 
@@ -31,8 +31,7 @@ const (
 
 type point struct{ x, y float64 }
 
-// cell is a box, or the position where a line passes a layer. along is measured across the layers, side
-// within one.
+// cell is a box, or the position where a line passes a layer.
 type cell struct {
 	node   int // index of the box; -1 if a line passes
 	layer  int
@@ -84,7 +83,7 @@ func (l *layout) add(c cell) int {
 	return at
 }
 
-// edgesOf returns the lines as pairs of nodes. It omits those that would close a cycle.
+// edgesOf returns the lines as pairs of nodes. It omits lines that would close a cycle.
 func edgesOf(nodes []Node) [][2]int {
 	index := make(map[string]int, len(nodes))
 	for i, n := range nodes {
@@ -122,7 +121,7 @@ func edgesOf(nodes []Node) [][2]int {
 	return edges
 }
 
-// depths puts each node one layer after its last predecessor.
+// depths returns the layer of each node, which is one after that of its last predecessor.
 func depths(n int, edges [][2]int) []int {
 	before := make([][]int, n)
 	for _, e := range edges {
@@ -178,7 +177,8 @@ func (l *layout) copyOrder() [][]int {
 	return c
 }
 
-// reorder sorts a layer by the mean position of the joined cells. A cell without any keeps its position.
+// reorder sorts a layer by the mean position of each cell's joined cells. A cell without joined cells keeps
+// its position.
 func (l *layout) reorder(layer []int, joined func(*cell) []int) {
 	place := l.places()
 	for i, at := range layer {
@@ -269,8 +269,8 @@ func (l *layout) place() {
 	}
 }
 
-// settle moves the cells of a layer as near to their wished positions as the distances allow. It takes the
-// mean of two passes, one from each end, which both keep the distances.
+// settle moves the cells of a layer as near to their wished positions as the distances between them allow. It
+// makes one pass from each end. Each pass keeps the distances, and so does their mean, which is the result.
 func (l *layout) settle(layer []int, wish []float64) {
 	n := len(layer)
 	if wish == nil {

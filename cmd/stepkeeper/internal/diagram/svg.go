@@ -152,7 +152,7 @@ func Of(d *core.Definition) []Node {
 	for i := range d.Steps {
 		s := &d.Steps[i]
 		n := Node{ID: s.Name, Title: s.Name, Detail: workflow.Summary(s), After: s.After}
-		if s.Answer != nil && s.Answer.Ask != "" { // it comes after all the others
+		if s.Answer != nil && s.Answer.Ask != "" { // the ask comes after all other predecessors
 			n.After = []string{s.Answer.Ask}
 		}
 		if s.PointOfNoReturn {

@@ -99,7 +99,7 @@ func (o *demoOptions) workflowFolder() (dir string, remove func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	remove = func() { _ = os.RemoveAll(dir) } // one small file in the temporary folder
+	remove = func() { _ = os.RemoveAll(dir) } // the folder is temporary, so an error does not matter
 	if err := writeShipped(dir); err != nil {
 		remove()
 		return "", nil, err

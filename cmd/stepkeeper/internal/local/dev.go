@@ -95,7 +95,7 @@ func NewDev(a *app.App) *cobra.Command {
 		}))
 }
 
-// startAdvice is for users without a project.
+// startAdvice is advice for users without a project.
 const startAdvice = "\nor begin with a small project: `stepkeeper init shop && cd shop && stepkeeper " +
 	"dev`\nor with the one that is built in: `stepkeeper dev --example`"
 
@@ -169,8 +169,8 @@ func checkLoopback(flag, listen string) error {
 }
 
 // outliveReaders keeps the process alive when nothing reads its output any more. A write then returns an
-// error and does not end the process, which systemd would take for a clean end. Unlike signal.Ignore it does
-// not affect the programs that the process starts.
+// error instead of ending the process by SIGPIPE, which systemd would regard as a clean end. Unlike
+// signal.Ignore it does not affect the programs that the process starts.
 func outliveReaders() (stop func()) {
 	unread := make(chan os.Signal, 1) // no goroutine receives from it
 	signal.Notify(unread, syscall.SIGPIPE)
@@ -260,7 +260,7 @@ func (o *devOptions) tracer(ctx context.Context) (port.Tracer, func(), error) {
 	}
 	t, err := tracing.New(ctx, endpoint, "stepkeeper", app.ReadVersion().Version)
 	switch {
-	case err != nil && o.otlp == "": // set for other programs, perhaps
+	case err != nil && o.otlp == "": // the variable may be set for other programs
 		o.app.Warn("no spans are sent, for " + tracing.Variable + " cannot be used: " + err.Error())
 		return nil, func() {}, nil
 	case err != nil:

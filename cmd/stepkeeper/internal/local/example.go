@@ -151,8 +151,8 @@ func (e *example) startOne() error {
 		os.WriteFile(e.orders(), order, 0o600))
 }
 
-// exampleService succeeds at every operation, with two exceptions that its examples need: fedex is down, and
-// parcels are not collected at the first request.
+// exampleService is a service that succeeds at every operation, with two exceptions that the examples need.
+// Shipping with fedex always fails, and the first request for "collected" gets the answer not-yet.
 type exampleService struct{ asked sync.Map }
 
 func (s *exampleService) ServeHTTP(w http.ResponseWriter, r *http.Request) {

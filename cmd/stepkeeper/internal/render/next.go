@@ -35,8 +35,9 @@ func Later(t view.Task, program string) (all []Advice) {
 	return all
 }
 
-// Next returns the commands that help a task now, the most likely first. They are the accepted commands that
-// move the task on from its state. program is the call of the command line, with the flags to repeat.
+// Next returns the commands that help a task now, the most useful first. Commands that change the task are
+// among them only if the task accepts them. program is the command line of this program with the flags to
+// repeat.
 func Next(t view.Task, program string) []Advice {
 	var advice, last []Advice
 	say := func(why, format string, args ...any) Advice {

@@ -190,7 +190,7 @@ func effect(s view.Step) []string {
 		return []string{"refused, without effect"}
 	case s.NoEffect != 0:
 		return []string{"without effect"}
-	case s.State == core.Failed && s.Kind != "": // it asked no agent
+	case s.State == core.Failed && s.Kind != "": // the step asked no agent
 		return decided(s)
 	case s.State == core.Failed:
 		doubt := "in doubt whether it happened"

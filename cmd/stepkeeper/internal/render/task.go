@@ -90,7 +90,7 @@ func (p Page) head(w io.Writer, t view.Task) {
 	}
 }
 
-// UndoWait describes the reason for which the undo of an order waits, and the end of the wait.
+// UndoWait describes why the undo of an order waits, and until when.
 func UndoWait(t view.Task, now time.Time) string {
 	u := t.UndoWait
 	at := fmt.Sprintf("%s (%s)", clock(u.Until), Age(u.Until, now))
@@ -112,7 +112,8 @@ func UndoWait(t view.Task, now time.Time) string {
 	return fmt.Sprintf("its undo waits %s at most: %s is being undone", until, u.Step)
 }
 
-// Unattended describes a queue without a consumer: its agent does not seem to run, or the known reason.
+// Unattended describes a queue without a consumer, with the reason if it is known. Otherwise it asks whether
+// the agent runs.
 func Unattended(u view.Unattended, now time.Time) string {
 	since := ""
 	if u.Since != 0 {
@@ -210,7 +211,7 @@ func (p Page) data(w io.Writer, t view.Task) {
 	Table(w, p.Style, "  ", []string{"OF", "INPUT", "OUTPUT"}, rows)
 }
 
-// shownDocument is the length at which documents are cut. --output json has all of them.
+// shownDocument is the length at which documents are cut. --output json prints them whole.
 const shownDocument = 100
 
 func (p Page) document(doc json.RawMessage) string {
@@ -312,7 +313,7 @@ func (p Page) cut(text string, used int) string {
 	return Cut(text, room)
 }
 
-// Cut returns at most so many characters of the text. The last one of a shortened text is an ellipsis.
+// Cut shortens a text to most characters. The last character of a shortened text is an ellipsis.
 func Cut(text string, most int) string {
 	runes := []rune(text)
 	if len(runes) <= most {

@@ -35,7 +35,7 @@ type Module struct {
 // Known reports whether the module is not the zero value.
 func (m Module) Known() bool { return m != Module{} }
 
-// Fetch reports whether the go command has to fetch it, which `go mod tidy` does.
+// Fetch reports whether the go command has to fetch the module. `go mod tidy` does that.
 func (m Module) Fetch() bool { return m.Known() && m.Dir == "" }
 
 // FindModule returns the working copy at dir. If dir is "", it returns the release of this program, or else
@@ -69,8 +69,8 @@ func FindModule(dir string) (Module, error) {
 	return Module{}, ErrNoModule
 }
 
-// candidates returns the folders where the working copy may be, or be a parent: where the program was built,
-// where it is, and where it runs.
+// candidates returns the folders that may be inside the working copy: where the program was built, where it
+// is stored, and where it runs.
 func candidates() []string {
 	all := []string{builtFrom}
 	if _, file, _, ok := runtime.Caller(0); ok {
@@ -156,7 +156,7 @@ func (m Module) replace(f *modfile.File, dir string, modules []string) error {
 	return f.AddReplace(modulePath, "", filepath.ToSlash(relative(dir, m.Dir)), "")
 }
 
-// relative returns the path from the folder dir to another one, so that both can be checked out elsewhere. It
+// relative returns the path from the folder dir to another one, so that both can be moved together. It
 // returns the absolute path if there is no relative one, as between two drives.
 func relative(dir, to string) string {
 	from, errDir := filepath.EvalSymlinks(dir)

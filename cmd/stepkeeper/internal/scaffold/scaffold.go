@@ -81,7 +81,7 @@ func (a Agent) Variable() string {
 	return strings.ToUpper(strings.ReplaceAll(a.Name, "-", "_")) + "_URL"
 }
 
-// ErrNoPackage means that the package for the agent's language is in no folder that is known.
+// ErrNoPackage means that the folder with the package for the agent's language is unknown.
 var ErrNoPackage = errors.New("the packages of sdk are not published yet, and are taken from a working copy")
 
 // sdk returns the requirement of the package that an agent in Python or TypeScript in the folder dir uses.
@@ -153,8 +153,8 @@ func write(dir string, files map[string][]byte) ([]string, error) {
 	return names, nil
 }
 
-// hidden returns the name of a file whose own name, or whose folder's, begins with a dot, because embedding
-// omits such files.
+// hidden returns the real name of an embedded file. It adds the dot to names such as .gitignore, because
+// embedding omits files whose names begin with a dot.
 func hidden(name string) string {
 	dir, base := path.Split(name)
 	if base == "gitignore" || base == "npmrc" {
@@ -166,7 +166,8 @@ func hidden(name string) string {
 	return dir + base
 }
 
-// render fills in the templates of all languages and of the agent's own. It returns the results by file name.
+// render fills in the common templates and those of the agent's language. It returns the results by file
+// name.
 func (a Agent) render(sdk string) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	data := struct {

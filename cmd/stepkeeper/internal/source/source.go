@@ -44,9 +44,9 @@ func Records(r io.Reader, yield func(Record) bool) error {
 	return lines(first, err, in, line, yield)
 }
 
-// isDocument reports whether the text is a document of several lines instead of JSON Lines. In a document the
-// first line, which is not blank, is the beginning of a value, and the next one does not begin another
-// object.
+// isDocument reports whether the text is a document of several lines instead of JSON Lines. first is the
+// first line that is not blank. In a document it is only the beginning of a value, and the next line does not
+// begin another object.
 func isDocument(first []byte, in *bufio.Reader) bool {
 	trimmed := bytes.TrimSpace(first)
 	if trimmed[0] == '[' {
@@ -62,8 +62,8 @@ func isDocument(first []byte, in *bufio.Reader) bool {
 
 var errLongLine = errors.New("line too long")
 
-// readLine returns the next line with its end. It returns io.EOF only if there is no more text. For a line
-// over MaxLine it returns the beginning and errLongLine, and skips the rest.
+// readLine returns the next line with its end. It returns io.EOF only if there is no more text. If a line is
+// longer than MaxLine, it returns the beginning and errLongLine, and skips the rest.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var b []byte
 	long := false
