@@ -98,7 +98,8 @@ func CheckRelease(whose string, theirs, ours view.Release) Check {
 			fmt.Sprintf("this program is %s, and %s %s; each reads what the other writes", ours.Version,
 				whose, theirs.Version), ""}
 	}
-	return Check{"version", CheckOK, "this program and " + whose + " run the same version, " + ours.Version, ""}
+	return Check{"version", CheckOK, "this program and " + whose + " run the same version, " + ours.Version,
+		""}
 }
 
 // CheckClock compares the time of a response with the local time of its arrival.
@@ -109,7 +110,8 @@ func CheckClock(whose string, theirs, ours time.Time) Check {
 		return Check{"clock", CheckUnknown, "the response of " + whose + " has no Date header",
 			"compare the clocks yourself"}
 	case skew.Abs() <= MostSkew:
-		return Check{"clock", CheckOK, fmt.Sprintf("the clock here is within %s of that of %s", MostSkew, whose), ""}
+		return Check{"clock", CheckOK, fmt.Sprintf("the clock here is within %s of that of %s", MostSkew,
+			whose), ""}
 	case skew < 0:
 		return Check{"clock", CheckFailed, fmt.Sprintf("the clock here is %s behind that of %s", -skew,
 			whose), "synchronise it, for instance with chrony"}

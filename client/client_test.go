@@ -297,7 +297,7 @@ func TestCommandsFillInNumberAndID(t *testing.T) {
 			t.Fatalf("%s: %+v %v", name, v, err)
 		}
 		got := r.backend.Commands[0]
-		_, _, number := core.CommandOf(got.Event)
+		number := core.CommandOf(got.Event).Number
 		cancel, is := got.Event.(core.Cancel)
 		if got.Kind() != name || got.ID() == "" || v.ID != got.ID() || !is && number != 4 ||
 			is && cancel.Run != 2 {

@@ -222,7 +222,7 @@ func signed(by, reason string, opts []CommandOption) []CommandOption {
 // all attempts, so that a repetition is recognised (P5, commands have a number and an ID).
 func (c *Client) command(ctx context.Context, order string, ev core.Event,
 	opts []CommandOption) (Verdict, error) {
-	_, _, number := core.CommandOf(ev)
+	number := core.CommandOf(ev).Number
 	cmd := command{event: ev, numbered: number < 0} // a Cancel and an answer have none
 	for _, set := range opts {
 		set(&cmd)

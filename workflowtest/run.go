@@ -277,9 +277,8 @@ func (r *Run) Move() Verdict {
 func (r *Run) command(ev core.Event, details ...string) Verdict {
 	r.w.t.Helper()
 	r.w.next++
-	_, from, _ := core.CommandOf(ev)
-	c := message.Control{OrderID: r.id, Event: core.Stamped(ev, fmt.Sprintf("command-%d", r.w.next), from,
-		r.task.Commands.Number)}
+	c := message.Control{OrderID: r.id, Event: core.Stamped(ev, fmt.Sprintf("command-%d", r.w.next),
+		core.CommandOf(ev).From, r.task.Commands.Number)}
 	r.note("command %s %s", c.Kind(), joined(details...))
 	v, err := r.w.scheduler.Command(r.w.t.Context(), c)
 	if err != nil {

@@ -224,8 +224,8 @@ func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
 
 // command makes an ID if the sender gave none, passes the command on and returns the verdict.
 func (e *edge) command(ctx context.Context, c message.Control) (*verdictOutput, error) {
-	if id, from, number := core.CommandOf(c.Event); id == "" {
-		c.Event = core.Stamped(c.Event, uuid.NewString(), from, number)
+	if given := core.CommandOf(c.Event); given.ID == "" {
+		c.Event = core.Stamped(c.Event, uuid.NewString(), given.From, given.Number)
 	}
 	if err := c.Check(); err != nil {
 		return nil, problem(http.StatusBadRequest, CodeInvalid, "%s", message.Reason(err))

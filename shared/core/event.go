@@ -168,8 +168,8 @@ type Move struct {
 type Erase struct {
 	ID      string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
 	Command int    `json:"command" minimum:"0" doc:"the task's command number as last seen; any other number is refused, because another command came first"`
-	// ActiveAncestor is the ID of an ancestor of this order that is not at rest, or "" if all of them are at rest.
-	// The actor that decides fills it in.
+	// ActiveAncestor is the ID of an ancestor of this order that is not at rest, or "" if there is none. The
+	// actor that decides fills it in.
 	ActiveAncestor string `json:"-"`
 	KnownHash      string `json:"-"` // hash of the submission, which the erased task keeps
 	Sender

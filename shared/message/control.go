@@ -89,8 +89,7 @@ func (m Control) Kind() ControlKind { return m.kind().name }
 // ID returns the ID of a command or an answer (P5, commands have a number and an ID), or "" for another
 // message.
 func (m Control) ID() string {
-	id, _, _ := core.CommandOf(m.Event)
-	return id
+	return core.CommandOf(m.Event).ID
 }
 
 // ForApplications reports whether an application may send the command to the intake queue: a Cancel, or an

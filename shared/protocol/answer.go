@@ -179,7 +179,7 @@ func (r *deciding) addVote(i int, vote *core.Vote) {
 }
 
 // refuseEarly stores a verdict for each vote that came before the claim and does not count, because the
-// earlier verdict told the sender that the vote is kept (P36). The new verdict has no ID, because a vote
+// earlier verdict stated that the vote is kept (P36). The new verdict has no ID, because a vote
 // stores none.
 func (r *deciding) refuseEarly(i int, early []core.Vote) {
 	sent := r.verdict
@@ -206,7 +206,7 @@ func (r *deciding) refuseAnswer(i int, e core.Answered, reason string) (string, 
 	r.verdict = &v
 	if e.Token == "" {
 		r.changed = true
-		r.t.Commands.Remember(e.ID, v.Command, r.number)
+		r.t.Commands.Remember(e.ID, v.Command, r.Number)
 		if i >= 0 {
 			r.keepVerdict(i, v)
 		}

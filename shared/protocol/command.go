@@ -20,18 +20,18 @@ func (r *deciding) acceptAgain(reason string) { r.storeVerdict(true, reason) }
 func (r *deciding) reject(reason string) (string, error) {
 	r.changed = true
 	switch { // an older number is refused for good
-	case r.number == r.t.Commands.Number:
-		r.t.Commands.Remember(r.id, r.name, r.number)
-	case r.number > r.t.Commands.Number:
-		r.t.Commands.Remember(r.id, core.AheadCommand, r.number)
+	case r.Number == r.t.Commands.Number:
+		r.t.Commands.Remember(r.ID, r.Name, r.Number)
+	case r.Number > r.t.Commands.Number:
+		r.t.Commands.Remember(r.ID, core.AheadCommand, r.Number)
 	}
 	r.storeVerdict(false, reason)
 	return "refused: " + reason, nil
 }
 
 func (r *deciding) storeVerdict(accepted bool, reason string) {
-	r.addVerdict(&r.t.Commands.Verdicts, core.Verdict{ID: r.id, Command: r.name, Accepted: accepted,
-		Reason: reason, At: r.at.Now, By: r.from.By, Note: core.TrimMessage(r.from.Reason)})
+	r.addVerdict(&r.t.Commands.Verdicts, core.Verdict{ID: r.ID, Command: r.Name, Accepted: accepted,
+		Reason: reason, At: r.at.Now, By: r.From.By, Note: core.TrimMessage(r.From.Reason)})
 }
 
 // addVerdict adds a verdict to a list of the task, without its texts if there is no room for them.
@@ -53,7 +53,7 @@ func operators(do func(r *deciding, ev core.Event) (refused string)) rule {
 		reason := isErased
 		switch {
 		case r.t.Erased != nil:
-		case r.number == r.t.Commands.Number:
+		case r.Number == r.t.Commands.Number:
 			reason = do(r, ev)
 		default:
 			reason = "the order has accepted another command, or refused many, since you " +
@@ -101,7 +101,7 @@ func (r *deciding) cancelCommand(_ int, ev core.Event) (string, error) {
 	case t.ProcessState == core.Processed:
 		return r.reject("the order is Processed")
 	case r.t.PastPointOfNoReturn(r.def):
-		r.t.Commands.Remember(e.ID, "cancel", r.number)
+		r.t.Commands.Remember(e.ID, "cancel", r.Number)
 		return r.reject("the order is past its point of no return")
 	case len(t.Commands.Refused["cancel"]) == core.MaxRefused:
 		return r.reject(tooManyCancels)
@@ -285,7 +285,7 @@ func (r *deciding) closeCommand(ev core.Event) (refused string) {
 			s.OwnChildren().Stopped = true
 		}
 	}
-	r.t.Closing = &core.Closing{By: r.from.By, Reason: core.TrimMessage(r.from.Reason)}
+	r.t.Closing = &core.Closing{By: r.From.By, Reason: core.TrimMessage(r.From.Reason)}
 	r.enterEnd(core.Closed, "")
 	return ""
 }

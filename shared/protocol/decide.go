@@ -27,7 +27,7 @@ func Decide(def *core.Definition, order []byte, task *core.Task, ev core.Event, 
 	r := &deciding{def: def, order: order, t: task.Clone(), at: at, about: aboutOf(ev, task)}
 	var ignored string
 	// one ID has one verdict: that of the first command with it
-	if r.verdict = task.Verdict(r.id); r.verdict != nil {
+	if r.verdict = task.Verdict(r.ID); r.verdict != nil {
 		ignored = "this command already has a verdict"
 	} else {
 		var err error
@@ -143,7 +143,7 @@ func decideUnknown(def *core.Definition, order []byte, ev core.Event, at At) (De
 	case core.AskChild:
 		return startChild(def, order, e, at)
 	}
-	if aboutOf(ev, &core.Task{}).command.name != "" {
+	if core.CommandOf(ev).Name != "" {
 		return Decision{}, core.Refuse(core.CodeUnknownTask,
 			"no order with this ID is known; check the ID, or look for it with list")
 	}
@@ -212,7 +212,7 @@ func (r *deciding) setDeadline(at core.Time) {
 // tombstone returns the record of a Cancel whose order has not arrived. A cancel is kept (P17, H18), so that
 // the order will not run.
 func tombstone(e core.Cancel, at At) Decision {
-	from := aboutOf(e, nil).from
+	from := aboutOf(e, nil).From
 	v := core.Verdict{ID: e.ID, Command: "cancel", Accepted: true, At: at.Now,
 		Reason: "the order had not arrived; it will not run when it does", By: from.By,
 		Note: core.TrimMessage(from.Reason)}

@@ -28,7 +28,7 @@ func (r *deciding) eraseOnce(ev core.Event) (refused string) {
 	}
 	t.ContentHash = e.KnownHash
 	t.Erase()
-	t.Erased = &core.Erasure{By: r.from.By, Reason: core.TrimMessage(r.from.Reason), At: r.at.Now}
+	t.Erased = &core.Erasure{By: r.From.By, Reason: core.TrimMessage(r.From.Reason), At: r.at.Now}
 	r.eraseContent()
 	r.accept("")
 	return ""

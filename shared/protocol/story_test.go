@@ -405,8 +405,8 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 	case "close":
 		return core.Close{ID: id, Command: number, Sender: core.Sender{By: "ann", Reason: "settled by hand"}}
 	case "erase":
-		return core.Erase{ID: id, Command: number, ActiveAncestor: opts["unrested"], KnownHash: s.submit.KnownHash,
-			Sender: core.Sender{By: "ann", Reason: "asked to by its customer"}}
+		return core.Erase{ID: id, Command: number, ActiveAncestor: opts["unrested"],
+			KnownHash: s.submit.KnownHash, Sender: core.Sender{By: "ann", Reason: "asked to by its customer"}}
 	case "settle":
 		return core.Settle{}
 	case "answer":

@@ -16,7 +16,7 @@ type Unattended struct {
 	Fix     string    `json:"fix,omitempty" doc:"how to fix it"`
 }
 
-// InFlight reports whether a step has a request on its way: the agent has been asked and has not answered.
+// InFlight reports whether a request of the step was sent to its agent and has no reply yet.
 func (s *Step) InFlight() bool { return s.State == core.Processing || s.State == core.Compensating }
 
 // Await notes which of the queues the steps in flight wait for.

@@ -145,7 +145,8 @@ func (t *transport) checkAccount(ctx context.Context) []client.Check {
 	}
 	text := room.String()
 	if !room.Fits() {
-		text += ": invocations above the limit are throttled; their messages come late and may become dead letters"
+		text += ": invocations above the limit are throttled; their messages come late and may become dead " +
+			"letters"
 	}
 	return []client.Check{client.Checked("concurrency", room.Fits(), text,
 		"ask for a higher quota (Service Quotas: AWS Lambda, Concurrent executions), or lower "+

@@ -195,7 +195,8 @@ func TestChecks(t *testing.T) {
 		{"a definition cannot be read", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
 			w.Parts.Definitions = damagedDefinitions{}
 			w.Parts.Outputs.Workflows = map[string]string{"Order": "hash"}
-		}, "definitions", client.CheckFailed, "the definition of workflow Order cannot be read", "deployed with"},
+		}, "definitions", client.CheckFailed, "the definition of workflow Order cannot be read",
+			"deployed with"},
 		{"the account is small", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.limit = 9 },
 			"concurrency", client.CheckFailed,
 			"10 at a time, and the account allows 9 in this Region: invocations above the limit are throttled",

@@ -223,14 +223,14 @@ func interfere(w *world.Simulation, o *world.Order) {
 	if ev == nil {
 		return
 	}
-	id, from, number := core.CommandOf(ev)
+	c := core.CommandOf(ev)
 	switch w.Choose("variation", o.Id, 7, 0.35) {
 	case 1:
-		number = max(0, number-1)
+		c.Number = max(0, c.Number-1)
 	case 2:
-		number++
+		c.Number++
 	case 3: // the same command again, or another one with its ID
-		id = fmt.Sprintf("%s-c%d", o.Id, max(1, o.Commands-1))
+		c.ID = fmt.Sprintf("%s-c%d", o.Id, max(1, o.Commands-1))
 	case 4:
 		if e, ok := ev.(core.Cancel); ok {
 			e.Run = max(0, e.Run-1)
@@ -252,7 +252,7 @@ func interfere(w *world.Simulation, o *world.Order) {
 			}
 		}
 	}
-	ev = core.Stamped(ev, id, from, number)
+	ev = core.Stamped(ev, c.ID, c.From, c.Number)
 	direct := w.Choose("by", o.Id, 2, 0.5) == 1 || w.Embedded
 	Instruct(w, o, ev, direct)
 	if w.Choose("insists", o.Id, 2, 0.05) == 1 {
@@ -268,11 +268,11 @@ func insist(w *world.Simulation, o *world.Order, first core.Event, direct bool) 
 		id := nextID(o)
 		after += 1 + w.Spread("insists", o.Id, 2_000)
 		w.After(after, func() {
-			_, from, number := core.CommandOf(first)
+			c := core.CommandOf(first)
 			if t := w.Store.Task(o.Id); t != nil {
-				number = t.Commands.Number
+				c.Number = t.Commands.Number
 			}
-			Instruct(w, o, core.Stamped(first, id, from, number), direct)
+			Instruct(w, o, core.Stamped(first, id, c.From, c.Number), direct)
 		})
 	}
 	w.After(after+1+w.Spread("insists", o.Id+"/first", 60_000), func() { Instruct(w, o, first, direct) })

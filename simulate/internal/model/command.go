@@ -97,7 +97,8 @@ func (m *Model) started() {
 // command applies P5 (commands have a number and an ID), then P17 (a cancel is kept) and P18 (resubmit uses a
 // remembered key).
 func (m *Model) command(c *message.Control) {
-	id, _, number := core.CommandOf(c.Event)
+	about := core.CommandOf(c.Event)
+	id, number := about.ID, about.Number
 	cancel := c.Kind() == message.Cancel
 	if m.T == nil {
 		if !cancel || m.Expired {

@@ -12,7 +12,7 @@ func (m *Model) judge(ev core.Event) (yes bool, act func()) {
 	if c, ok := ev.(core.Cancel); ok {
 		return m.judgeCancel(c)
 	}
-	_, _, number := core.CommandOf(ev)
+	number := core.CommandOf(ev).Number
 	if t.Erased != nil { // P52, erase removes content, not identity: it takes no other command
 		_, erases := ev.(core.Erase)
 		return erases && number == t.Commands.Number, nil

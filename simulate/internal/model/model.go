@@ -92,7 +92,7 @@ func (m *Model) control(c *message.Control) string {
 	case core.Cancel:
 		m.cause = "cancel/" + strconv.Itoa(e.Run)
 	default:
-		_, _, number := core.CommandOf(c.Event)
+		number := core.CommandOf(c.Event).Number
 		m.cause = string(c.Kind()) + "/" + strconv.Itoa(number)
 	}
 	m.command(c)

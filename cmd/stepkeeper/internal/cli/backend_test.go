@@ -103,7 +103,7 @@ func (b *backend) Command(_ context.Context, c message.Control) (core.Verdict, e
 	b.commands = append(b.commands, c)
 	v := core.Verdict{ID: c.ID(), Command: string(c.Kind()), Accepted: b.refuse == "", Reason: b.refuse,
 		At: core.TimeOf(b.now)}
-	if _, _, number := core.CommandOf(c.Event); t != nil && number >= 0 && number != t.Commands.Number {
+	if number := core.CommandOf(c.Event).Number; t != nil && number >= 0 && number != t.Commands.Number {
 		v.Accepted, v.Reason = false, "the command number is another one now; look at the order again"
 	}
 	return v, nil

@@ -94,14 +94,14 @@ func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 		if got.ID() == "" {
 			t.Errorf("%v: the command has no ID (P5)", x.args)
 		}
-		_, from, number := core.CommandOf(got.Event)
-		if _, want, _ := core.CommandOf(x.want.Event); want.By == "" { // the user of this computer
-			if from.By == "" {
+		sent := core.CommandOf(got.Event)
+		if core.CommandOf(x.want.Event).From.By == "" { // the user of this computer
+			if sent.From.By == "" {
 				t.Errorf("%v: it does not say who sends it", x.args)
 			}
-			from.By = ""
+			sent.From.By = ""
 		}
-		got.Event = core.Stamped(got.Event, "", from, number)
+		got.Event = core.Stamped(got.Event, "", sent.From, sent.Number)
 		if !reflect.DeepEqual(got, x.want) {
 			t.Errorf("%v sent %+v, want %+v", x.args, got, x.want)
 		}
@@ -282,13 +282,13 @@ func TestBulk(t *testing.T) {
 	if len(b.commands) != 2 {
 		t.Fatalf("sent: %+v", b.commands)
 	}
-	_, from, number := core.CommandOf(b.commands[0].Event)
+	sent := core.CommandOf(b.commands[0].Event)
 	for _, field := range []struct {
 		name      string
 		got, want any
 	}{
-		{"its sender", from, core.Sender{By: "ann", Reason: "settled"}},
-		{"its command number", number, 4},
+		{"its sender", sent.From, core.Sender{By: "ann", Reason: "settled"}},
+		{"its command number", sent.Number, 4},
 		{"the ID ends with the order", strings.HasSuffix(b.commands[0].ID(), ":stopped"), true},
 	} {
 		if field.got != field.want {

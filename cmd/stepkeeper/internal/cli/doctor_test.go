@@ -61,7 +61,8 @@ func TestDoctorOfAServer(t *testing.T) {
 	}
 
 	health = `{"ready":false,"checks":{"store":"disk is full","agent mail":"unauthorized since noon"},"unattended":[{"queue":"requests-seats","agent":"seats","since":"2026-03-01T12:00:00Z","waiting":4}]}`
-	run().want(t, failure.General, "failed   server: it accepts no orders now", "failed   store: disk is full",
+	run().want(t, failure.General, "failed   server: it accepts no orders now",
+		"failed   store: disk is full",
 		"failed   agent mail: unauthorized since noon", "fix: the server's log says more",
 		"fix: repair the service behind agent mail (its last failure is above)",
 		"failed   queue requests-seats: no consumer, 4 messages waiting, since 2026-03-01T12:00:00",

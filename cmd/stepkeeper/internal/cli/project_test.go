@@ -82,7 +82,8 @@ func TestUnattendedAgent(t *testing.T) {
 	p.ahead.Store(int64(20 * time.Second))
 	const reported = "queue requests-seats has had no consumer for 2" // 20 s and a little
 	submit("o-2").want(t, failure.OK, reported, "o-2: accepted")
-	p.run(t, "list").want(t, failure.OK, reported, "2 messages waiting", "queue requests-payments has had no consumer")
+	p.run(t, "list").want(t, failure.OK, reported, "2 messages waiting",
+		"queue requests-payments has had no consumer")
 	r := p.run(t, "show", "o-1")
 	r.want(t, failure.OK, reported, "is the agent seats running?")
 	if strings.Contains(r.out, "requests-payments") {

@@ -136,7 +136,7 @@ func undone(t *client.Task, st *client.Step, end core.Time) core.Time {
 	return end
 }
 
-// gantt draws the steps over time, as a part of an HTML page: a name and a picture for each step, and a scale.
+// gantt draws the steps over time as HTML: a name and a picture for each step, and a scale.
 // Positions in time are percentages of the picture's width, so that it fits each page.
 func gantt(t *client.Task, now core.Time) string {
 	end := now
