@@ -57,7 +57,7 @@ test-dynamo: ## Run the tests that need a DynamoDB against DynamoDB Local (needs
 	shared/dynamo/dynamotest/local.sh bash -c '\
 		RAPID_CHECKS=$(SEQUENCES) $(GO) test -count=1 -timeout 20m -parallel 4 ./shared/dynamo/... ./internal/cost/... ./verify/bench/cost && \
 		RAPID_CHECKS=$(SEQUENCES) $(GO) test -count=1 -timeout 20m -parallel 4 -run Dynamo ./shared/port/storetest && \
-		$(GO) test -count=1 -v -run "^TestUnitsOfEachOperation$$" ./shared/dynamo'
+		$(GO) test -count=1 -v -run "^TestUnitsOfEachOperation$$" ./verify/bench/cost'
 
 .PHONY: race
 race: ## The race detector on what shares memory between goroutines (needs a C compiler)

@@ -1,5 +1,4 @@
-// Package process runs a program of the project as a separate process, and can kill it, freeze it, and
-// simulate a full disk.
+// Package process runs a program of the project as a separate process.
 package process
 
 import (

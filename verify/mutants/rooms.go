@@ -49,8 +49,8 @@ var Rooms = []Room{
 	{Name: "sqlite", Packages: []string{"dev/sqlite"},
 		Tests: []string{"shared/port/queuetest", "shared/port/storetest", "dev/embedded"}},
 	{Name: "dynamo", Packages: []string{"shared/dynamo"}, Asked: "most of its tests need a DynamoDB",
-		Tests: []string{"shared/port/storetest", "functions/scheduler/bootstrap/wiring",
-			"functions/supervisor/bootstrap/wiring", "functions/internal/cloud"}},
+		Tests: []string{"shared/port/storetest", "verify/bench/cost", "functions/internal/cloud",
+			"functions/scheduler/bootstrap/wiring", "functions/supervisor/bootstrap/wiring"}},
 	{Name: "sqs", Packages: []string{"shared/sqs"}, Tests: []string{"shared/port/queuetest",
 		"functions/scheduler/bootstrap/wiring", "functions/supervisor/bootstrap/wiring"}},
 	{Name: "alerts", Packages: []string{"shared/incident", "shared/sns"},
@@ -97,7 +97,6 @@ var NotProduct = map[string]string{
 	"infra/emulate":            "fits the template for emulators, and never runs in production",
 	"dev/api/apitest":          "a testing suite",
 	"shared/awsclient/awstest": "a testing suite",
-	"shared/awsclient/meter":   "measures costs",
 	"shared/dynamo/dynamotest": "a testing suite",
 }
 

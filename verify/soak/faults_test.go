@@ -97,10 +97,10 @@ func (t *injector) killEngine(ctx context.Context) error {
 }
 
 func (t *injector) freeze(ctx context.Context, p *process.Process, d time.Duration) error {
-	if err := p.Freeze(); err != nil {
+	if err := freeze(p); err != nil {
 		return err
 	}
-	return errors.Join(port.Sleep(ctx, d), p.Thaw())
+	return errors.Join(port.Sleep(ctx, d), thaw(p))
 }
 
 // freezeAgent freezes an agent. When the agent continues, it may send calls that it had started: too late for
@@ -111,12 +111,12 @@ func (t *injector) freezeAgent(ctx context.Context, h processFault) error {
 	if h.Who == services.Inventory {
 		return t.freeze(ctx, p, h.For)
 	}
-	if err := p.Freeze(); err != nil {
+	if err := freeze(p); err != nil {
 		return err
 	}
 	err := port.Sleep(ctx, h.For)
 	return errors.Join(err, t.quietly(ctx, []string{h.Who},
-		func() error { return errors.Join(p.Thaw(), port.Sleep(ctx, settleTime)) }))
+		func() error { return errors.Join(thaw(p), port.Sleep(ctx, settleTime)) }))
 }
 
 // quietly calls do while no call reaches these services or runs there.
@@ -150,7 +150,7 @@ const almostNothing = 4096
 // process notices. It is nil if that cannot be observed.
 func (t *injector) fullDisk(ctx context.Context, p *process.Process, d time.Duration,
 	felt func(context.Context) error) error {
-	if err := process.LimitFiles(p.Pid(), almostNothing); err != nil {
+	if err := limitFiles(p.Pid(), almostNothing); err != nil {
 		return fmt.Errorf(
 			"NO FULL DISK CAN BE MADE HERE, and a soak without one proves less than it says: %w", err)
 	}
@@ -161,7 +161,7 @@ func (t *injector) fullDisk(ctx context.Context, p *process.Process, d time.Dura
 	if err == nil {
 		err = port.Sleep(ctx, d)
 	}
-	return errors.Join(err, process.LimitFiles(p.Pid(), process.NoLimit))
+	return errors.Join(err, limitFiles(p.Pid(), noLimit))
 }
 
 // probePrefix is the prefix of the IDs of orders that detect a full disk.

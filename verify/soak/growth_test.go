@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/demo/process"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -20,7 +19,7 @@ type Size struct {
 	Goroutines int64   `json:"goroutines"`
 	HeapBytes  int64   `json:"heap_bytes"`
 	DataBytes  int64   `json:"data_bytes"` // bytes of the engine's files
-	process.Sample
+	sample
 }
 
 // growth measures the engine repeatedly.
@@ -46,7 +45,8 @@ func (g *growth) run(ctx context.Context, every time.Duration) {
 func (g *growth) look(ctx context.Context) (Size, bool) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	s := Size{At: tenths(time.Since(g.began)), Pid: g.site.Engine.Pid(), Sample: g.site.Engine.Sample()}
+	pid := g.site.Engine.Pid()
+	s := Size{At: tenths(time.Since(g.began)), Pid: pid, sample: sampleOf(pid)}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, g.site.Engine.URL()+"/healthz", nil)
 	if err != nil {
 		return s, false

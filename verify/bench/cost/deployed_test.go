@@ -26,7 +26,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/internal/inprocess"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
-	"github.com/stepkeeper/stepkeeper/shared/awsclient/meter"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
@@ -73,8 +72,8 @@ const (
 // deployed is a deployment in one process.
 type deployed struct {
 	options
-	steps  *meter.Meter // meter of the deployment's bill
-	app    *meter.Meter // meter of the application's own calls
+	steps  *Meter // meter of the deployment's bill
+	app    *Meter // meter of the application's own calls
 	store  *dynamo.Store
 	client *dynamodb.Client // client whose calls are not metered
 	tables dynamo.Tables
@@ -148,7 +147,7 @@ func (o options) definition() (*core.Definition, error) {
 }
 
 func newDeployed(ctx context.Context, endpoint string, o options) (*deployed, error) {
-	w := &deployed{options: o, begun: time.Now(), steps: &meter.Meter{}, app: &meter.Meter{},
+	w := &deployed{options: o, begun: time.Now(), steps: &Meter{}, app: &Meter{},
 		logged: &atomic.Int64{}, largest: &atomic.Int64{}, agents: map[string]lambdaevent.Handle{}}
 	def, err := o.definition()
 	if err != nil {
@@ -191,7 +190,7 @@ func newDeployed(ctx context.Context, endpoint string, o options) (*deployed, er
 // with them its size, do not depend on the speed of this machine.
 func (w *deployed) now() time.Time { return w.begun.Add(time.Duration(w.ahead.Load())) }
 
-func (w *deployed) metered(ctx context.Context, endpoint string, m *meter.Meter) (aws.Config, error) {
+func (w *deployed) metered(ctx context.Context, endpoint string, m *Meter) (aws.Config, error) {
 	c, err := awsclient.Load(ctx, awsclient.Options{Endpoint: endpoint})
 	if err == nil && m != nil {
 		m.Into(&c)

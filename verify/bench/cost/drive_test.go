@@ -12,7 +12,6 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/internal/cost"
 	"github.com/stepkeeper/stepkeeper/internal/inprocess"
-	"github.com/stepkeeper/stepkeeper/shared/awsclient/meter"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -269,7 +268,7 @@ func (m *measuring) shape(orders float64) cost.Shape {
 	return s
 }
 
-func lines(from *meter.Meter, orders float64, tables dynamo.Tables, application bool) []cost.Line {
+func lines(from *Meter, orders float64, tables dynamo.Tables, application bool) []cost.Line {
 	var all []cost.Line
 	for _, l := range from.Lines() {
 		for _, name := range []struct{ table, shown string }{{tables.Orders, "Orders"},

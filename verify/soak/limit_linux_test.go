@@ -1,4 +1,4 @@
-package process
+package soak_test
 
 import (
 	"fmt"
@@ -6,12 +6,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// NoLimit removes the limit of LimitFiles.
-const NoLimit = unix.RLIM_INFINITY
+// noLimit removes the limit of limitFiles.
+const noLimit = unix.RLIM_INFINITY
 
-// LimitFiles bounds the size of the files that a process writes from now on, in bytes, as a full disk would.
+// limitFiles bounds the size of the files that a process writes from now on, in bytes, as a full disk would.
 // It needs no privilege for a process of the same user.
-func LimitFiles(pid int, bytes uint64) error {
+func limitFiles(pid int, bytes uint64) error {
 	limit := unix.Rlimit{Cur: bytes, Max: unix.RLIM_INFINITY}
 	if err := unix.Prlimit(pid, unix.RLIMIT_FSIZE, &limit, nil); err != nil {
 		return fmt.Errorf("set the limit of process %d's files: %w", pid, err)

@@ -1,4 +1,4 @@
-package meter_test
+package cost_test
 
 import (
 	"context"
@@ -17,11 +17,10 @@ import (
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
-	"github.com/stepkeeper/stepkeeper/shared/awsclient/meter"
 )
 
 // service answers each call by the name of its operation, and remembers the requests.
-func service(t *testing.T, answers map[string]string) (aws.Config, *meter.Meter, *[]string) {
+func service(t *testing.T, answers map[string]string) (aws.Config, *Meter, *[]string) {
 	t.Helper()
 	var asked []string
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -39,7 +38,7 @@ func service(t *testing.T, answers map[string]string) (aws.Config, *meter.Meter,
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &meter.Meter{}
+	m := &Meter{}
 	m.Into(&c)
 	return c, m, &asked
 }
@@ -80,13 +79,13 @@ func TestDynamoDB(t *testing.T) {
 			t.Errorf("DynamoDB was not asked for what it consumed: %s", body)
 		}
 	}
-	want := []meter.Line{
-		{Key: meter.Key{Service: "dynamodb", Operation: "GetItem", Resource: "Orders"},
-			Count: meter.Count{Calls: 1, Reads: 0.5}},
-		{Key: meter.Key{Service: "dynamodb", Operation: "PutItem", Resource: "Orders"},
-			Count: meter.Count{Calls: 1, Writes: 1, IndexWrites: 2}},
-		{Key: meter.Key{Service: "dynamodb", Operation: "Query", Resource: "Orders"},
-			Count: meter.Count{Calls: 1, IndexReads: 0.5}},
+	want := []Line{
+		{Key: Key{Service: "dynamodb", Operation: "GetItem", Resource: "Orders"},
+			Count: Count{Calls: 1, Reads: 0.5}},
+		{Key: Key{Service: "dynamodb", Operation: "PutItem", Resource: "Orders"},
+			Count: Count{Calls: 1, Writes: 1, IndexWrites: 2}},
+		{Key: Key{Service: "dynamodb", Operation: "Query", Resource: "Orders"},
+			Count: Count{Calls: 1, IndexReads: 0.5}},
 	}
 	if got := m.Lines(); !slices.Equal(got, want) {
 		t.Errorf("%+v\nwant %+v", got, want)

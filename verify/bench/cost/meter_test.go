@@ -1,6 +1,4 @@
-// Package meter counts the billed parts of the SDK's calls: request units of DynamoDB from its responses, and
-// requests of SQS and SNS by started 64 KiB. Only programs that measure import it.
-package meter
+package cost_test
 
 import (
 	"cmp"
@@ -57,7 +55,8 @@ type Line struct {
 	Count
 }
 
-// Meter counts calls. It is safe for concurrent use.
+// Meter counts the billed parts of calls: request units of DynamoDB from its responses, and requests of SQS
+// and SNS by started 64 KiB. It is safe for concurrent use.
 type Meter struct {
 	mu    sync.Mutex
 	lines map[Key]*Count

@@ -1,4 +1,4 @@
-package dynamo_test
+package cost_test
 
 import (
 	"fmt"
@@ -7,16 +7,24 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
-	"github.com/stepkeeper/stepkeeper/shared/awsclient/meter"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo/dynamotest"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
+var created = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+
+// write creates version 1 of an order, or replaces the version before.
+func write(id string, version int64) port.Write {
+	return port.Write{Expected: version - 1, Record: port.Record{ID: id, Version: version,
+		State: "Processing", Workflow: "order", Created: created, Bucket: port.DueBucket,
+		IndexAt: created.Add(time.Minute), Document: fmt.Appendf(nil, `{"version":%d}`, version)}}
+}
+
 // What each operation consumes, as DynamoDB says it itself (rule 12), in request units of writes and
 // of reads, index included. docs/explanation/cost.md stands on these figures.
 func TestUnitsOfEachOperation(t *testing.T) {
-	m := &meter.Meter{}
+	m := &Meter{}
 	c := dynamotest.Config(t, awsclient.Options{})
 	plain := dynamo.NewClient(c)
 	names := dynamotest.Tables(t, plain)
@@ -24,7 +32,7 @@ func TestUnitsOfEachOperation(t *testing.T) {
 	client := dynamo.NewClient(c)
 	s := dynamo.New(client, names.Tables, dynamo.Options{Shards: 2})
 	listed := dynamo.New(client, names.Tables, dynamo.Options{Shards: 2, FinishedIndex: true})
-	expiring := dynamo.New(client, names.Tables, dynamo.Options{Shards: 2, TTL: retention})
+	expiring := dynamo.New(client, names.Tables, dynamo.Options{Shards: 2, TTL: 10_000 * 24 * time.Hour})
 	kept := func() error {
 		w := write("k", 1)
 		w.Hash, w.Apart, w.Content = "h", true, []byte("{}")
@@ -90,11 +98,7 @@ func TestUnitsOfEachOperation(t *testing.T) {
 		if err := tt.do(); err != nil {
 			t.Fatalf("%s: %v", tt.name, err)
 		}
-		var writes, reads float64
-		for _, l := range m.Lines() {
-			writes += l.Writes + l.IndexWrites
-			reads += l.Reads + l.IndexReads
-		}
+		writes, reads := spent(m)
 		fmt.Fprintf(&figures, "%-62s %4.1f %4.1f\n", tt.name, writes, reads)
 		if writes != tt.writes || reads != tt.reads {
 			t.Errorf("%s: %v WRU, %v RRU, want %v and %v", tt.name, writes, reads, tt.writes, tt.reads)
