@@ -789,6 +789,25 @@ func TestPagesAreSmall(t *testing.T) {
 	}
 }
 
+// The pages of a stack need no list of its workflows, which are inside its functions.
+func TestPagesOfAStack(t *testing.T) {
+	s := stacktest.New(t, stacktest.Memory())
+	if _, err := s.Client().Submit(t.Context(), client.Order{ID: "s-1", Workflow: "order",
+		Content: map[string]string{"end": "never"}}); err != nil {
+		t.Fatal(err)
+	}
+	h := console.New(console.Options{Client: s.Client(), Name: "Shop", Program: "stepkeeper --stack Shop",
+		Log: quiet})
+	for _, path := range []string{"/", "/orders", "/incidents", "/waiting", "/answers", "/bulk", "/dead-letters",
+		"/health"} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1"+path, nil)
+		page := httptest.NewRecorder()
+		if h.ServeHTTP(page, r); page.Code != http.StatusOK {
+			t.Errorf("%s: %d\n%s", path, page.Code, page.Body)
+		}
+	}
+}
+
 // Orders that wait for an agent stand under its name, which their definition has; that of a stack is in its
 // table.
 func TestWaitingForAgents(t *testing.T) {

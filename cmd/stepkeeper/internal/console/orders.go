@@ -148,7 +148,7 @@ func (s *server) menus(ctx context.Context, f filter) (m menus, err error) {
 		}
 		m.States = append(m.States, c)
 	}
-	workflows, err := s.Client.Workflows(ctx)
+	workflows, err := s.listed(ctx)
 	if err != nil {
 		return m, err
 	}

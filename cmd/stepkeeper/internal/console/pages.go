@@ -155,7 +155,7 @@ func (s *server) overview(ctx context.Context, _ *http.Request, _ *kept) (conten
 	if unknown != nil {
 		data.Unknown = unknown.Error()
 	}
-	workflows, err := s.Client.Workflows(ctx)
+	workflows, err := s.listed(ctx)
 	if err != nil {
 		return content{}, err
 	}
@@ -168,6 +168,15 @@ func (s *server) overview(ctx context.Context, _ *http.Request, _ *kept) (conten
 		return content{}, err
 	}
 	return content{Title: "Overview", Template: "overview", Data: data, Charts: true}, nil
+}
+
+// listed returns the workflows, or none for a stack, which cannot list them.
+func (s *server) listed(ctx context.Context) ([]client.Workflow, error) {
+	all, err := s.Client.Workflows(ctx)
+	if errors.Is(err, client.ErrInvalid) {
+		return nil, nil
+	}
+	return all, err
 }
 
 func (s *server) workflows(ctx context.Context, _ *http.Request, _ *kept) (content, error) {
