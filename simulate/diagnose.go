@@ -15,9 +15,9 @@ import (
 
 // Finding is a problem that needs no seed.
 type Finding struct {
-	Whose Whose  `json:"whose"`
-	Text  string `json:"text"`
-	Fix   string `json:"fix"`
+	Responsible Party  `json:"whose"`
+	Text        string `json:"text"`
+	Fix         string `json:"fix"`
 	// Step and Agent name the service of the finding, or are "".
 	Step  string `json:"step,omitempty"`
 	Agent string `json:"agent,omitempty"`
@@ -26,7 +26,7 @@ type Finding struct {
 }
 
 // Diagnose checks a workflow in two ways without a seed. Without faults every order must end Processed. And
-// if the only answer of a plain service is lost, further attempts must be useful.
+// if the first answer of a plain service is lost, further attempts must be useful.
 func Diagnose(sc Scenario) []Finding {
 	sc.Prepare()
 	sc.Alone, sc.Orders, sc.Only = true, 1, nil
@@ -51,7 +51,7 @@ func diagnoseCalm(sc Scenario) []Finding {
 	for i := range sc.Definition.Steps {
 		d := &sc.Definition.Steps[i]
 		if l := sc.Services[d.Agent].Latency; d.Agent != "" && l >= d.Timeout {
-			return []Finding{{Whose: YourWorkflow,
+			return []Finding{{Responsible: YourWorkflow,
 				Text: fmt.Sprintf("%s: the service behind %s takes %s, and the timeout of step %s is %s",
 					what, d.Agent, l, d.Name, d.Timeout),
 				Fix:  fmt.Sprintf("give step %s a timeout that a slow day of its service fits into", d.Name),
@@ -67,10 +67,10 @@ func diagnoseCalm(sc Scenario) []Finding {
 	}
 	if v := w.Violation; v != nil {
 		e := v.Explain(sc)
-		return []Finding{{Whose: e.Whose, Text: "with nothing going wrong an invariant is broken: " +
-			v.String(), Fix: e.Fix}}
+		return []Finding{{Responsible: e.Responsible, Fix: e.Fix,
+			Text: "with nothing going wrong an invariant is broken: " + v.String()}}
 	}
-	return []Finding{{Whose: ReportToUs, Text: what + ", and no step has failed", Fix: world.ReportIt}}
+	return []Finding{{Responsible: ReportToUs, Text: what + ", and no step has failed", Fix: world.ReportIt}}
 }
 
 // failed finds the first step that failed, except one that got no answer.
@@ -87,7 +87,7 @@ func failed(sc Scenario, w *world.Simulation, what string) (Finding, bool) {
 	for i := range min(len(t.Steps), len(sc.Definition.Steps)) {
 		d := &sc.Definition.Steps[i]
 		if e := t.Steps[i].Error; e != nil && e.At > since && (d.Answer == nil || e.Code == "expression") {
-			return Finding{Whose: YourWorkflow,
+			return Finding{Responsible: YourWorkflow,
 				Text: fmt.Sprintf("%s: step %s failed: %s", what, d.Name, e.Message),
 				Fix:  fix + defaults(e, sc.Definition), Step: d.Name, Agent: d.Agent}, true
 		}
@@ -102,7 +102,7 @@ func unanswered(sc Scenario, what string) (Finding, bool) {
 		if d.Answer == nil || d.Answer.TimeoutValue != nil || sc.Answers[d.Name] != nil {
 			continue
 		}
-		return Finding{Whose: YourWorkflow, Step: d.Name, Advice: sc.Begun != nil,
+		return Finding{Responsible: YourWorkflow, Step: d.Name, Advice: sc.Begun != nil,
 			Text: fmt.Sprintf("%s: step %s waits for an answer from outside", what, d.Name),
 			Fix: fmt.Sprintf("give one that goes on: --answer '%s=%s', or sim.Answer in a test", d.Name,
 				exampleOf(d.Answer))}, true
@@ -161,7 +161,7 @@ func diagnosePlain(sc Scenario) (all []Finding) {
 		}
 		if s := w.Services[key]; attempts > 2 && s != nil &&
 			s.Applied == 1 {
-			all = append(all, Finding{Whose: YourWorkflow, Advice: true, Step: d.Name, Agent: d.Agent,
+			all = append(all, Finding{Responsible: YourWorkflow, Advice: true, Step: d.Name, Agent: d.Agent,
 				Text: fmt.Sprintf(
 					"when one answer of the plain service behind %s is lost, step %s asks again in vain: "+
 						"it may neither be called a second time nor answered while its ledger says %q, "+

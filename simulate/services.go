@@ -32,7 +32,7 @@ type serviceEntry struct {
 	operations map[string]operation
 }
 
-// operation is what an operation returns: an output, or outputs drawn from a schema.
+// operation describes the result of an operation: an output, or outputs drawn from a schema.
 type operation struct {
 	Output any `yaml:"output"`
 	Schema any `yaml:"schema"`
@@ -82,7 +82,7 @@ func readEntry(e *serviceEntry, data []byte) error {
 // samples is the most outputs that are drawn from a schema.
 const samples = 8
 
-// outputs returns what an operation returns.
+// outputs returns the possible outputs of an operation.
 func (o operation) outputs() ([]json.RawMessage, error) {
 	given := o.Output
 	if o.Schema != nil {
@@ -136,10 +136,10 @@ func readSpan(d *core.Duration, data []byte) error {
 	return nil
 }
 
-// share reports whether f is from 0 to 1; what is not a number (NaN) is not.
+// share reports whether f is from 0 to 1. NaN is not.
 func share(f float64) bool { return f >= 0 && f <= 1 }
 
-// longestTime bounds the times of services: the simulator adds them up.
+// longestTime bounds the times of services, because the simulator adds them.
 const longestTime = 366 * 24 * time.Hour
 
 // maxServices bounds the text of services, in bytes.

@@ -60,8 +60,8 @@ func (t *Tape) Play(o Options) (Result, error) {
 	return deployment.Run(sc, NewPlayer(t.Choices), o), nil
 }
 
-// Tape is a run as a list of the choices that matter; all others are the plain course. It outlives
-// changes of the code, which a seed does not.
+// Tape is a run as a list of its choices. Choices that it does not list take the normal course. A tape stays
+// valid when the code changes; a seed does not.
 type Tape struct {
 	Schema   int               `json:"schema"` // 1
 	Note     string            `json:"note,omitempty"`

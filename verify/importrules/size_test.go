@@ -23,7 +23,7 @@ var budgets = map[string]int{
 	"internal":     2930,
 	"localstack":   680,
 	"shared":       27570,
-	"simulate":     12090,
+	"simulate":     11700,
 	"verify":       5010,
 	"workflows":    10,
 	"workflowtest": 1460,

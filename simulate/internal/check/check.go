@@ -1,5 +1,5 @@
-// Package check holds what happens in a world to the invariants: every commit, every message, every call of a
-// service, and what stands at the end. The model says what each event must have led to.
+// Package check compares every commit, message and call of a service, and the effects at the end, with the
+// invariants. The model predicts the result of each event.
 package check
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Check looks at the orders that have changed.
+// Check checks the effects of the orders that have changed.
 func Check(w *world.Simulation) {
 	for _, o := range w.AllOrders {
 		if o.Seen.Dirty {
@@ -37,7 +37,7 @@ type move struct {
 	resumed       bool // it accepted a Resubmit of an order in Error (forward)
 }
 
-// Committed holds every commit to the invariants.
+// Committed checks a commit against the invariants.
 func Committed(w *world.Simulation, before, after *core.Task, record *port.Record) {
 	w.Commits++
 	o := w.ByID[after.OrderID]
@@ -89,7 +89,7 @@ func (m *move) did(names ...string) {
 	}
 }
 
-// checkEffects holds what stands in the remote services against what the task claims (2, 7, 8).
+// checkEffects compares the effects in the remote services with the task (2, 7, 8).
 func checkEffects(w *world.Simulation, o *world.Order) {
 	r := w.Store.Rows[o.Id]
 	if r == nil || r.Task == nil {
@@ -199,13 +199,12 @@ func Letters(w *world.Simulation) {
 func NoEffect(w *world.Simulation, t *core.Task, step string) bool {
 	def, d := w.StepOf(t, step)
 	ask := slices.ContainsFunc(def.Steps, func(o core.StepDefinition) bool {
-		return o.Answer != nil &&
-			o.Answer.Ask == step
+		return o.Answer != nil && o.Answer.Ask == step
 	})
 	return d.Undo == nil && (ask || !behind(def, step))
 }
 
-// behind reports a point of no return, or a step that comes after one.
+// behind reports whether the step is a point of no return, or comes after one.
 func behind(def *core.Definition, step string) bool {
 	d := &def.Steps[def.Index(step)]
 	return d.PointOfNoReturn ||

@@ -75,9 +75,8 @@ func (m *move) decidedInTime(was, s *core.Step, d *core.Decided, decided bool) {
 	at := was.Wait.At
 	switch {
 	case d.By == core.ByTimeout && core.Time(m.w.Start+m.w.Now+m.w.Skew()) < at:
-		m.fail("P37",
-			"the time for an answer to step %s was over at %s by the true time, and it is "+
-				"waited for until %s", s.Name, core.Time(m.w.Start+m.w.Now), at)
+		m.fail("P37", "the time for an answer to step %s was over at %s by the true time, and it is "+
+			"waited for until %s", s.Name, core.Time(m.w.Start+m.w.Now), at)
 	case d.By == core.ByTimeout && m.w.Quiescing && m.w.Driver == nil &&
 		m.before.ProcessState == core.Processing:
 		m.prompt(s, at)

@@ -78,7 +78,7 @@ func (m *move) verdicts() {
 		was = m.before.Commands.Number
 		// A resubmitted parent commands its child (P41, parent and child talk by messages).
 		m.commanded = m.commanded || m.after.Parent != nil && m.after.Run > m.before.Run
-		// later verdicts of this commit have pushed out the accepted one
+		// later verdicts of this commit have replaced the accepted one
 		if m.added() >= 8 && m.after.Commands.Number > was {
 			m.commanded = true
 			m.resumed = m.resumed || stoppedForward(m.before) && m.after.ProcessState == core.Processing
@@ -86,8 +86,7 @@ func (m *move) verdicts() {
 	}
 	if d := m.after.Commands.Number - was; d < 0 || m.added() < 8 && d > accepted+m.emptied() {
 		m.fail("P5", "the command number went from %d to %d with %d accepted commands", was,
-			m.after.Commands.Number,
-			accepted)
+			m.after.Commands.Number, accepted)
 	}
 }
 
@@ -98,7 +97,7 @@ func (m *move) emptied() (n int) {
 	}
 	// The loop may go in any order, because this is a count.
 	for kind, all := range m.before.Commands.Refused {
-		// it only shrinks when it is emptied, which can happen in the middle of a commit
+		// a list shrinks only when it is emptied, which can happen between two events of a commit
 		if len(m.after.Commands.Refused[kind]) < len(all) {
 			n++
 		}
@@ -144,7 +143,7 @@ func (m *move) identity() {
 		return
 	}
 	m.did("mixed")
-	// an erasure removes it (P52, erase removes content, not identity)
+	// an erasure removes the field (P52, erase removes content, not identity)
 	if m.before.Unknown[LaterField] != nil && m.after.Unknown[LaterField] == nil && m.after.Erased == nil {
 		m.fail("mixed", "an older version of the program has dropped a field that it does not know")
 	}
@@ -271,9 +270,8 @@ func (m *move) ends() {
 		b.ProcessState == core.Closed) && t.ProcessState != b.ProcessState {
 		m.fail("6", "%s is final and became %s", b.ProcessState, t.ProcessState)
 	}
-	if model.PastReturn(m.def, t) &&
-		(t.ProcessState == core.Compensating || t.ProcessState == core.Compensated ||
-			t.ProcessState == core.Cancelled) {
+	if model.PastReturn(m.def, t) && (t.ProcessState == core.Compensating ||
+		t.ProcessState == core.Compensated || t.ProcessState == core.Cancelled) {
 		m.fail("P22", "it is %s past its point of no return", t.ProcessState)
 	}
 	if t.ProcessState == core.Compensated || t.ProcessState == core.Cancelled {
@@ -387,8 +385,7 @@ func (m *move) replies() {
 // settling reports whether a commit only records that an end has been reported.
 func settling(o *world.Order, m *move) bool {
 	return m.before.End.ResendAt != 0 && m.after.End.ResendAt == 0 &&
-		m.before.ProcessState == m.after.ProcessState &&
-		m.before.End.At == m.after.End.At
+		m.before.ProcessState == m.after.ProcessState && m.before.End.At == m.after.End.At
 }
 
 func stale(r *message.Reply, t *core.Task) bool {

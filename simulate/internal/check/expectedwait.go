@@ -29,7 +29,7 @@ func expectedWait(iv *world.Invocation, s *world.Sight, m *model.Model, n int, e
 		Letter: i, Wait: scheduler.Wait{Waited: waited, Learnt: m.Now}}
 }
 
-// learnt compares the waits that a Scheduler has recorded in a handling with those of its replies. gone
+// learnt compares the waits that a Scheduler recorded in a handling with the waits in its replies. gone
 // reports whether all messages of an order are deleted.
 func learnt(iv *world.Invocation, gone func(id string) bool) {
 	p := iv.P
@@ -48,7 +48,7 @@ func learnt(iv *world.Invocation, gone func(id string) bool) {
 		}
 	}
 	for _, s := range iv.Sights {
-		open = open || s.Doubt // its write may be stored, or be recognised as its own
+		open = open || s.Doubt // the write may be stored, although the store did not confirm it
 	}
 	p.Known = got
 	iv.W.Checks.Did("P32")

@@ -24,9 +24,9 @@ func (m *move) settledHere(s *world.Sight) {
 	}
 }
 
-// Finished holds a handling to what it left undone: a message that is deleted has nothing more to say (P8,
-// every commit is conditional; P15, a late "done" counts), and all that its commit led to was sent (P12,
-// effects are emitted again; P13, delete after sending).
+// Finished checks the end of a handling: a deleted message would change nothing any more (P8, every commit is
+// conditional; P15, a late "done" counts), and the handling sent all effects of its commit (P12, effects are
+// emitted again; P13, delete after sending).
 func Finished(iv *world.Invocation, gone func(id string) bool) {
 	if iv.Dead || len(iv.W.Below) > 0 {
 		return
@@ -125,7 +125,7 @@ func spent(iv *world.Invocation, s *world.Sight) (must []model.Mail, ok bool) {
 // copied checks a message that was not handled before and changes nothing. Its sender gets a reply and
 // nothing else is sent, because copies would otherwise multiply calls (P12a, who emits again).
 func copied(iv *world.Invocation, s *world.Sight) {
-	// a decision that followed from a redelivered message is none of a fresh copy
+	// a redelivered message of the order may have led to what was sent
 	for i, l := range iv.Letters {
 		if world.AboutOrder(l.Message) == s.Id && iv.Handed[i].Received > 1 {
 			return
@@ -168,7 +168,7 @@ func unreadable(iv *world.Invocation, gone func(id string) bool) {
 	}
 }
 
-// stays reports whether one of the messages of the order is ahead of the document (P8).
+// stays reports whether one of the order's messages is ahead of the document, so that it must stay (P8).
 func stays(iv *world.Invocation, id string) bool {
 	s := iv.Sight(id)
 	m := modelFor(iv, s, s.Base, times(iv, s)[0])

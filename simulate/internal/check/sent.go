@@ -51,7 +51,8 @@ func budgets(w *world.Simulation, step string) (do, undo int) {
 // meant checks that one key means one thing, whatever definition the task pins (P49, move pins another
 // definition). An undo's input may differ.
 func meant(w *world.Simulation, o *world.Order, r *message.Request) {
-	// it comes too late to have an effect (P25, agents are silent after stopBy): its Scheduler was frozen
+	// its Scheduler was frozen, and the request comes too late to have an effect (P25, agents are silent
+	// after stopBy)
 	if core.Time(w.Start+w.Now) >= r.StopBy {
 		return
 	}
@@ -67,7 +68,7 @@ func meant(w *world.Simulation, o *world.Order, r *message.Request) {
 	o.Seen.Meant[key] = what
 }
 
-// Sent holds every message to the rules of sending.
+// Sent checks a message against the rules of sending.
 func Sent(w *world.Simulation, p *world.Process, q *world.Queue, m port.Message) {
 	if iv := w.Cur; iv != nil && iv.P == p {
 		if id, letter, ok := mailOf(m.Value); ok {
@@ -123,8 +124,8 @@ func sentRequest(w *world.Simulation, p *world.Process, r *message.Request) {
 	}
 }
 
-// calls counts the requests without reminders, of which there are as many as the question is open for (P37, a
-// question has a time).
+// calls counts the requests without reminders. The number of reminders grows with the time that a question is
+// open (P37, a question has a time).
 func calls(h *world.History) (n int) {
 	for id := range h.Requests {
 		// attempt and key; a reminder has a number too
@@ -200,11 +201,11 @@ func sentControl(w *world.Simulation, p *world.Process, c *message.Control, dela
 		t.ProcessState == core.Processing || step.State == core.UndoWait
 	def := w.DefOf(t)
 	now := core.TimeOf(p.Now())
-	for _, r := range iv.Clock { // it may have jumped back since the time was computed
+	for _, r := range iv.Clock { // the clock may have jumped back since the delay was computed
 		now = max(now, r.Now)
 	}
 	left := model.NextLook(def, t, def.Index(wake.Step)).Sub(now)
-	// else an earlier decision of this commit may have begun a shorter wait, which ended with it
+	// an earlier event of this commit may have begun and ended a shorter wait
 	alone := len(EventsOf(s, iv)) < 2
 	if waits && alone && step.Attempt == wake.Attempt && left > 0 &&
 		core.DurationOf(delay) < left+core.Second {
@@ -259,9 +260,8 @@ func sentStatus(w *world.Simulation, s *message.Status) {
 		return
 	}
 	want := map[core.StatusKind]core.State{core.StatusCompleted: core.Processed,
-		core.StatusFailed: core.Error,
-		core.StatusUndone: core.Compensated, core.StatusCancelled: core.Cancelled,
-		core.StatusClosed: core.Closed}[s.Kind]
+		core.StatusFailed: core.Error, core.StatusUndone: core.Compensated,
+		core.StatusCancelled: core.Cancelled, core.StatusClosed: core.Closed}[s.Kind]
 	if s.Seq > t.StatusSeq || want != "" && s.Seq == t.End.Seq && t.ProcessState != want {
 		w.Violate("18", "status %d of %s says %s, and the task is %s, its last number %d", s.Seq, s.OrderID,
 			s.Kind, t.ProcessState, t.StatusSeq)

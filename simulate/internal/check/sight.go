@@ -19,9 +19,8 @@ func mayDo(iv *world.Invocation, r *message.Request) bool {
 	s := iv.Sight(r.OrderID)
 	forward := func(t *core.Task) bool { return t.ProcessState == core.Processing && t.Run == r.Run }
 	seen := s.Now()
-	return seen == nil || forward(seen) ||
-		slices.Contains(s.Claims, model.Mail{Kind: 'r', Step: r.Step, Attempt: r.Attempt}) ||
-		s.Base != nil && forward(s.Base) && len(events(iv, r.OrderID)) > 1
+	return seen == nil || forward(seen) || slices.Contains(s.Claims, model.Mail{Kind: 'r', Step: r.Step,
+		Attempt: r.Attempt}) || s.Base != nil && forward(s.Base) && len(events(iv, r.OrderID)) > 1
 }
 
 // Loaded records the task that the handling decides on from now on.
@@ -40,9 +39,8 @@ func Loaded(iv *world.Invocation, id string, t *core.Task) {
 	s.From, iv.Anew = len(iv.Clock), true
 }
 
-// inQueue returns the time that a message has waited for the handler, by the clock that it read when it
-// began, or should have read. A message that comes again was returned to the queue, and shows nothing about
-// its queue.
+// inQueue returns the time that a message waited in its queue, by the first reading of the handler's clock. A
+// message that comes again was returned to the queue, and shows nothing about its queue.
 func inQueue(iv *world.Invocation, i int) core.Duration {
 	if iv.Handed[i].Received > 1 {
 		return 0
@@ -160,7 +158,7 @@ func modelFor(iv *world.Invocation, s *world.Sight, t *core.Task, at world.Readi
 	return m
 }
 
-// decided compares a commit with the model. settling commits have their own rule.
+// decided compares a commit with the model. A commit that settles an end has its own rule.
 func (m *move) decided() {
 	iv := m.w.Cur
 	if iv == nil {
@@ -208,7 +206,7 @@ func (m *move) decided() {
 	}
 	if rule == "" || len(times) > 1 && len(EventsOf(s, iv)) > 1 {
 		s.After, s.ExpectedWaits = m.after, []world.ExpectedWait{{Order: s.Id}}
-		return // each event had a time of its own
+		return // each event of the batch had its own time, and the model knows only one
 	}
 	m.fail(rule, "%s", diff)
 }
@@ -255,7 +253,7 @@ func (m *move) predict(iv *world.Invocation, s *world.Sight, want *model.Model) 
 func EventsOf(s *world.Sight, iv *world.Invocation) []any {
 	all := events(iv, s.Id)
 	if len(s.Extra) > 0 {
-		return s.Extra // requests that no queue takes need a separate decision
+		return s.Extra // failures of steps whose request no queue accepts are decided separately
 	}
 	return all
 }

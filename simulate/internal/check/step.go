@@ -7,7 +7,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 )
 
-// step checks the invariants of one step.
+// step checks the invariants of step i.
 func (m *move) step(i int) {
 	s, d := &m.after.Steps[i], &m.def.Steps[i]
 	m.did("12", "13", "14", "16", "17")
@@ -114,7 +114,7 @@ func (m *move) needed(call string) {
 // held checks that a step is handed back uncounted for at least 2 s, and not beyond maxQueueTime or pollFor
 // (P45, "not now" is not a failure).
 func (m *move) held(was, s *core.Step, d *core.StepDefinition) {
-	if model.SinceOf(s) == 0 || !was.InFlight() || s.InFlight() {
+	if since, _ := model.HeldSince(s); since == 0 || !was.InFlight() || s.InFlight() {
 		return
 	}
 	m.did("P45")

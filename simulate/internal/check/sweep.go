@@ -19,7 +19,7 @@ func Counted(iv *world.Invocation, queue string, d port.Depth) {
 	iv.Depths[queue] = d
 }
 
-// Leased notes whether a shard is this Supervisor's; looks holds it to that.
+// Leased records whether this Supervisor holds the lease of a shard. Looks checks that.
 func Leased(iv *world.Invocation, name string, ours bool) {
 	if iv.Shards == nil {
 		iv.Shards = map[string]bool{}
@@ -27,15 +27,15 @@ func Leased(iv *world.Invocation, name string, ours bool) {
 	iv.Shards[name] = ours
 }
 
-// Looks holds a read of the index to the lease of its shard.
+// Looks checks that a Supervisor reads the index only of shards whose lease it holds.
 func Looks(iv *world.Invocation, shard int) {
 	if ours, asked := iv.Shards["sweep/"+strconv.Itoa(shard)]; asked && !ours {
 		iv.W.Violate("P16", "a Supervisor sweeps shard %d, which another one has", shard)
 	}
 }
 
-// overlooked finds what stood in the index all the time, and was not looked at: with no shard left to
-// others, and all pages taken, there is nothing.
+// overlooked reports tasks that stayed in the index during a sweep and were not loaded. A sweep that holds
+// all shards and reads all pages overlooks none.
 func overlooked(iv *world.Invocation, due []DueAt) {
 	for _, ours := range iv.Shards {
 		if !ours {
@@ -58,7 +58,7 @@ type DueAt struct {
 	version int64
 }
 
-// DueBy lists what stands in the index up to a time.
+// DueBy lists the tasks in the index that are due by a time.
 func DueBy(w *world.Simulation, now time.Time) (all []DueAt) {
 	for _, id := range w.Store.Ids {
 		if r := w.Store.Rows[id].Record; r != nil && r.Bucket == port.DueBucket && !r.IndexAt.After(now) {
@@ -68,9 +68,8 @@ func DueBy(w *world.Simulation, now time.Time) (all []DueAt) {
 	return all
 }
 
-// Swept holds a sweep to what it left undone: all that was overdue in what it loaded is decided, and a due
-// time that was early is pushed (P10, moving a due time is conditional; P16, the Supervisor hands back and
-// gives up).
+// Swept checks the end of a sweep: it decided all that was overdue in the tasks that it loaded, and moved due
+// times that were early (P10, moving a due time is conditional; P16, the Supervisor hands back and gives up).
 func Swept(iv *world.Invocation, due []DueAt) {
 	w := iv.W
 	if iv.Dead || iv.Trouble {

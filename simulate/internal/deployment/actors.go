@@ -61,7 +61,7 @@ func NewSimulation(sc world.Scenario, c world.Chooser) *world.Simulation {
 		Leases: map[string]memory.Lease{}, Answered: map[string]bool{},
 		Traits: map[string]world.Trait{}, Outages: map[string]int64{}, Expired: map[string]int64{},
 		Coming: map[string]int64{}, Nth: world.Counters.Get().(map[world.Occasion]int),
-		Hash: 14695981039346656037, Checks: world.NewChecks(), Often: &world.Often, Newer: sc.Newer(),
+		Hash: 14695981039346656037, Checks: world.Checks{}, Often: &world.Often, Newer: sc.Newer(),
 		Defs: sc.Definitions(),
 	}
 	if w.Start = world.Noon; sc.Begun != nil {

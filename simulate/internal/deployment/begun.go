@@ -47,8 +47,7 @@ func Moved(docs *view.Documents, hash string, to *core.Definition, at core.Time)
 	from := named(t.Definition)
 	if from == nil || to == nil {
 		return world.Scenario{}, fmt.Errorf("a definition is missing: it runs %q and is to run %q",
-			t.Definition,
-			hash)
+			t.Definition, hash)
 	}
 	return MoveTask(t, from, to, docs.Order, at)
 }

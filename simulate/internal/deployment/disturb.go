@@ -96,8 +96,7 @@ func forge(w *world.Simulation) {
 	}
 	s := &t.Steps[w.Choose("forged", "step", len(t.Steps), 0.7)]
 	if v > 7 {
-		c := &message.Control{OrderID: o.Id,
-			Event: core.Wake{Run: t.Run, Step: s.Name, Attempt: s.Attempt}}
+		c := &message.Control{OrderID: o.Id, Event: core.Wake{Run: t.Run, Step: s.Name, Attempt: s.Attempt}}
 		switch {
 		case v == 9:
 			c.Event = core.Wake{Run: t.Run}

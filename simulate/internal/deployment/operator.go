@@ -157,11 +157,10 @@ func doubt(w *world.Simulation, t *core.Task) bool {
 			w.Ledgers[d.Agent].Entries[core.Key(t.OrderID, t.Run, s.Name)].State == worker.StateFailed {
 			continue // the ledger proves that the refused call had no effect, so it can be repeated
 		}
-		if inDoubt(s) && (s.Resolved == nil || s.Resolved.At <= s.Claim.At) &&
-			(d.Grade == core.Plain || s.State == core.Failed && s.Error != nil &&
-				s.Error.Code == check.Short ||
-				w.Conf(d.Agent).NoUndo && (t.Phase == core.Undoing || s.State == core.UndoWait) ||
-				def.Agents[d.Agent].KeyRetention > 0) {
+		if inDoubt(s) && (s.Resolved == nil || s.Resolved.At <= s.Claim.At) && (d.Grade == core.Plain ||
+			s.State == core.Failed && s.Error != nil && s.Error.Code == check.Short ||
+			w.Conf(d.Agent).NoUndo && (t.Phase == core.Undoing || s.State == core.UndoWait) ||
+			def.Agents[d.Agent].KeyRetention > 0) {
 			return true
 		}
 	}

@@ -18,7 +18,7 @@ func Run(sc world.Scenario, c world.Chooser, o world.Options) world.Result {
 	world.Counters.Put(w.Nth)
 	w.Nth = nil
 	return world.Result{Stats: w.Stats, Violation: w.Violation, Hash: w.Hash, Choices: w.Choices,
-		Story: w.Story, Checks: w.Checks.Counted()}
+		Story: w.Story, Checks: w.Checks}
 }
 
 // Play lets everything happen: first with faults, then without until all is at its end.

@@ -194,8 +194,7 @@ func tooLarge(w *world.Simulation, m port.Message) bool {
 	case *message.Request:
 		s := w.Cur.Sight(v.OrderID)
 		s.Refused = append(s.Refused, &message.Reply{Schema: message.Schema, OrderID: v.OrderID, Run: v.Run,
-			Step: v.Step, Attempt: v.Attempt,
-			Operation: v.Operation, Outcome: core.OutcomeFailed,
+			Step: v.Step, Attempt: v.Attempt, Operation: v.Operation, Outcome: core.OutcomeFailed,
 			Error: &message.ReplyError{Code: "input-too-large"}})
 		return true
 	case *message.Status:

@@ -205,13 +205,13 @@ func shown(err error) world.Outcome {
 	f := (*worker.Failure)(nil)
 	switch {
 	case err == nil:
-		return world.HappenedIt
+		return world.CallDone
 	case !errors.As(err, &f) || !f.NoEffect:
-		return world.InTheDark
+		return world.CallUnknown
 	case f.Permanent:
-		return world.RefusedIt
+		return world.CallRefused
 	}
-	return world.LaterIt
+	return world.CallNotNow
 }
 
 // takes returns the duration of a call.
@@ -281,9 +281,8 @@ func land(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.C
 		return nil, notYet(w, iv, c, f == world.NotYet)
 	case f == world.PermanentFailure && w.Choose("refusal", c.Key, 4, 0.5) > 0:
 		return nil, refusal(w, c.Key)
-	case f == world.PermanentFailure, conf.Refusals > 0 && !w.Quiescing &&
-		w.Choose("refuses", c.Key, 2, conf.Refusals) == 1,
-		conf.NoUndo && c.Operation == core.UndoOp:
+	case f == world.PermanentFailure, conf.Refusals > 0 && !w.Quiescing && w.Choose("refuses", c.Key, 2,
+		conf.Refusals) == 1, conf.NoUndo && c.Operation == core.UndoOp:
 		w.Trace("service", iv.P.Name, "refuses "+string(c.Operation)+" "+c.Key)
 		return nil, worker.NoEffect(worker.Permanent(complaint(w, "refused")))
 	case conf.Failures > 0 && !w.Quiescing && w.Choose("fails", c.Key, 2, conf.Failures) == 1:

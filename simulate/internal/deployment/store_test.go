@@ -24,7 +24,7 @@ type simulatedPorts struct {
 
 func newSimulatedPorts(shards int) simulatedPorts {
 	w := &world.Simulation{Quiescing: true, Shards: shards, Leases: map[string]memory.Lease{},
-		Checks: world.NewChecks()}
+		Checks: world.Checks{}}
 	w.Store = &world.Store{W: w, Rows: map[string]*world.Row{}, Defs: memory.NewDefinitions(), Bare: true}
 	p := &world.Process{W: w, Name: "suite", Up: true}
 	w.Cur = &world.Invocation{W: w, P: p}

@@ -28,7 +28,7 @@ func standing(w *world.Simulation) (all, any bool) {
 func snapshot(w *world.Simulation) *world.Simulation {
 	c := *w
 	c.Nth = map[world.Occasion]int{}
-	c.Checks = world.NewChecks()
+	c.Checks = world.Checks{}
 	c.Cells = map[world.Cell]int{}
 	c.Choices = nil
 	c.Story = nil

@@ -287,14 +287,8 @@ func (m *Model) claimAnswer(i int) {
 			}
 		}
 	}
-	s.Attempt++
-	m.first(s)
-	s.State = core.Waiting
-	s.Claim.Cause = m.cause
-	s.NoEffect = 0
-	s.Claim.At = m.Now
-	s.Answers = a
-	s.Output = nil
+	m.claimWithoutAgent(s)
+	s.Answers, s.Output = a, nil
 	s.Wait.At, s.Wait.Until = m.Now.Add(timeout), m.Now.Add(timeout)
 	if _, whole := wholeNeed(a); whole {
 		m.lookAtAnswers(i)

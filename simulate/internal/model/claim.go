@@ -52,26 +52,22 @@ func (m *Model) forward(again ...int) bool {
 			if !m.ready(i) {
 				continue
 			}
-			if m.needless(m.Def.Steps[i].Name) {
+			needed, err := !m.needless(m.Def.Steps[i].Name), error(nil)
+			if needed && m.Def.Steps[i].When != "" {
+				needed, err = m.Def.Expr.When(i, m.Environment(i))
+			}
+			switch {
+			case err != nil:
+				m.end(&m.T.Steps[i], core.Failed)
+				if m.policy(i, "expression"); m.T.ProcessState != core.Processing {
+					return true
+				}
+				skipped, changed = true, true
+			case !needed:
 				m.T.Steps[i].State, skipped, changed = core.Skipped, true, true
-				continue
+			default:
+				claims = append(claims, i)
 			}
-			if when := m.Def.Steps[i].When; when != "" {
-				yes, err := m.Def.Expr.When(i, m.Environment(i))
-				if err != nil {
-					m.end(&m.T.Steps[i], core.Failed)
-					if m.policy(i, "expression"); m.T.ProcessState != core.Processing {
-						return true
-					}
-					skipped, changed = true, true
-					continue
-				}
-				if !yes {
-					m.T.Steps[i].State, skipped, changed = core.Skipped, true, true
-					continue
-				}
-			}
-			claims = append(claims, i)
 		}
 		if skipped {
 			continue
@@ -110,14 +106,19 @@ func (m *Model) Environment(i int) core.Environment {
 func (m *Model) outcomes(i int, into core.Environment) {
 	for _, name := range m.Def.Steps[i].After {
 		if s := m.T.Step(name); m.askFor(name) == nil { // no expression reads the result of an ask (P38)
-			if s.Output != nil {
-				into.Outputs[name] = s.Output
-			}
-			if s.FailureCode != "" {
-				into.Failures[name] = s.FailureCode
-			}
+			results(s, into)
 		}
 		m.outcomes(m.Def.Index(name), into)
+	}
+}
+
+// results adds the output and the failure of a step to the values that expressions read.
+func results(s *core.Step, into core.Environment) {
+	if s.Output != nil {
+		into.Outputs[s.Name] = s.Output
+	}
+	if s.FailureCode != "" {
+		into.Failures[s.Name] = s.FailureCode
 	}
 }
 
@@ -128,26 +129,21 @@ func (m *Model) outcomes(i int, into core.Environment) {
 func (m *Model) claim(steps ...int) (ended bool) {
 	for _, i := range steps {
 		// P50, a rule can fail the order: its turn is its failure, without a claim
-		if m.Def.Steps[i].Fail != nil {
+		d, ok := &m.Def.Steps[i], true
+		switch {
+		case d.Fail != nil:
+			ok = false
+		case d.Wait != nil:
+			_, _, ok = m.spanOfWait(i)
+		case d.Answer != nil:
+			_, _, ok = m.asked(i)
+		}
+		if !ok {
 			m.end(&m.T.Steps[i], core.Failed)
 			m.policy(i, "")
 			return false
 		}
-		if m.Def.Steps[i].Wait != nil {
-			if _, _, ok := m.spanOfWait(i); !ok {
-				m.end(&m.T.Steps[i], core.Failed)
-				m.policy(i, "")
-				return false
-			}
-			ended = ended || m.overAtOnce(i)
-			continue
-		}
-		if m.Def.Steps[i].Answer != nil {
-			if _, _, ok := m.asked(i); !ok {
-				m.end(&m.T.Steps[i], core.Failed)
-				m.policy(i, "")
-				return false
-			}
+		if d.Wait != nil || d.Answer != nil {
 			ended = ended || m.overAtOnce(i)
 			continue
 		}
@@ -196,9 +192,9 @@ func (m *Model) claimOne(i int, undo bool) {
 	s.Claim.By = m.By
 	s.Claim.Cause = m.cause
 	s.NoEffect = 0
-	timeout := d.Timeout
+	timeout := d.TimeoutOf(s)
 	if undo {
-		s.State, timeout = core.Compensating, d.Undo.Timeout
+		s.State = core.Compensating
 	}
 	m.first(s)
 	s.Claim.Allowance = m.allowance(i)
@@ -326,12 +322,7 @@ func (m *Model) claimUndo(i int) {
 		m.ended(i, core.OutcomeSuperseded, "")
 	}
 	env := m.Environment(i)
-	if s := &m.T.Steps[i]; s.Output != nil {
-		env.Outputs[s.Name] = s.Output
-	}
-	if s := &m.T.Steps[i]; s.FailureCode != "" {
-		env.Failures[s.Name] = s.FailureCode
-	}
+	results(&m.T.Steps[i], env)
 	if d := &m.Def.Steps[i]; d.Undo.Input != nil {
 		if _, err := m.Def.Expr.UndoInput(i, env); err != nil {
 			m.end(&m.T.Steps[i], core.UndoWait)

@@ -14,23 +14,17 @@ import (
 
 // submit applies P14 (submit creates once).
 func (m *Model) submit(o *message.SubmitOrder) {
-	if m.T != nil {
-		if !m.T.IsTombstone() && message.ContentHash(*o) != message.HashOf(m.T) {
-			m.refuse(o.ReplyTo)
-			return
-		}
-		if !m.Direct { // it gets that at once
+	switch {
+	case m.T != nil && !m.T.IsTombstone() && message.ContentHash(*o) != message.HashOf(m.T),
+		m.T == nil && m.Expired,                              // P26, an ID never runs twice
+		m.T == nil && o.Deadline != 0 && o.Deadline <= m.Now: // an order without time left does not begin
+		m.refuse(o.ReplyTo)
+		return
+	case m.T != nil:
+		if !m.Direct { // a direct sender gets the answer at once
 			m.received()
 		}
 		m.again()
-		return
-	}
-	if m.Expired { // its record has expired (P26, an ID never runs twice)
-		m.refuse(o.ReplyTo)
-		return
-	}
-	if o.Deadline != 0 && o.Deadline <= m.Now { // nothing is begun that has no time left
-		m.refuse(o.ReplyTo)
 		return
 	}
 	m.Changed, m.Content = true, o.Order
@@ -51,11 +45,8 @@ func (m *Model) submit(o *message.SubmitOrder) {
 	}
 	m.T = t
 	m.received()
-	switch {
-	case o.Deadline != 0:
-		m.deadline(o.Deadline)
-	case m.Def.Deadline != 0:
-		m.deadline(m.Now.Add(m.Def.Deadline))
+	if o.Deadline != 0 || m.Def.Deadline != 0 {
+		m.deadline(cmp.Or(o.Deadline, m.Now.Add(m.Def.Deadline)))
 	}
 	m.started()
 	m.advance()
@@ -147,10 +138,8 @@ const mostRefused = 16
 // remember keeps a refused command, which stays refused in its run (P5; P17; P36, answers may come early,
 // late or twice).
 func (m *Model) remember(kind, id string) {
-	refused := maps.Clone(m.T.Commands.Refused)
-	if refused == nil {
-		refused = map[string][]string{}
-	}
+	refused := map[string][]string{}
+	maps.Copy(refused, m.T.Commands.Refused)
 	all := slices.Clone(refused[kind])
 	switch full := len(all) == mostRefused; {
 	case full && kind == "cancel":
@@ -217,9 +206,7 @@ func (m *Model) erase(c core.Erase) {
 		}
 		if s.Answers != nil {
 			a := *s.Answers
-			a.Who = nil
-			a.NotSelf = ""
-			a.Votes = nil
+			a.Who, a.NotSelf, a.Votes = nil, "", nil
 			s.Answers = &a
 		}
 	}
@@ -227,15 +214,8 @@ func (m *Model) erase(c core.Erase) {
 
 // leave takes the task out of its end.
 func (m *Model) leave(state core.State, why core.Why) {
-	t := m.T
-	t.ProcessState = state
-	t.Phase = ""
-	t.Undo.Why = why
-	t.End.At = 0
-	t.End.Cause = ""
-	t.End.Seq = 0
-	t.End.Command = 0
-	t.End.ResendAt = 0
+	m.T.ProcessState, m.T.Phase, m.T.Undo.Why = state, "", why
+	m.T.End = core.End{}
 }
 
 // turn goes on with the undo: every wait ends (P9a, a waiting step has two times), undo failures count anew.
@@ -267,11 +247,7 @@ func (m *Model) mayForget(i int) bool {
 	if !Waits(s) || !s.Attempted() {
 		return false
 	}
-	timeout := d.Timeout
-	if s.Claim.Undo {
-		timeout = d.Undo.Timeout
-	}
-	return m.Now.Add(timeout) > m.knownUntil(i)
+	return m.Now.Add(d.TimeoutOf(s)) > m.knownUntil(i)
 }
 
 // knownUntil is the last moment at which the service of a step knows its key for sure.
@@ -293,9 +269,6 @@ func (m *Model) knownUntil(i int) core.Time {
 func (m *Model) resume(c core.Resubmit) {
 	m.leave(core.Processing, m.T.Undo.Why)
 	m.T.Hops = 0
-	if c.Step != "" { // P51, a call can get another input
-		m.T.Step(c.Step).Corrected = m.corrected(c)
-	}
 	m.renew(c)
 	m.started()
 	for i := range m.T.Steps {
@@ -334,29 +307,29 @@ func (m *Model) restart(c core.Resubmit) {
 	t := m.T
 	t.Run++
 	t.Hops, t.Deadline.Seq = 0, 0
-	ahead := t.Commands.Refused["command"]
-	t.Commands.Refused = nil
-	if len(ahead) > 0 { // its number may come in any later run
-		t.Commands.Refused = map[string][]string{"command": ahead}
+	ahead := t.Commands.Refused["command"] // the numbers of these may come in any later run
+	t.Commands.Refused = map[string][]string{}
+	if len(ahead) > 0 {
+		t.Commands.Refused["command"] = ahead
 	}
 	for i := range t.Steps {
-		verdicts := VerdictsOf(&t.Steps[i])
-		kept := t.Steps[i].Answers != nil
-		t.Steps[i] = core.Step{Name: t.Steps[i].Name, State: core.Pending, Attempt: t.Steps[i].Attempt}
-		if kept { // P36
-			t.Steps[i].Answers = &core.Answers{Round: 1, Verdicts: verdicts}
+		s := core.Step{Name: t.Steps[i].Name, State: core.Pending, Attempt: t.Steps[i].Attempt}
+		if a := t.Steps[i].Answers; a != nil { // P36
+			s.Answers = &core.Answers{Round: 1, Verdicts: a.Verdicts}
 		}
-	}
-	if c.Step != "" { // P51
-		t.Step(c.Step).Corrected = m.corrected(c)
+		t.Steps[i] = s
 	}
 	m.renew(c)
 	m.started()
 	m.advance()
 }
 
-// renew sets a new deadline or removes it (P23a, a deadline stops or undoes the order).
+// renew applies the other input (P51, a call can get another input) and the new deadline of a Resubmit.
+// Without a new deadline the old one is removed (P23a, a deadline stops or undoes the order).
 func (m *Model) renew(c core.Resubmit) {
+	if c.Step != "" {
+		m.T.Step(c.Step).Corrected = m.corrected(c)
+	}
 	m.T.Deadline.At = 0
 	if c.Deadline != 0 {
 		m.deadline(c.Deadline)

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -87,9 +88,7 @@ func WithoutEffect(s *core.Step) bool {
 func (m *Model) move(definition string) {
 	t, to := m.T, m.target(definition)
 	gone := map[string]int{}
-	for name, n := range t.Attempts.Removed {
-		gone[name] = n
-	}
+	maps.Copy(gone, t.Attempts.Removed)
 	for i := range t.Steps {
 		if s := &t.Steps[i]; to.Index(s.Name) < 0 && s.Attempt > 0 {
 			gone[s.Name] = s.Attempt
@@ -119,7 +118,7 @@ func (m *Model) move(definition string) {
 	kept := slices.Clone(t.Attempts.Last)
 	for i, a := range kept {
 		if was := m.Def.Index(a.Step); a.Agent == "" && was >= 0 &&
-			m.agentIn(to, a.Step) != m.Def.Steps[was].Agent {
+			agentIn(to, a.Step) != m.Def.Steps[was].Agent {
 			kept[i].Agent = m.Def.Steps[was].Agent
 		}
 	}
@@ -148,8 +147,8 @@ func (m *Model) askOn() {
 	}
 }
 
-// agentIn is whom the definition asks for the step.
-func (m *Model) agentIn(def *core.Definition, step string) string {
+// agentIn returns the first agent of a step, or "" if the definition has no such step.
+func agentIn(def *core.Definition, step string) string {
 	if i := def.Index(step); i >= 0 {
 		return def.Steps[i].Agent
 	}

@@ -201,13 +201,9 @@ func PastReturn(def *core.Definition, t *core.Task) bool {
 // end ends a claim or a wait.
 func (m *Model) end(s *core.Step, state core.State) {
 	earlier(s)
-	s.State = state
-	s.Claim.By = ""
-	s.Claim.Cause = ""
-	s.CompleteBy = 0
-	s.Claim.StopBy = 0
-	s.Wait.At = 0
-	s.Claim.Progress = nil
+	s.State, s.CompleteBy, s.Wait.At = state, 0, 0
+	s.Claim.By, s.Claim.Cause = "", ""
+	s.Claim.StopBy, s.Claim.Progress = 0, nil
 	unheld(s)
 }
 
@@ -261,12 +257,9 @@ func (m *Model) wait(i int, state core.State, lo, hi core.Duration) {
 // wake applies the row Wake of section 4.
 func (m *Model) wake(c core.Wake) {
 	if m.T == nil || c.Step == "" {
-		switch {
-		case m.T == nil:
-		case c.Run > m.T.Run && m.T.ProcessState == core.Compensating:
-			m.Ahead = true
-		case c.Run == m.T.Run && m.T.ProcessState == core.Compensating:
-			m.Changed = m.advance()
+		if undoing := m.T != nil && m.T.ProcessState == core.Compensating; undoing {
+			m.Ahead = c.Run > m.T.Run
+			m.Changed = c.Run == m.T.Run && m.advance()
 		}
 		if !m.Changed {
 			m.again()
@@ -356,13 +349,8 @@ var endKinds = map[core.State]core.StatusKind{core.Processed: core.StatusComplet
 // enter is an end, or Error: what is to be reported, and by when (P11).
 func (m *Model) enter(state core.State, phase core.Phase) {
 	t := m.T
-	t.ProcessState = state
-	t.Phase = phase
-	t.End.At = m.Now
-	t.End.Cause = m.cause
-	t.End.Seq = 0
-	t.End.Command = 0
-	t.End.ResendAt = 0
+	t.ProcessState, t.Phase = state, phase
+	t.End = core.End{At: m.Now, Cause: m.cause}
 	if m.notifies(endKinds[state]) {
 		t.StatusSeq++
 		t.End.Seq = t.StatusSeq

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -80,6 +81,14 @@ func (m *Model) progress(i int, r *message.Reply, stale bool) {
 	}
 }
 
+// waiting returns the state of an attempted step between two attempts.
+func waiting(s *core.Step) core.State {
+	if s.State == core.Compensating {
+		return core.UndoWait
+	}
+	return core.Pending
+}
+
 // ended keeps an attempt that did not end done. It keeps the last 16 of them, and counts the earlier ones.
 func (m *Model) ended(i int, outcome core.Outcome, code string) {
 	s := &m.T.Steps[i]
@@ -89,11 +98,7 @@ func (m *Model) ended(i int, outcome core.Outcome, code string) {
 	if len(m.T.Attempts.Last) <= 16 {
 		return
 	}
-	n := map[core.Outcome]*int{core.OutcomeFailed: &m.T.Attempts.Earlier.Failed,
-		core.OutcomeRetryLater: &m.T.Attempts.Earlier.Later,
-		core.OutcomeOverdue:    &m.T.Attempts.Earlier.Overdue,
-		core.OutcomeSuperseded: &m.T.Attempts.Earlier.Superseded}
-	*n[m.T.Attempts.Last[0].Outcome]++
+	m.T.Attempts.Earlier.Count(m.T.Attempts.Last[0].Outcome)
 	m.T.Attempts.Last = m.T.Attempts.Last[1:]
 }
 
@@ -126,23 +131,15 @@ func LongestHold(d *core.StepDefinition, code string) core.Duration {
 func (m *Model) held(i int, r *message.Reply) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	most := LongestHold(d, r.Error.Code)
-	since, polling := m.Now, core.Time(0)
-	if SinceOf(s) != 0 {
-		polling = s.Error.Polling
-		if sick(r.Error.Code) && sick(s.Error.Code) {
-			since = s.Error.Since
-		}
+	since, polling := HeldSince(s)
+	if since == 0 || !sick(r.Error.Code) || !sick(s.Error.Code) {
+		since = m.Now
 	}
 	if !sick(r.Error.Code) {
-		if polling == 0 {
-			polling = m.Now
-		}
+		polling = cmp.Or(polling, m.Now)
 		since = polling
 	}
-	state := core.Pending
-	if s.State == core.Compensating {
-		state = core.UndoWait
-	}
+	state := waiting(s)
 	switch spent := m.Now.Sub(since); {
 	case m.T.ProcessState == core.Error:
 		m.end(s, core.UndoWait)
@@ -163,25 +160,18 @@ func (m *Model) held(i int, r *message.Reply) {
 	}
 }
 
-// SinceOf is since when a step has been handed back again and again, uncounted (P45).
-func SinceOf(s *core.Step) core.Time {
+// HeldSince returns the times of the first uncounted hand-back in an unbroken row of them, and of the first
+// not-yet in that row (P45). They are 0 if the step is not in such a row.
+func HeldSince(s *core.Step) (since, polling core.Time) {
 	if s.Error == nil {
-		return 0
+		return 0, 0
 	}
-	return s.Error.Since
+	return s.Error.Since, s.Error.Polling
 }
 
-// pollingOf is since when its service has answered "not yet" (P45).
-func pollingOf(s *core.Step) core.Time {
-	if s.Error == nil {
-		return 0
-	}
-	return s.Error.Polling
-}
-
-// unheld ends what began with the first of those hand-backs.
+// unheld ends a row of uncounted hand-backs.
 func unheld(s *core.Step) {
-	if SinceOf(s) != 0 {
+	if since, _ := HeldSince(s); since != 0 {
 		e := *s.Error
 		e.Since, e.Polling = 0, 0
 		s.Error = &e

@@ -23,13 +23,15 @@ func (m *Model) holds(i int, output json.RawMessage) bool {
 		return true
 	}
 	need, vague := m.needs(m.T, i)
-	switch need += len(output); {
-	case need+vague <= m.Room.Limit:
-		return true
-	case need-vague > m.Room.Limit:
-		return false
-	}
-	return m.Real != nil && string(m.realStep(i).Output) == string(output)
+	return m.fits(need+len(output), vague, func() bool {
+		return string(m.realStep(i).Output) == string(output)
+	})
+}
+
+// fits reports whether a document of that size is within the limit. If the vague part decides, the committed
+// task does: as reports whether it was stored as if the document fits.
+func (m *Model) fits(need, vague int, as func() bool) bool {
+	return need+vague <= m.Room.Limit || need-vague <= m.Room.Limit && m.Real != nil && as()
 }
 
 // keepsReserve reports whether the reserve stays free in a task that is moved (P49, move pins another
@@ -43,14 +45,10 @@ func (m *Model) keepsReserve(moved *core.Task, command string) bool {
 		need, vague = need+len(name), vague+30
 	}
 	vague += 40 * len(moved.Steps) // fields that steps keep from the earlier definition
-	switch {
-	case need+vague <= m.Room.Limit:
-		return true
-	case need-vague > m.Room.Limit:
-		return false
-	}
-	return m.Real != nil && slices.ContainsFunc(m.Real.Commands.Verdicts,
-		func(v core.Verdict) bool { return v.ID == command && v.Accepted })
+	return m.fits(need, vague, func() bool {
+		return slices.ContainsFunc(m.Real.Commands.Verdicts,
+			func(v core.Verdict) bool { return v.ID == command && v.Accepted })
+	})
 }
 
 // needs returns the size of the longest document of a task without the output of one step. It is exact except

@@ -1,9 +1,10 @@
 package model
 
 import (
+	"strconv"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"strconv"
 )
 
 // Sweep makes all decisions of the Supervisor about a task that it has loaded (P16, the Supervisor hands back
@@ -68,16 +69,15 @@ func (m *Model) overdue(i int) {
 			return
 		}
 		m.end(s, core.Failed)
-		if d.OnFailure == core.OnFailureContinue || m.needless(d.Name) {
+		switch {
+		case d.OnFailure == core.OnFailureContinue || m.needless(d.Name):
 			m.goOn(i, core.CodeTimeout)
-			return
-		}
-		if d.OnFailure == core.OnFailureStop || m.pastReturn() {
+		case d.OnFailure == core.OnFailureStop || m.pastReturn():
 			m.stop(core.Forward)
-			return
+		default:
+			m.T.ProcessState, m.T.Undo.Why = core.Compensating, core.WhyFailure
+			m.ask(s)
 		}
-		m.T.ProcessState, m.T.Undo.Why = core.Compensating, core.WhyFailure
-		m.ask(s)
 	case s.State == core.Compensating:
 		m.ended(i, core.OutcomeOverdue, core.CodeTimeout)
 		m.undoFailed(i, 0)
@@ -115,12 +115,10 @@ func (m *Model) queued(i int) {
 		m.stop(m.direction())
 		return
 	}
-	if undo {
-		m.wait(i, core.UndoWait, 0, 0)
-		return
+	if !undo {
+		m.T.Hops = max(0, m.T.Hops-1)
 	}
-	m.T.Hops = max(0, m.T.Hops-1)
-	m.wait(i, core.Pending, 0, 0)
+	m.wait(i, waiting(s), 0, 0)
 }
 
 // tooLate applies P23a.

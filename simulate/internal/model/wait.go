@@ -55,12 +55,7 @@ func (m *Model) overAtOnce(i int) bool {
 func (m *Model) claimWait(i int) {
 	s := &m.T.Steps[i]
 	from, to, _ := m.spanOfWait(i)
-	s.Attempt++
-	m.first(s)
-	s.State = core.Waiting
-	s.Claim.Cause = m.cause
-	s.NoEffect = 0
-	s.Claim.At = m.Now
+	m.claimWithoutAgent(s)
 	s.Wait.Until = to
 	if m.Real != nil {
 		if at := m.realStep(i).Wait.Until; at >= from && at <= to {
@@ -73,6 +68,14 @@ func (m *Model) claimWait(i int) {
 	}
 	s.Wait.At = s.Wait.Until
 	m.leaveTime(i)
+}
+
+// claimWithoutAgent begins an attempt of a step that waits.
+func (m *Model) claimWithoutAgent(s *core.Step) {
+	s.Attempt++
+	m.first(s)
+	s.State, s.NoEffect = core.Waiting, 0
+	s.Claim.Cause, s.Claim.At = m.cause, m.Now
 }
 
 // leaveTime sets the time of a step's next check, by a Wake, or by the Supervisor if no message can be

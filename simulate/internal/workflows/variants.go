@@ -1,3 +1,4 @@
+// Package workflows makes variants of workflows, and names the people and the event of answers.
 package workflows
 
 import (
@@ -6,6 +7,12 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
+)
+
+// Names in simulated workflows: people who answer, and an event.
+var (
+	Persons = []string{"ann", "bob", "cleo"}
+	Bought  = "bought"
 )
 
 // Variants returns definitions of the same workflow to move orders to (P49, move pins another definition):

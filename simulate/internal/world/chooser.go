@@ -47,7 +47,7 @@ type Choice struct {
 	Of    string `json:"of,omitempty"`
 	Nth   int    `json:"nth"`
 	Value int    `json:"value"`
-	// text for people; the name of a fault counts instead of the number
+	// name of the fault, which takes precedence over Value; for other choices a text for people
 	What string `json:"what,omitempty"`
 }
 

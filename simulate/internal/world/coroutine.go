@@ -14,11 +14,11 @@ type Coroutine struct {
 	body func(*Invocation)
 }
 
-// ended is the value that a coroutine yields when its handler is over. It is not a time.
+// ended is the value that a coroutine yields when its handler is over. It is never a time.
 const ended = -1
 
-// idle holds coroutines without work, for all worlds. There are some hundreds at most, so the rest at the end
-// of the last world is no leak.
+// idle holds coroutines without work, for all worlds. It keeps at most mostIdle of them, so what remains
+// after the last world is bounded.
 var idle struct {
 	sync.Mutex
 	all []*Coroutine

@@ -25,9 +25,8 @@ var invariants = []Invariant{
 	{"6", "terminal states never change but by a command"},
 	{"7", "Processed: every step's effect exactly once, and none of a step that was undone alone"},
 	{"8", "Compensated or Cancelled: no net effect anywhere"},
-	{"9",
-		"undo runs in the reverse order of the first claims, but for one that began while the task went " +
-			"forward"},
+	{"9", "undo runs in the reverse order of the first claims, but for one that began while the task went " +
+		"forward"},
 	{"10", "every step ever attempted is undone before the task counts as undone"},
 	{"11", "no forward effect after its undo"},
 	{"12", "failure counts only grow between commands, and are bounded"},
@@ -73,9 +72,8 @@ var invariants = []Invariant{
 			"service has not said"},
 	{"P25", "the agent begins no call and sends nothing from stopBy on, less the clocks' skew"},
 	{"P26", "the ID of an order is never forgotten"},
-	{"P28",
-		"no output that is too large is sent, or comes back for ever; texts give way to what must be " +
-			"stored, and what was reported stays"},
+	{"P28", "no output that is too large is sent, or comes back for ever; texts give way to what must be " +
+		"stored, and what was reported stays"},
 	{"P31", "the ledger of a plain service moves by its table, and nothing is called or answered against it"},
 	{"P32", "time in a queue is not counted beyond the step's maxQueueTime"},
 	{"P33",
@@ -89,12 +87,10 @@ var invariants = []Invariant{
 	{"P40",
 		"no more children of a step are open than may be, each of them once, and no more have failed than " +
 			"it tolerates when it is Processed"},
-	{"P41",
-		"no effect of a child stands where its parent, or the parent's step, is undone; where it is " +
-			"Processed, all of its children have ended"},
-	{"P42",
-		"a step that the task goes on without is never claimed again, its failure stays as it is, and " +
-			"what comes after it waits until it is undone"},
+	{"P41", "no effect of a child stands where its parent, or the parent's step, is undone; where it is " +
+		"Processed, all of its children have ended"},
+	{"P42", "a step that the task goes on without is never claimed again, its failure stays as it is, and " +
+		"what comes after it waits until it is undone"},
 	{"P43",
 		"an attempt that reports progress has more time, never past its stopBy, which does not move; an " +
 			"agent reports nothing after it"},
@@ -109,9 +105,8 @@ var invariants = []Invariant{
 	{"P50",
 		"a step with a rule is Skipped, or fails with the rule's code or because its condition cannot be " +
 			"evaluated, and is never attempted"},
-	{"P51",
-		"another input is given only to a step whose key can have had no effect, is sent from then on, " +
-			"and no earlier one takes effect"},
+	{"P51", "another input is given only to a step whose key can have had no effect, is sent from then on, " +
+		"and no earlier one takes effect"},
 	{"P52",
 		"only an order whose end was reported is erased, by a command, and then neither its document nor " +
 			"its store holds what was sent"},
@@ -119,62 +114,15 @@ var invariants = []Invariant{
 	{"bug", "no handler panics, no document is unreadable"},
 }
 
-// Checks counts the checks of each invariant, in the order of the invariants.
-type Checks struct{ n []int }
+// Checks counts the checks of each invariant, by its name.
+type Checks map[string]int
 
-// NewChecks returns counts that are all zero.
-func NewChecks() Checks { return Checks{make([]int, len(invariants))} }
-
-// Did counts one check of an invariant.
-func (c *Checks) Did(name string) {
+// Did counts one check of an invariant, or nothing if the name is "".
+func (c Checks) Did(name string) {
 	if name != "" {
-		c.n[placeOf(name)]++
+		c[name]++
 	}
 }
-
-// Counted returns the number of checks of each invariant.
-func (c *Checks) Counted() map[string]int {
-	all := make(map[string]int, len(invariants))
-	for i, n := range c.n {
-		if n > 0 {
-			all[invariants[i].Name] = n
-		}
-	}
-	return all
-}
-
-// placeOf returns the index of an invariant by its name. It is called so often that a map would be too slow.
-func placeOf(name string) int {
-	for h := hashOf(name); ; h++ {
-		i := int(places[h]) - 1
-		if i < 0 {
-			panic("simulate: there is no invariant " + name)
-		}
-		if invariants[i].Name == name {
-			return i
-		}
-	}
-}
-
-func hashOf(name string) (h uint8) {
-	for i := 0; i < len(name); i++ {
-		h = h*31 + name[i]
-	}
-	return h
-}
-
-// places holds the indexes of the invariants, from 1, by the hashes of their names; 0 means none. After a
-// collision the next free place is used.
-var places = func() (p [256]uint8) {
-	for i := range invariants {
-		h := hashOf(invariants[i].Name)
-		for p[h] != 0 {
-			h++
-		}
-		p[h] = uint8(i + 1) //nolint:gosec // there are fewer
-	}
-	return p
-}()
 
 // Violate ends the run because an invariant is broken.
 func (w *Simulation) Violate(name, format string, args ...any) {

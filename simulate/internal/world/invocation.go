@@ -34,10 +34,10 @@ type Outcome uint8
 
 // Outcomes of a call.
 const (
-	InTheDark  Outcome = iota // unknown
-	HappenedIt                // the answer arrived
-	RefusedIt                 // refused for good, and proven without effect
-	LaterIt                   // proven without effect, a repetition may succeed
+	CallUnknown Outcome = iota // unknown
+	CallDone                   // the answer arrived
+	CallRefused                // refused for good, and proven without effect
+	CallNotNow                 // proven without effect, a repetition may succeed
 )
 
 // Stop returns the time at which the agent has to fall silent, by its own clock (P25).
@@ -59,8 +59,8 @@ type Invocation struct {
 	Routine *Coroutine
 	Letters []*Letter       // letters that it handles
 	Handed  []port.Delivery // deliveries as they came
-	Direct  any             // or what it was asked for without a queue
-	About   string          // the order of that
+	Direct  any             // message or command that it got without a queue
+	About   string          // order of Direct
 	Sights  []*Sight
 	Clock   []Reading             // readings of its process's clock
 	Anew    bool                  // something was loaded since the last reading

@@ -55,8 +55,8 @@ type Remote struct {
 	Undone  bool  // an undo has happened, or was answered
 	Since   int64 // last time when it did something that it remembers for the key
 	Pending int   // calls that may still land
-	Adrift  int   // those of them whose callers have given up
-	Proven  int   // last attempt that was answered with noEffect (P22a, a proven refusal permits undo)
+	Adrift  int   // pending calls whose callers have given up
+	Proven  int   // last attempt that returned noEffect (P22a, a proven refusal permits undo)
 }
 
 // ServiceOf returns a service's record of the key of a call.
@@ -78,11 +78,12 @@ func (w *Simulation) Conf(agent string) Service { return w.Traits[agent].Service
 // Trait is a drawn property of a service that its user does not set.
 type Trait struct {
 	Service
-	Size      int  // size of its outputs, in steps of w.room
-	Output    int  // 1: none; 2, 3: now and then too large, or no JSON (P28, what is too large fails once)
-	Forgetful bool // it forgets keys as early as it may
+	Size int // size of its outputs, in steps of w.room
+	// 1: no output; 2: sometimes too large; 3: sometimes not JSON (P28, what is too large fails once)
+	Output    int
+	Forgetful bool // it forgets each key as soon as its retention has passed
 	Serial    bool // its agent takes one request at a time (P32, queue time is not a failure)
-	Standing  bool // a plain one that, asked about an undo, only knows whether anything stands
+	Standing  bool // a plain service that reports an undo as done if no effect stands
 	Sample    int  // shifts which of several outputs a key gets
 }
 

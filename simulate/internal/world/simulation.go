@@ -1,5 +1,5 @@
 // Package world holds the state of one run: time, choices and faults, the content of stores, queues and
-// services, the reads of each handler, and the violations. It makes no decisions of an actor.
+// services, the reads of each handler, and the violations. It decides nothing that an actor decides.
 package world
 
 import (
@@ -43,9 +43,11 @@ type Scenario struct {
 	Orders  int     // most orders of a run; 0 means 4
 	// Alone means that the run has no commands.
 	Alone bool
-	// Base sets a scene: a plain course other than "all goes well".
+	// Base returns the choice that stands for 0 at a point, so that the normal course can be another one than
+	// "all goes well".
 	Base func(p Point) int
-	// Begun is the one order of the run, as it stands when the run begins; nil: orders are submitted.
+	// Begun is the one order of the run, as it stands when the run begins; If it is nil, the application
+	// submits orders.
 	Begun *Begun
 
 	later *core.Definition
@@ -61,9 +63,9 @@ type Simulation struct {
 	Chooser Chooser
 	Def     *core.Definition
 	Newer   *core.Definition   // the same workflow, deployed later
-	Defs    []*core.Definition // all that an order may pin (P49): def, newer, and others
-	// definitions of children and their children (P40, a step can have child orders); if there are any, no
-	// model is compared with the tasks of the run
+	Defs    []*core.Definition // all definitions that an order may pin (P49): Def, Newer and others
+	// definitions of children and their children (P40, a step can have child orders); if there are any, the
+	// run does not compare its tasks with the model
 	Below []*core.Definition
 
 	Start       int64 // time at which the run begins, in Unix milliseconds
@@ -125,13 +127,14 @@ type Simulation struct {
 // Driver decides what happens next and what goes wrong, instead of time and the chooser. Calls take no time
 // then. The exploration implements it, which is test code.
 type Driver interface {
-	// Turn lets others go on before a handler makes its call. It reports whether the handler is still alive.
+	// Turn runs other handlers before a handler makes its call. It reports whether the handler is still
+	// alive.
 	Turn(iv *Invocation, c Call, subject string) bool
 	// Fault returns what goes wrong at a call.
 	Fault(r Role, c Call, subject string) Act
-	// Answered takes the result of a call.
+	// Answered records the result of a call.
 	Answered(iv *Invocation, c Call, subject string, wrong Fault, err error)
-	// Adrift takes a call whose caller has given up, and which may arrive at any time.
+	// Adrift records a call whose caller has given up. It may arrive at any time.
 	Adrift(c worker.Call)
 	// Ready reports whether the world is set up, so that nothing is drawn any more.
 	Ready() bool
@@ -178,10 +181,10 @@ type Options struct {
 // Occasion is a site at which choices are made, and their subject.
 type Occasion struct{ site, subject string }
 
-// Counters are maps for simulation.nth that another world has left: they have grown already.
+// Counters holds maps for Simulation.Nth of earlier worlds, which have grown already.
 var Counters = sync.Pool{New: func() any { return map[Occasion]int{} }}
 
-// Choose makes a choice and remembers it where it is not the plain course.
+// Choose makes a choice, and records it unless it is 0.
 func (w *Simulation) Choose(site, subject string, n int, odds float64) int {
 	// the driver makes the other choices once the world is set up
 	if n < 2 || w.Driver != nil && w.Driver.Ready() {
@@ -203,13 +206,13 @@ func (w *Simulation) Choose(site, subject string, n int, odds float64) int {
 	return v
 }
 
-// Spread is a number below n; 0 is the plain course.
+// Spread returns a number below n. 0 is the normal course.
 func (w *Simulation) Spread(site, subject string, n int64) int64 {
 	const grid = 16
 	return int64(w.Choose(site, subject, grid, 0.9)) * n / grid
 }
 
-// At has something happen at a time, unless an exploration decides what happens next.
+// At calls do at a time, unless an exploration decides what happens next.
 func (w *Simulation) At(t int64, do func()) {
 	if w.Driver != nil { // The driver itself decides what happens next.
 		return
@@ -217,7 +220,7 @@ func (w *Simulation) At(t int64, do func()) {
 	w.Agenda.Push(Event{At: max(t, w.Now), Do: do})
 }
 
-// After has something happen after a while.
+// After calls do after d milliseconds.
 func (w *Simulation) After(d int64, do func()) { w.At(w.Now+d, do) }
 
 // Bounds of a run.

@@ -64,7 +64,7 @@ func (o *simulateOptions) printFindings() {
 		if f.Advice {
 			fmt.Fprintf(out, "advice: %s\n", f.Text)
 		} else {
-			fmt.Fprintln(out, style.Bold(style.Bad(string(f.Whose)+": "+f.Text)))
+			fmt.Fprintln(out, style.Bold(style.Bad(string(f.Responsible)+": "+f.Text)))
 		}
 		fmt.Fprintf(out, "Fix: %s.\n", f.Fix)
 	}

@@ -1,4 +1,4 @@
-package simulate_test
+package explore
 
 import (
 	"encoding/json"
@@ -39,7 +39,7 @@ func flooded(t *testing.T, base func(simulate.Point) int) {
 	t.Helper()
 	undone, orders, commits := 0, 0, 0
 	for n := range uint64(200) {
-		d := simulate.Drawn(n)
+		d := drawnWorkflow(n)
 		d.Deadline, d.OnDeadline, d.HopBudget = 0, "", 100
 		for i := range d.Steps {
 			s := &d.Steps[i]

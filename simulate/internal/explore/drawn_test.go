@@ -1,25 +1,21 @@
-// Package workflows makes the simulated workflows: drawn ones, and the small ones of scenes and scopes.
-package workflows
+package explore
 
 import (
 	"encoding/json"
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"testing"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
+	"github.com/stepkeeper/stepkeeper/simulate"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/workflows"
 )
 
-// Names in drawn workflows: people who answer, and an event.
-var (
-	Persons = []string{"ann", "bob", "cleo"}
-	Bought  = "bought"
-)
-
-// Drawn returns a small workflow that validation would accept, drawn by a seed: 1 to 4 steps of any grade in
-// any order, with retries, conditions, deadlines and a point of no return.
-func Drawn(seed uint64) *core.Definition {
+// drawnWorkflow returns a small workflow that validation would accept, drawn by a seed: 1 to 4 steps of any
+// grade in any order, with retries, conditions, deadlines and a point of no return.
+func drawnWorkflow(seed uint64) *core.Definition {
 	d := &drawing{rand.New(rand.NewPCG(seed, 0xd4a3))} //nolint:gosec // not for secrets
 	return d.definition(seed)
 }
@@ -68,11 +64,11 @@ func (d *drawing) definition(seed uint64) *core.Definition {
 			def.OnDeadline = core.OnFailureStop
 		}
 	}
-	return Sealed(def)
+	return sealed(def)
 }
 
-// Sealed returns the definition with its expressions compiled, and its hash.
-func Sealed(d *core.Definition) *core.Definition {
+// sealed returns the definition with its expressions compiled, and its hash.
+func sealed(d *core.Definition) *core.Definition {
 	if err := workflow.Seal(d); err != nil {
 		panic("simulate: " + err.Error()) // its expressions are constants
 	}
@@ -213,7 +209,7 @@ func putAnswers(r *rand.Rand, def *core.Definition) {
 		*s = core.StepDefinition{Name: s.Name, After: s.After, When: s.When, OnFailure: s.OnFailure,
 			Timeout: core.Duration(20+r.IntN(200)) * core.Second, Answer: &core.Answer{}}
 		if r.IntN(3) == 0 {
-			s.Answer.Event = Bought
+			s.Answer.Event = workflows.Bought
 		} else {
 			s.Answer.Values = []string{"yes", "no"}
 			questions := []string{"", `{"question":"may it?"}`, `{"need":2}`,
@@ -295,8 +291,7 @@ func putChildren(r *rand.Rand, def *core.Definition) {
 	}
 	asked := func(s *core.StepDefinition) bool {
 		return slices.ContainsFunc(def.Steps, func(o core.StepDefinition) bool {
-			return o.Answer != nil &&
-				o.Answer.Ask == s.Name
+			return o.Answer != nil && o.Answer.Ask == s.Name
 		})
 	}
 	for i := range def.Steps {
@@ -343,7 +338,7 @@ func drawnLeaf(r *rand.Rand) *core.Definition {
 			ClockSkew: core.Second}
 		leaf.Steps = append(leaf.Steps, s)
 	}
-	return Sealed(leaf)
+	return sealed(leaf)
 }
 
 // putRule adds a failure by rule (P50, a rule can fail the order) before a step, in every fifth workflow.
@@ -420,4 +415,48 @@ func behindNoReturn(def *core.Definition, s *core.StepDefinition) bool {
 	return slices.ContainsFunc(def.Steps, func(o core.StepDefinition) bool {
 		return slices.Contains(s.After, o.Name) && (o.PointOfNoReturn || behindNoReturn(def, &o))
 	})
+}
+
+// TestDrawnWorkflows runs many small workflows, each with some seeds.
+func TestDrawnWorkflows(t *testing.T) {
+	n := uint64(600)
+	if testing.Short() {
+		n = 240
+	}
+	var total simulate.Stats
+	bad := 0
+	for seed := range n {
+		sc := simulate.Scenario{Definition: drawnWorkflow(seed)}
+		sc.Prepare()
+		for k := range uint64(4) {
+			r := simulate.Run(sc, simulate.NewSeeded(seed<<8|k), simulate.Options{})
+			total.Orders += r.Orders
+			for f, h := range r.Hits {
+				total.Hits[f] += h
+			}
+			if r.Violation != nil {
+				if bad++; bad < 10 {
+					t.Errorf("workflow %d, seed %d: %v", seed, seed<<8|k, r.Violation)
+				}
+			}
+		}
+	}
+	for _, f := range simulate.Faults() {
+		if total.Hits[f] == 0 {
+			t.Errorf("fault %s never happened", f)
+		}
+	}
+	t.Logf("%d orders, %d violations", total.Orders, bad)
+}
+
+// An order whose question is open for long sends hundreds of reminders (P37), which is no work without an
+// end.
+func TestManyReminders(t *testing.T) {
+	sc := simulate.Scenario{Definition: drawnWorkflow(8339)} // a reminder every 3 s, for up to 16 min
+	sc.Prepare()
+	for _, seed := range []uint64{8339<<8 | 11, 8339<<8 | 192} {
+		if r := simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{}); r.Violation != nil {
+			t.Errorf("seed %d: %v", seed, r.Violation)
+		}
+	}
 }

@@ -1,4 +1,4 @@
-package simulate
+package explore
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+	"github.com/stepkeeper/stepkeeper/simulate"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/workflows"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
@@ -24,7 +25,7 @@ func TestMovedOrdersHoldEveryInvariant(t *testing.T) {
 	}
 	begun, ends := map[core.State]int{}, map[core.State]int{}
 	for seed := range n {
-		def := Drawn(seed)
+		def := drawnWorkflow(seed)
 		for _, task := range stopped(def, seed) {
 			from := definitionOf(def, task.Definition)
 			for _, to := range workflows.Variants(def) {
@@ -36,7 +37,7 @@ func TestMovedOrdersHoldEveryInvariant(t *testing.T) {
 				begun[task.ProcessState]++
 				sc.Prepare()
 				for k := range uint64(most) {
-					r := Run(sc, NewSeeded(seed<<8|k), Options{})
+					r := simulate.Run(sc, simulate.NewSeeded(seed<<8|k), simulate.Options{})
 					if r.Violation != nil {
 						t.Fatalf("workflow %d, seed %d, to %s: %v", seed, k, to.Hash, r.Violation)
 					}
@@ -46,7 +47,7 @@ func TestMovedOrdersHoldEveryInvariant(t *testing.T) {
 					if k > 0 {
 						continue
 					}
-					if again := played(t, NewTape(sc, r.Choices, nil)); again.Steps != r.Steps ||
+					if again := played(t, simulate.NewTape(sc, r.Choices, nil)); again.Steps != r.Steps ||
 						again.Hash != r.Hash {
 						t.Fatalf("workflow %d, seed %d: the tape plays %d events, and the run had %d", seed,
 							k, again.Steps, r.Steps)
@@ -63,17 +64,17 @@ func TestMovedOrdersHoldEveryInvariant(t *testing.T) {
 }
 
 // played plays a tape that was written and read again.
-func played(t *testing.T, tape *Tape) Result {
+func played(t *testing.T, tape *simulate.Tape) simulate.Result {
 	t.Helper()
 	data, err := json.Marshal(tape)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := ParseTape(data)
+	again, err := simulate.ParseTape(data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := again.Play(Options{})
+	r, err := again.Play(simulate.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +82,7 @@ func played(t *testing.T, tape *Tape) Result {
 }
 
 func definitionOf(def *core.Definition, hash string) *core.Definition {
-	sc := Scenario{Definition: def}
+	sc := simulate.Scenario{Definition: def}
 	for _, d := range sc.Definitions() {
 		if d.Hash == hash {
 			return d
@@ -93,9 +94,9 @@ func definitionOf(def *core.Definition, hash string) *core.Definition {
 // stopped are the orders of a run in the first moments in which they rest in Error, are Compensated, or go
 // forward with nothing in flight.
 func stopped(def *core.Definition, seed uint64) (all []*core.Task) {
-	sc := Scenario{Definition: def, Orders: 2}
+	sc := simulate.Scenario{Definition: def, Orders: 2}
 	sc.Prepare()
-	w := deployment.NewSimulation(sc, NewSeeded(seed))
+	w := deployment.NewSimulation(sc, simulate.NewSeeded(seed))
 	deployment.SetUp(w)
 	seen := map[string]bool{}
 	for w.Violation == nil && len(w.Agenda) > 0 && w.Events < 20_000 {
@@ -137,7 +138,7 @@ steps:
 	if def == nil {
 		t.Fatal(problems)
 	}
-	sc := Scenario{Definition: def}
+	sc := simulate.Scenario{Definition: def}
 	to := sc.Newer()
 	for _, task := range stopped(def, 1) {
 		sc, err := deployment.MoveTask(task, definitionOf(def, task.Definition), to, deployment.NoContent,
@@ -146,7 +147,7 @@ steps:
 			continue
 		}
 		sc.Prepare()
-		if all := Diagnose(sc); len(all) != 1 || !all[0].Advice || all[0].Step != "w" {
+		if all := simulate.Diagnose(sc); len(all) != 1 || !all[0].Advice || all[0].Step != "w" {
 			t.Errorf("%+v", all)
 		}
 		return
@@ -157,7 +158,7 @@ steps:
 // The state of child orders is not a part of their parent's task.
 func TestMovedOrderWithChildren(t *testing.T) {
 	for seed := range uint64(2000) {
-		def := Drawn(seed)
+		def := drawnWorkflow(seed)
 		if len(world.ChildrenOf(def)) == 0 {
 			continue
 		}

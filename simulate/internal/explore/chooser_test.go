@@ -1,4 +1,4 @@
-package simulate_test
+package explore
 
 import (
 	"encoding/json"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
@@ -17,7 +18,7 @@ import (
 func TestEveryInvariantIsChecked(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(300) {
-		r := simulate.Run(simulate.Scenario{Definition: simulate.Drawn(seed)}, simulate.NewSeeded(seed),
+		r := simulate.Run(simulate.Scenario{Definition: drawnWorkflow(seed)}, simulate.NewSeeded(seed),
 			simulate.Options{})
 		for name, n := range r.Checks {
 			seen[name] += n
@@ -38,7 +39,7 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 // file and read.
 func TestATapeGivesTheSameRun(t *testing.T) {
 	for seed := range uint64(200) {
-		sc := simulate.Scenario{Definition: simulate.Drawn(seed)}
+		sc := simulate.Scenario{Definition: drawnWorkflow(seed)}
 		first := simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{})
 		file := filepath.Join(t.TempDir(), "tape.json")
 		if err := simulate.NewTape(sc, first.Choices, nil).Write(file); err != nil {
@@ -57,7 +58,7 @@ func TestATapeGivesTheSameRun(t *testing.T) {
 
 // TestShrink checks that the counterexample of a wrong service shrinks to a few choices.
 func TestShrink(t *testing.T) {
-	sc := simulate.Scenario{Definition: load(t, "../examples/simulate/transfer.yaml"),
+	sc := simulate.Scenario{Definition: load(t, "../../../examples/simulate/transfer.yaml"),
 		Services: simulate.Services{"creditor": {Forgets: 2 * core.Second}}}
 	r := simulate.Find(sc, simulate.Search{Seeds: 2000, Workers: 1})
 	if r.Violation == nil || r.Violation.Invariant != "3" || len(r.Tape.Choices) > 10 {
@@ -79,7 +80,7 @@ func TestShrinkToTheOrdersThatMatter(t *testing.T) {
 		{8, 2000, simulate.Service{Forgets: 2 * core.Second}, 1}, // one seed of nine
 		{50, 540, simulate.Service{Grade: core.Plain}, 2},        // a process ends with the work for two
 	} {
-		sc := simulate.Scenario{Definition: simulate.Drawn(c.workflow), Services: simulate.Services{}}
+		sc := simulate.Scenario{Definition: drawnWorkflow(c.workflow), Services: simulate.Services{}}
 		for i := range sc.Definition.Steps {
 			if a := sc.Definition.Steps[i].Agent; a != "" {
 				sc.Services[a] = c.service
@@ -101,7 +102,7 @@ func TestShrinkToTheOrdersThatMatter(t *testing.T) {
 // TestFaultsOutlastWaits checks that faults also happen after a wait of days, so that the run finds a service
 // behind it that differs from its workflow.
 func TestFaultsOutlastWaits(t *testing.T) {
-	sc := simulate.Scenario{Definition: load(t, "../examples/trial/trial.yaml"),
+	sc := simulate.Scenario{Definition: load(t, "../../../examples/trial/trial.yaml"),
 		Order:    []byte(`{"email":"a@b","trialEnds":"2026-01-13T12:00:00Z","amount":5}`),
 		Services: simulate.Services{"payment": {Grade: core.Plain}}}
 	r := simulate.Find(sc, simulate.Search{Seeds: 3000, Workers: 1})
@@ -119,7 +120,7 @@ func TestOnlyRestarts(t *testing.T) {
 		faults = append(faults, simulate.FaultNamed(name))
 	}
 	for seed := range uint64(300) {
-		d := simulate.Drawn(seed)
+		d := drawnWorkflow(seed)
 		d.Deadline, d.OnDeadline, d.HopBudget = 0, "", 10_000
 		for i := range d.Steps {
 			if d.Steps[i].Fail != nil {
@@ -165,7 +166,7 @@ func FuzzRun(f *testing.F) {
 	f.Add([]byte{}, uint64(1))
 	f.Add([]byte("0000000010000000030000000"), uint64(3))
 	f.Fuzz(func(t *testing.T, data []byte, workflow uint64) {
-		r := simulate.Run(simulate.Scenario{Definition: simulate.Drawn(workflow)}, &bytesChooser{data},
+		r := simulate.Run(simulate.Scenario{Definition: drawnWorkflow(workflow)}, &bytesChooser{data},
 			simulate.Options{})
 		if r.Violation != nil {
 			t.Fatal(r.Violation)
@@ -199,7 +200,7 @@ func (r rapidly) Choose(p simulate.Point, n int, odds float64) int {
 // any other.
 func TestRapidChooses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		sc := simulate.Scenario{Definition: simulate.Drawn(rapid.Uint64Range(0, 500).Draw(t, "workflow")),
+		sc := simulate.Scenario{Definition: drawnWorkflow(rapid.Uint64Range(0, 500).Draw(t, "workflow")),
 			Orders: 1}
 		r := simulate.Run(sc, rapidly{t}, simulate.Options{})
 		if r.Violation != nil {
@@ -210,4 +211,13 @@ func TestRapidChooses(t *testing.T) {
 			t.Fatalf("%x, and from its tape %x", r.Hash, again.Hash)
 		}
 	})
+}
+
+func load(t testing.TB, file string) *core.Definition {
+	t.Helper()
+	def, problems := source.LoadFile(file, source.Options{})
+	if def == nil {
+		t.Fatal(problems)
+	}
+	return def
 }

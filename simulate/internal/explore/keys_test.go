@@ -1,4 +1,4 @@
-package simulate_test
+package explore
 
 import (
 	"testing"
@@ -14,7 +14,7 @@ import (
 func TestForgottenKeysAreNotAsked(t *testing.T) {
 	const seeds = 1200
 	for _, declared := range []bool{true, false} {
-		d := simulate.Drawn(1)
+		d := drawnWorkflow(1)
 		d.Deadline, d.OnDeadline, d.HopBudget = 0, "", 200
 		services := simulate.Services{}
 		for i := range d.Steps {
