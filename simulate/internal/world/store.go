@@ -22,7 +22,7 @@ type Store struct {
 	Rows map[string]*Row
 	Ids  []string            // IDs in the order in which their rows were made
 	Defs *memory.Definitions // no fault is injected here, because a retry would repair each at once
-	Bare bool                // documents are not decoded, because those of the conformance suite are not tasks
+	Bare bool                // documents are not decoded: the conformance suite stores no tasks
 }
 
 // Row is the store's content for one order.
