@@ -107,7 +107,7 @@ func TestRestoredTables(t *testing.T) {
 // Settings that reach the functions and the tables.
 func TestTuning(t *testing.T) {
 	x := template(t, func(_ awscdk.Stack, p *infra.Props) {
-		p.PagesPerSweep, p.FairQueues = 200, true
+		p.PagesPerSweep, p.FairQueues, p.OutcomeMetrics = 200, true, true
 		p.Tuning.SystemLogLevel, p.Tuning.ReservedSchedulers = awslambda.SystemLogLevel_INFO, 60
 		p.Tuning.Warm = infra.Warm{Orders: infra.Throughput{Writes: 20_000},
 			Index: infra.Throughput{Writes: 8_000, Reads: 15_000}}
@@ -118,6 +118,9 @@ func TestTuning(t *testing.T) {
 	functions, tables := x.of("AWS::Lambda::Function"), x.of("AWS::DynamoDB::GlobalTable")
 	same(t, "pages", at(variables(x, "Supervisor"), "STEPKEEPER_SWEEP_PAGES"), 200)
 	same(t, "fair queues", at(variables(x, "Scheduler"), "STEPKEEPER_FAIR_QUEUES"), "true")
+	for _, f := range []string{"Scheduler", "Supervisor"} {
+		same(t, f+": outcomes", at(variables(x, f), "STEPKEEPER_OUTCOMES"), "true")
+	}
 	same(t, "output", x.Outputs["EngineFairQueues"].Value, "true")
 	same(t, "system log level", at(functions["AgentPayment"].Properties, "LoggingConfig", "SystemLogLevel"),
 		"INFO")
@@ -134,7 +137,8 @@ func TestTuning(t *testing.T) {
 	x = template(t, nil)
 	same(t, "Orders by default", x.of("AWS::DynamoDB::GlobalTable")["Orders"].Properties["WarmThroughput"],
 		nil)
-	for _, variable := range []string{"STEPKEEPER_SWEEP_PAGES", "STEPKEEPER_FAIR_QUEUES"} {
+	for _, variable := range []string{"STEPKEEPER_SWEEP_PAGES", "STEPKEEPER_FAIR_QUEUES",
+		"STEPKEEPER_OUTCOMES"} {
 		same(t, variable+" by default", fmt.Sprint(at(variables(x, "Supervisor"), variable),
 			at(variables(x, "Scheduler"), variable)), "<nil> <nil>")
 	}

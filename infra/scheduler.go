@@ -93,6 +93,9 @@ func (s *Stepkeeper) engineEnvironment() map[string]*string {
 	if s.props.FinishedOrders {
 		environment[deployment.VarFinished] = str("true")
 	}
+	if s.props.OutcomeMetrics {
+		environment[deployment.VarOutcomes] = str("true")
+	}
 	if s.props.TaskTTL > 0 {
 		environment[deployment.VarTaskTTL] = str(s.props.TaskTTL.String())
 	}

@@ -39,7 +39,7 @@ func (h *hub) committed(c state.Change) {
 	t := c.Task
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if t.Due == 0 && (c.Before == nil || c.Before.Due != 0) {
+	if c.Rested() {
 		h.ended[t.ProcessState]++
 		if h.rested != nil {
 			h.rested(t)

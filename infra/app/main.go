@@ -18,6 +18,7 @@
 //	key        encrypt everything with a key of the stack's own              false
 //	finished   list ended orders too                                         false
 //	dashboard  a page in CloudWatch of what an operator looks at first       false
+//	outcomes   metrics of ended orders, which AWS bills                      false
 //	fair       fair queues: an order's tenant stands before the first colon  false
 //	           of its ID
 //	priorities  functions for orders of high priority alone: intake=2 and    none

@@ -121,6 +121,9 @@ const (
 	pollers        = 5 // pollers of an idle mapping
 	pollsMin       = 3 // long polls of 20 s in a minute
 	metrics        = 1
+	// metrics of OutcomeMetrics, for each workflow: OrdersEnded in five states, OrderDuration in four
+	outcomeMetrics = 9
+	outcomeLine    = 350 // bytes of their line, which names one order if messages travel alone
 )
 
 // ServiceTime is the time of a service that a report assumes by default.
@@ -182,6 +185,10 @@ func Calculate(u Units, p Prices, service time.Duration) Report {
 				"%d alarms of its queue for high priority.",
 			p.Prices[SQSRequest].Of(pollers*pollsMin*minutesPerMonth)+p.Prices[Alarm].Of(alarmsQueue),
 			alarmsQueue),
+		fmt.Sprintf(
+			"OutcomeMetrics costs $%.2f a month for each metric that has values, at most %d of each "+
+				"workflow, and up to $%.2f of logs for a million orders.",
+			p.Prices[Metric].Of(1), outcomeMetrics, p.Prices[LogsGB].Of(outcomeLine*million/gigabyte)),
 		"An order that fails costs more: each failed attempt a write, a read, and the messages of a step; " +
 			"an alert one publication.",
 	}

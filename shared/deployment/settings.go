@@ -31,6 +31,7 @@ type Engine struct {
 	Window     time.Duration // window of incidents; 0 means incident.DefaultWindow
 	// interval of reminders of open incidents; 0 means incident.DefaultReminder, a negative value none
 	Reminder time.Duration
+	Outcomes bool // ended orders are metrics
 	// the function's Region and log group, for the links in alerts; "" if unknown
 	Region   string
 	LogGroup string
@@ -104,6 +105,9 @@ func (r *reader) engine() Engine {
 	}
 	if e.Reminder == 0 && r.optional(VarReminder) != "" {
 		e.Reminder = -1
+	}
+	if e.Outcomes = r.truth(VarOutcomes); e.Outcomes {
+		r.required(VarStack) // a dimension of the metrics
 	}
 	e.Queues = r.urls(VarQueues, true, "", port.Intake, port.Replies, port.Control, port.Quarantine)
 	e.ReplyTo = r.urls(VarReplyTo, false, e.Queues[port.Intake])

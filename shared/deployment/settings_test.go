@@ -30,6 +30,7 @@ func good() map[string]string {
 		deployment.VarAgents:      "~=S-Requests,shipping=~Ship-1=AROASHIP+AROASHIP2,mail=Cut-off-X,far=https://sqs/2/far",
 		deployment.VarTaskTTL:     "720h",
 		deployment.VarFinished:    "true",
+		deployment.VarOutcomes:    "true",
 		deployment.VarAgent:       "payment",
 		deployment.VarSecrets:     `{"TOKEN":{"secret":"arn:aws:secretsmanager:x","field":"token"},"KEY":{"parameter":"/pay/key"}}`,
 		"LAMBDA_TASK_ROOT":        "/var/task",
@@ -47,7 +48,7 @@ func TestGood(t *testing.T) {
 	const engine = `Engine:{Instance:89abcdef Orders:orders Definitions:definitions Shards:8 Finished:true TaskTTL:720h0m0s ` +
 		`Queues:map[control:https://sqs/1/S-control intake:https://sqs/1/S-intake quarantine:https://sqs/1/S-q replies:https://sqs/1/S-replies ` +
 		`requests-far:https://sqs/2/far requests-mail:https://sqs/1/Cut-off-X requests-payment:https://sqs/1/S-pay requests-shipping:https://sqs/1/S-RequestsShip-1] ` +
-		`ReplyTo:map[shop:https://sqs/1/shop] Alerts:arn:aws:sns:eu-central-1:1:alerts Priorities:false Stack:Shop/Engine Window:0s Reminder:0s Region: LogGroup: ` +
+		`ReplyTo:map[shop:https://sqs/1/shop] Alerts:arn:aws:sns:eu-central-1:1:alerts Priorities:false Stack:Shop/Engine Window:0s Reminder:0s Outcomes:true Region: LogGroup: ` +
 		`senders:map[shipping:[AROASHIP AROASHIP2]]}`
 	sch, err1 := deployment.ReadScheduler(lookup(good()))
 	sup, err2 := deployment.ReadSupervisor(lookup(good()))
@@ -104,6 +105,7 @@ func TestEachProblem(t *testing.T) {
 		{deployment.VarSweepEvery, "45s", "from 1m0s to 1h0m0s"},
 		{deployment.VarSweepPages, "0", "from 1 to 10000"},
 		{deployment.VarFairQueues, "perhaps", "true or false"},
+		{deployment.VarOutcomes, "perhaps", "true or false"},
 		{deployment.VarTaskTTL, "soon", "a time from"},
 		{deployment.VarTaskTTL, "59m", "a time from 1h0m0s to 87600h0m0s"},
 		{deployment.VarTaskTTL, "87601h", "a time from 1h0m0s to 87600h0m0s"},

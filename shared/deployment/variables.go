@@ -32,6 +32,7 @@ const (
 	VarSweepEvery = "STEPKEEPER_SWEEP_EVERY" // interval of the schedule, such as "5m"; if absent, 1m
 	VarSweepPages = "STEPKEEPER_SWEEP_PAGES" // limit of index pages in one sweep; if absent, 50
 	VarFairQueues = "STEPKEEPER_FAIR_QUEUES" // "true" if requests carry the tenant of their order
+	VarOutcomes   = "STEPKEEPER_OUTCOMES"    // "true" if ended orders are metrics; requires VarStack
 	VarAgent      = "STEPKEEPER_AGENT"       // the agent's name
 	// VarLedger names the table, for agents of plain services (P31, a plain service needs a ledger).
 	VarLedger = "STEPKEEPER_LEDGER"

@@ -206,6 +206,9 @@ type Change struct {
 	Hash string
 }
 
+// Rested reports whether the change brings its task to rest: to an end, or to Error.
+func (c Change) Rested() bool { return c.Task.Due == 0 && (c.Before == nil || c.Before.Due != 0) }
+
 // Commit stores the changes, each on its own; the errors stand at their places, as those of
 // port.Store. A document that is too large, or cannot be written, is never sent to the store.
 func (s *Store) Commit(ctx context.Context, changes []Change) []error {

@@ -5,6 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -148,23 +151,34 @@ func open(t *testing.T, current map[string]*core.Definition) (*awsstub.Stub, eng
 func openWith(t *testing.T, current map[string]*core.Definition, region,
 	logGroup string) (*awsstub.Stub, engine.Parts) {
 	t.Helper()
+	s, parts, _ := openTo(t, io.Discard, current, map[string]string{"AWS_REGION": region,
+		"AWS_LAMBDA_LOG_GROUP_NAME": logGroup})
+	return s, parts
+}
+
+// openTo writes the metrics to out.
+func openTo(t *testing.T, out io.Writer, current map[string]*core.Definition,
+	more map[string]string) (*awsstub.Stub, engine.Parts, *cloud.Outcomes) {
+	t.Helper()
 	s := awsstub.New(t)
-	lookup := s.Environment(map[string]string{
-		"AWS_REGION": region, "AWS_LAMBDA_LOG_GROUP_NAME": logGroup,
+	variables := map[string]string{
 		deployment.VarOrders: "orders", deployment.VarDefinitions: "definitions", deployment.VarShards: "8",
 		deployment.VarTaskTTL: "720h",
 		deployment.VarAlerts:  "arn:aws:sns:eu-central-1:1:alerts", deployment.VarReplyTo: s.Queues("shop"),
 		"LAMBDA_TASK_ROOT": "/var/task",
 		deployment.VarQueues: s.Queues(port.Intake, port.Replies, port.Control, port.Quarantine,
 			port.Requests("payment")),
-	})
+	}
+	maps.Copy(variables, more)
+	lookup := s.Environment(variables)
 	settings, err := deployment.ReadScheduler(lookup)
 	c, errClient := wire.Environment(lookup)
 	if err := errors.Join(err, errClient); err != nil {
 		t.Fatal(err)
 	}
-	parts, _ := cloud.Open(c, settings.Engine, current, nil)
-	return s, parts
+	log := slog.New(slog.NewTextHandler(out, nil))
+	parts, _, outcomes := cloud.Open(c, settings.Engine, current, out, log)
+	return s, parts, outcomes
 }
 
 // What is put together uses the deployment's own tables, queues and topic, and makes no calls before

@@ -2,6 +2,7 @@ package cloud
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"maps"
 	"net/url"
@@ -28,10 +29,15 @@ import (
 
 // Open makes the parts of a deployed Scheduler or Supervisor, once for the life of the process. It makes no
 // network calls (rule 13). current holds the definitions for new orders, and is nil if no orders are
-// submitted. The function calls Alerts.Wait at the end of each invocation.
+// submitted. Metrics go to out, as lines of the log. The function calls Outcomes.Write and Alerts.Wait at the
+// end of each invocation.
 func Open(
-	c aws.Config, d deployment.Engine, current map[string]*core.Definition, log *slog.Logger,
-) (engine.Parts, *Alerts) {
+	c aws.Config, d deployment.Engine, current map[string]*core.Definition, out io.Writer, log *slog.Logger,
+) (engine.Parts, *Alerts, *Outcomes) {
+	var outcomes *Outcomes
+	if d.Outcomes {
+		outcomes = &Outcomes{deployment: d.Stack, out: out, log: log}
+	}
 	store := dynamo.New(dynamo.NewHandlerClient(c),
 		dynamo.Tables{Orders: d.Orders, Definitions: d.Definitions},
 		dynamo.Options{Shards: d.Shards, FinishedIndex: d.Finished, TTL: d.TaskTTL})
@@ -48,7 +54,7 @@ func Open(
 			Similar: func(name string) string {
 				return suggest.Nearest(name, slices.Sorted(maps.Keys(current)))
 			},
-			Tombstones: d.TaskTTL > 0,
+			Tombstones: d.TaskTTL > 0, OnCommit: outcomes.committed,
 		}),
 		Leases: store,
 		Queues: Queues(c, d.Queues, d.ReplyTo),
@@ -58,7 +64,7 @@ func Open(
 		// the clocks of two machines differ
 		WakeSlack: time.Second,
 		Logger:    log,
-	}, alerts
+	}, alerts, outcomes
 }
 
 // publishing returns a function that publishes alerts with the deployment's details.

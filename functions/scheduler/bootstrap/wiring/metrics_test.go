@@ -85,6 +85,28 @@ func TestMetricOfAnAgentThatMakesNoCalls(t *testing.T) {
 	}
 }
 
+// The function writes an ended order as a metric, if the deployment asks for it.
+func TestMetricsOfEndedOrders(t *testing.T) {
+	for on, want := range map[string]int{"": 0, "true": 1} {
+		d := tripping(t)
+		d.settings["STEPKEEPER_STACK"], d.settings["STEPKEEPER_OUTCOMES"] = "Shop/Engine", on
+		var out bytes.Buffer
+		f, err := wiring.New(d.Environment(d.settings), &out, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.take(f, "intake", "AIDASHOP", strings.ReplaceAll(submission("o-1"), "trip", "pivot"))
+		if out.Len() > 0 {
+			t.Errorf("no order has ended, and this is written: %s", &out)
+		}
+		d.take(f, "replies", "AROAAGENT:x", reply("pay", "payment", core.OutcomeDone))
+		const ended = `"OrdersEnded":1,"State":"Processed","Workflow":"pivot"`
+		if n := strings.Count(out.String(), ended); n != want || strings.Count(out.String(), "\n") != want {
+			t.Errorf("with %q, want %d lines: %s", on, want, &out)
+		}
+	}
+}
+
 // noSpace takes nothing.
 type noSpace struct{}
 

@@ -26,7 +26,7 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent
 	if err := errors.Join(err, errClient, errWorkflows); err != nil {
 		return nil, err
 	}
-	engine, alerts := cloud.Open(c, settings.Engine, workflows, log)
+	engine, alerts, outcomes := cloud.Open(c, settings.Engine, workflows, out, log)
 	engine.Count = counted(log)
 	if settings.TokenKeys != "" {
 		engine.Tokens = cloud.NewTokenKeys(c, settings.TokenKeys, engine.Clock).Read
@@ -48,6 +48,7 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent
 	}, log)
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 		response, err := batch(ctx, event)
+		outcomes.Write()
 		alerts.Wait(ctx)
 		return response, err
 	}, nil

@@ -83,7 +83,8 @@ func (d *sweeps) submit(at time.Time, maxFailures int, ids ...string) {
 	if err := errors.Join(problems.Err(), err, errClient); err != nil {
 		d.t.Fatal(err)
 	}
-	engine, _ := cloud.Open(c, settings.Engine, map[string]*core.Definition{def.Name: def}, quiet)
+	engine, _, _ := cloud.Open(c, settings.Engine, map[string]*core.Definition{def.Name: def}, io.Discard,
+		quiet)
 	engine.Clock = port.ClockFunc(func() time.Time { return at })
 	s := scheduler.New(scheduler.Config{Parts: engine})
 	for _, id := range ids {
@@ -289,6 +290,17 @@ func TestOrdersInError(t *testing.T) {
 	published := d.Published()
 	if len(published) != 1 || !strings.Contains(published[0], "--stack Shop/Engine show o-") {
 		t.Errorf("published %q", published)
+	}
+}
+
+// An order that a sweep stops is a metric of ended orders too, in the state Error.
+func TestSweepWritesOutcomes(t *testing.T) {
+	d := sweeping(t)
+	d.settings[deployment.VarOutcomes] = "true"
+	d.submit(time.Now().Add(-3*time.Hour), 1, "o-1", "o-2")
+	if metrics := d.sweep(t.Context()); metrics[len(metrics)-1]["OrdersEnded"] != 2.0 ||
+		metrics[len(metrics)-1]["State"] != "Error" {
+		t.Errorf("%v", metrics)
 	}
 }
 

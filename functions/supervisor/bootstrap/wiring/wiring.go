@@ -31,7 +31,7 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (Function, e
 	if err != nil {
 		return nil, err
 	}
-	engine, alerts := cloud.Open(c, settings.Engine, nil, log)
+	engine, alerts, outcomes := cloud.Open(c, settings.Engine, nil, out, log)
 	s := supervisor.New(supervisor.Config{
 		Parts: engine, Capacity: func(agent string) int { return settings.Capacity[agent] },
 		PagesPerSweep: settings.PagesPerSweep, Interval: settings.SweepEvery, Incidents: alerts.Sweep,
@@ -52,6 +52,7 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (Function, e
 	}
 	return func(ctx context.Context, event json.RawMessage) error {
 		err := tick.Run(ctx, event)
+		outcomes.Write()
 		alerts.Wait(ctx)
 		return err
 	}, nil
