@@ -88,7 +88,7 @@ func (a Alert) For(deployment, options string) Alert {
 		if a.Phase == core.Undoing {
 			otherwise = core.Undone
 		}
-		add("If the step did happen", "resolve", a.OrderID, a.Step, string(core.Happened))
+		add("If the service did the step", "resolve", a.OrderID, a.Step, string(core.Happened))
 		add("If it did not happen, or was undone by hand", "resolve", a.OrderID, a.Step, string(otherwise))
 	}
 	return a

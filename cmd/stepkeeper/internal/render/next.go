@@ -140,17 +140,17 @@ func accepts(t view.Task, c view.Command) bool { return slices.Contains(t.Accept
 func purpose(t view.Task, command string) string {
 	switch {
 	case command == "resubmit" && t.State == core.Compensated:
-		return "start it again from the beginning, once the cause is fixed"
+		return "start the order again from the beginning, after the cause is fixed"
 	case command == "resubmit" && t.Phase == core.Undoing:
-		return "fix the cause, then go on with the undo"
+		return "fix the cause, then continue the undo"
 	case command == "resubmit" && slices.ContainsFunc(t.Steps, undoneAlone):
-		return "fix the cause, then go on: what failed is asked for again, an undo too"
+		return "fix the cause, then try the failed steps and undos again"
 	case command == "resubmit":
 		return "fix the cause, then try the failed step again"
 	case command == "undo" && t.Phase != core.Undoing:
-		return "give up and undo what was done"
+		return "give up, and undo the completed steps"
 	case command == "cancel" && t.State == core.Processing:
-		return "stop it and undo what was done"
+		return "stop the order, and undo the completed steps"
 	}
 	return ""
 }
@@ -165,17 +165,17 @@ func whenToState(t view.Task, s view.Step, fact core.Fact) string {
 	undo := t.Phase == core.Undoing || undoneAlone(s)
 	switch {
 	case undo && fact == core.Happened:
-		return "if it did happen; resubmit then undoes it"
+		return "if the service did the step; a resubmit then undoes it"
 	case undo && fact == core.Undone:
-		return "if it never happened, or you have undone it by hand"
+		return "if the service did not do the step, or you undid it by hand"
 	case undo:
 		return ""
 	case fact == core.Happened:
-		return "if the service shows that it did happen; --step-output FILE says what it returned"
+		return "if the service did the step; add its output with --step-output FILE"
 	case fact == core.NotHappened && !accepts(t, view.Command{Command: "undo"}):
-		return "if it shows that it did not; then resubmit, also with another --input, or undo"
+		return "if the service did not do the step; then undo or resubmit the order, also with another --input"
 	case fact == core.NotHappened:
-		return "if it shows that it did not; then resubmit, also with another --input"
+		return "if the service did not do the step; then resubmit the order, also with another --input"
 	}
 	return ""
 }
