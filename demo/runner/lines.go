@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/stepkeeper/stepkeeper/demo"
+	"github.com/stepkeeper/stepkeeper/demo/shop"
 	"github.com/stepkeeper/stepkeeper/demo/stage"
 )
 
 func readOrders(path string) ([]byte, error) {
 	if path == "" {
-		return demo.Orders, nil
+		return shop.Orders(), nil
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
