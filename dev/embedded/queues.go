@@ -104,7 +104,7 @@ func (q *queues) ours(name string) port.Queue {
 func (q *queues) ReplyTo(name string) (port.Queue, error) { return q.disk.ReplyTo(Status(name)) }
 
 func (q *queues) names() []string {
-	all := append(q.memory.Names(), q.disk.Names()...)
+	all := append(q.memory.QueueNames(), q.disk.QueueNames()...)
 	sort.Strings(all)
 	return all
 }

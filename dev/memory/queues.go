@@ -44,7 +44,7 @@ func NewQueues(clock port.Clock, queues []QueueConfig, replyTo ...string) (*Queu
 func (q *Queues) Next() (at time.Time, some bool) {
 	first := int64(math.MaxInt64)
 	now := q.clock.Now()
-	for _, name := range q.Names() {
+	for _, name := range q.QueueNames() {
 		found, err := q.Queue(name)
 		if err != nil {
 			continue // it has just been listed

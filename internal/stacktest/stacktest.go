@@ -104,7 +104,7 @@ func New(t testing.TB, store Store) *Deployment {
 		t.Fatal(err)
 	}
 	w := &Deployment{Store: store, Queues: queues}
-	server := httptest.NewServer(sqsproto.New(sqsproto.Config{Queues: named{queues}}))
+	server := httptest.NewServer(sqsproto.New(sqsproto.Config{Queues: queues}))
 	t.Cleanup(server.Close)
 	w.URL = server.URL
 	c, err := awsclient.Load(t.Context(), awsclient.Options{Endpoint: server.URL})
@@ -189,10 +189,6 @@ func (q queue) Depth(ctx context.Context) (port.Depth, error) {
 	handed(ctx)
 	return q.Queue.Depth(ctx)
 }
-
-type named struct{ *memory.Queues }
-
-func (n named) QueueNames() []string { return n.Names() }
 
 func (w *Deployment) run(t testing.TB, clock port.Clock) {
 	current := map[string]*core.Definition{}

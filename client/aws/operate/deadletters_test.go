@@ -17,10 +17,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-type named struct{ *memory.Queues }
-
-func (n named) QueueNames() []string { return n.Names() }
-
 // withQueues puts queues in memory behind the addresses of the outputs, by the names of these.
 func withQueues(t *testing.T, c *cloud, names ...string) *memory.Queues {
 	t.Helper()
@@ -32,7 +28,7 @@ func withQueues(t *testing.T, c *cloud, names ...string) *memory.Queues {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.sqs = sqsproto.New(sqsproto.Config{Queues: named{queues}})
+	c.sqs = sqsproto.New(sqsproto.Config{Queues: queues})
 	return queues
 }
 

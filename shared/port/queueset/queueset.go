@@ -63,5 +63,5 @@ func (s *Set[Q]) ReplyTo(name string) (port.Queue, error) {
 	return nil, fmt.Errorf("reply-to %q is not in the list that was deployed: %w", name, port.ErrNotFound)
 }
 
-// Names returns the sorted names of the queues.
-func (s *Set[Q]) Names() []string { return slices.Sorted(maps.Keys(s.queues)) }
+// QueueNames returns the sorted names of the queues.
+func (s *Set[Q]) QueueNames() []string { return slices.Sorted(maps.Keys(s.queues)) }

@@ -92,10 +92,6 @@ type deployed struct {
 	close      func()
 }
 
-type named struct{ *memory.Queues }
-
-func (n named) QueueNames() []string { return n.Names() }
-
 // tally counts bytes.
 type tally struct{ n *atomic.Int64 }
 
@@ -160,10 +156,10 @@ func newDeployed(ctx context.Context, endpoint string, o options) (*deployed, er
 	if w.ready, err = inprocess.Queues(port.ClockFunc(w.now), []string{application}, names...); err != nil {
 		return nil, err
 	}
-	server := httptest.NewServer(sqsproto.New(sqsproto.Config{Queues: named{w.ready}}))
+	server := httptest.NewServer(sqsproto.New(sqsproto.Config{Queues: w.ready}))
 	w.close = server.Close
 	urls := map[string]string{}
-	for _, name := range w.ready.Names() {
+	for _, name := range w.ready.QueueNames() {
 		urls[name] = server.URL + "/000000000000/" + name
 	}
 	queueSDK, err := w.metered(ctx, server.URL, w.steps)

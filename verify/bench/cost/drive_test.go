@@ -170,7 +170,7 @@ func (m *measuring) answerAll(ctx context.Context, ids []string) error {
 func (m *measuring) work(ctx context.Context) error {
 	for worked := true; worked; {
 		worked = false
-		for _, name := range m.ready.Names() {
+		for _, name := range m.ready.QueueNames() {
 			some, err := m.drain(ctx, name)
 			if err != nil {
 				return err

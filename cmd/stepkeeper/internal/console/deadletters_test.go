@@ -57,12 +57,8 @@ func recordedQueues(t *testing.T) http.Handler {
 			}
 		}
 	}
-	return sqsproto.New(sqsproto.Config{Queues: named{queues}, Clock: clock})
+	return sqsproto.New(sqsproto.Config{Queues: queues, Clock: clock})
 }
-
-type named struct{ *memory.Queues }
-
-func (n named) QueueNames() []string { return n.Names() }
 
 // giveUp puts messages into a queue of the server.
 func (w *world) giveUp(queue string, messages ...port.Message) {
