@@ -190,6 +190,16 @@ release: ## Build the files of a release into bin/release: make release VERSION=
 	@test -n "$(VERSION)" || { echo "Name the version: make release VERSION=v0.1.0" >&2; exit 2; }
 	VERSION="$(VERSION)" GORELEASER_CURRENT_TAG="$(VERSION)" GOFLAGS= $(GO) run $(RELEASER) release --clean \
 		$(if $(PUBLISH),,$(if $(filter $(VERSION),$(shell git tag --points-at HEAD)),--skip=publish,--snapshot))
+	$(MAKE) --no-print-directory template ARGS="--context prebuilt=../bin/release"
+
+LINT_TEMPLATE := $(BIN)/cfn-lint/bin/cfn-lint
+
+.PHONY: template
+template: need-node ## Write the order example as a CloudFormation template into bin/template, and lint it (needs Python)
+	$(GO) run ./cmd/stepkeeper aws template infra --out $(BIN)/template $(ARGS)
+	@test -x $(LINT_TEMPLATE) || { python3 -m venv $(BIN)/cfn-lint && $(BIN)/cfn-lint/bin/pip install -q cfn-lint==1.58.0; }
+	@# The CDK names dependencies that a reference implies.
+	$(LINT_TEMPLATE) --ignore-checks W3005 -- $(BIN)/template/*.template.json
 
 .PHONY: fmt
 fmt: ## Format the code
@@ -285,3 +295,8 @@ install-emulators: need-node infra/node_modules/.package-lock.json ## Fetch what
 .PHONY: integration
 integration: ## Test the deployed stack on LocalStack; BACKEND=ministack: with IAM enforced
 	@GO="$(GO)" BACKEND="$(BACKEND)" ARGS="$(ARGS)" localstack/integration.sh
+
+.PHONY: account-check
+account-check: need-node infra/node_modules/.package-lock.json ## Deploy to your account with the documented permissions, test, destroy: ACCOUNT=123456789012, or BACKEND=ministack
+	@test -n "$(ACCOUNT)$(BACKEND)" || { echo "Name the account: make account-check ACCOUNT=123456789012, or BACKEND=ministack" >&2; exit 2; }
+	@$(if $(BACKEND),PACKAGE=./verify/account GO="$(GO)" BACKEND="$(BACKEND)" ARGS="$(ARGS)" localstack/integration.sh,ACCOUNT="$(ACCOUNT)" $(GO) test -v -count=1 -timeout 2h ./verify/account $(ARGS))

@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -15,8 +16,13 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	cftypes "github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"github.com/stepkeeper/stepkeeper/infra/emulate"
 	"github.com/stepkeeper/stepkeeper/localstack/stack"
 )
 
@@ -100,6 +106,74 @@ func TestUsersProject(t *testing.T) {
 	}
 	if out := run("aws", "local", "down"); !strings.Contains(out, "nothing to stop") {
 		t.Errorf("it stopped a LocalStack that it had not started:\n%s", out)
+	}
+}
+
+// The same project by its plain template: zips in a bucket, CloudFormation, and nothing of the CDK.
+func TestPlainTemplate(t *testing.T) {
+	s := on(t, localstack)
+	t.Parallel()
+	name := "plain-" + strconv.FormatInt(time.Now().UnixMilli(), 36)
+	dir := filepath.Join(t.TempDir(), name)
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"reserveId":"r-1"}`))
+	}))
+	defer service.Close()
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	run := s.project(t, dir)
+	run("init", "--aws")
+	replace(t, filepath.Join(dir, "agents.yaml"), "http://127.0.0.1:9100", service.URL)
+	var written struct{ Stack, Template string }
+	if err := json.Unmarshal([]byte(run("aws", "template", "--output", "json", "--context", "stage=local",
+		"--context", emulate.Context+"="+localstack)), &written); err != nil {
+		t.Fatal(err)
+	}
+	storage := s3.NewFromConfig(s.config, func(o *s3.Options) { o.UsePathStyle = true })
+	must[*s3.CreateBucketOutput](t)(storage.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: &name,
+		CreateBucketConfiguration: &s3types.CreateBucketConfiguration{
+			LocationConstraint: s3types.BucketLocationConstraint(s.config.Region)}}))
+	files := must[[]os.DirEntry](t)(os.ReadDir(filepath.Join(dir, "template")))
+	for _, file := range files {
+		body := must[[]byte](t)(os.ReadFile(filepath.Join(dir, "template", file.Name())))
+		must[*s3.PutObjectOutput](t)(storage.PutObject(t.Context(), &s3.PutObjectInput{Bucket: &name,
+			Key: aws.String("shop/" + file.Name()), Body: bytes.NewReader(body)}))
+	}
+	stacks := cloudformation.NewFromConfig(s.config)
+	parameter := func(key, value string) cftypes.Parameter {
+		return cftypes.Parameter{ParameterKey: &key, ParameterValue: &value}
+	}
+	must[*cloudformation.CreateStackOutput](
+		t,
+	)(
+		stacks.CreateStack(t.Context(), &cloudformation.CreateStackInput{
+			StackName: &name,
+			TemplateURL: aws.String(
+				*s.config.BaseEndpoint + "/" + name + "/shop/" + filepath.Base(written.Template),
+			),
+			Capabilities: []cftypes.Capability{cftypes.CapabilityCapabilityNamedIam},
+			Parameters: []cftypes.Parameter{
+				parameter(stack.ParamBucket, name),
+				parameter(stack.ParamPrefix, "shop/"),
+				parameter("LogRetention", "3"),
+			},
+		}),
+	)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+		defer cancel()
+		if err := stack.Delete(ctx, s.config, name); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := cloudformation.NewStackCreateCompleteWaiter(stacks).Wait(t.Context(),
+		&cloudformation.DescribeStacksInput{StackName: &name}, 3*time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if out := run("submit", "--stack", name, "--workflow", "booking", "--id", "o-1", "--wait",
+		"order.json"); !strings.Contains(out, "Processed") {
+		t.Error(out)
 	}
 }
 

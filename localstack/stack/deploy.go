@@ -150,19 +150,26 @@ type manifest struct {
 	}
 }
 
+func (a *Assembly) manifest() (m manifest, err error) {
+	data, err := os.ReadFile(filepath.Join(a.Dir, a.Stack+".assets.json"))
+	if err == nil {
+		err = json.Unmarshal(data, &m)
+	}
+	if err != nil {
+		err = fmt.Errorf("assets of stack %s: %w", a.Stack, err)
+	}
+	return m, err
+}
+
 func bucket(c aws.Config) string {
 	return fmt.Sprintf("cdk-hnb659fds-assets-%s-%s", Account, c.Region)
 }
 
 // upload puts the functions where the template says they are.
 func upload(ctx context.Context, c aws.Config, a *Assembly) error {
-	data, err := os.ReadFile(filepath.Join(a.Dir, a.Stack+".assets.json"))
+	m, err := a.manifest()
 	if err != nil {
-		return fmt.Errorf("assets of stack %s: %w", a.Stack, err)
-	}
-	var m manifest
-	if err := json.Unmarshal(data, &m); err != nil {
-		return fmt.Errorf("assets of stack %s: %w", a.Stack, err)
+		return err
 	}
 	in := &s3.CreateBucketInput{Bucket: aws.String(bucket(c))}
 	if c.Region != "us-east-1" {

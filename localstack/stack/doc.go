@@ -3,5 +3,6 @@
 //
 // It speaks to CloudFormation itself, in place of the CDK's command line: a test can change the
 // template on its way, nothing has to be bootstrapped before, and no Node process waits for events.
-// It is for emulators; a real account is deployed to by `make deploy`.
+// It deploys to emulators only; `make deploy` and the CDK deploy to an account. WritePlain writes a template
+// for accounts and teams without the CDK.
 package stack

@@ -21,7 +21,7 @@ var budgets = map[string]int{
 	"functions":    9700,
 	"infra":        5340,
 	"internal":     2930,
-	"localstack":   680,
+	"localstack":   760,
 	"shared":       27570,
 	"simulate":     11700,
 	"verify":       5010,

@@ -798,8 +798,8 @@ func TestPagesOfAStack(t *testing.T) {
 	}
 	h := console.New(console.Options{Client: s.Client(), Name: "Shop", Program: "stepkeeper --stack Shop",
 		Log: quiet})
-	for _, path := range []string{"/", "/orders", "/incidents", "/waiting", "/answers", "/bulk", "/dead-letters",
-		"/health"} {
+	for _, path := range []string{"/", "/orders", "/incidents", "/waiting", "/answers", "/bulk",
+		"/dead-letters", "/health"} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1"+path, nil)
 		page := httptest.NewRecorder()
 		if h.ServeHTTP(page, r); page.Code != http.StatusOK {

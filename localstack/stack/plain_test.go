@@ -1,0 +1,105 @@
+package stack_test
+
+import (
+	"archive/zip"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/localstack/stack"
+)
+
+const synthesised = `{"Resources":{
+ "CDKMetadata":{"Type":"AWS::CDK::Metadata","Condition":"CDKMetadataAvailable"},
+ "F":{"Type":"AWS::Lambda::Function","Properties":{"MemorySize":256,"Code":{
+  "S3Bucket":{"Fn::Sub":"cdk-hnb659fds-assets-${AWS::AccountId}-${AWS::Region}"},"S3Key":"abc.zip"}}},
+ "L":{"Type":"AWS::Logs::LogGroup","Properties":{"RetentionInDays":30}},
+ "T":{"Type":"AWS::SNS::Topic"}EMAIL},
+ "Conditions":{"CDKMetadataAvailable":{"Fn::Equals":["a","a"]}},
+ "Parameters":{"BootstrapVersion":{"Type":"AWS::SSM::Parameter::Value<String>"}},
+ "Rules":{"CheckBootstrapVersion":{}}}`
+
+// plain writes the template of an app whose output is given.
+func plain(t *testing.T, email string) (dir string, written map[string]map[string]any) {
+	t.Helper()
+	app, dir := t.TempDir(), filepath.Join(t.TempDir(), "release")
+	for name, text := range map[string]string{
+		"cdk.json":               `{"app":"cp -R out/. \"$CDK_OUTDIR\""}`,
+		"out/Shop.template.json": strings.Replace(synthesised, "EMAIL", email, 1),
+		"out/Shop.assets.json": `{"files":{"abc":{"source":{"path":"asset.abc","packaging":"zip"},"destinations":{"d":{"objectKey":"abc.zip"}}},
+			"t":{"source":{"path":"Shop.template.json","packaging":"file"},"destinations":{"d":{"objectKey":"t.json"}}}}}`,
+		"out/asset.abc/bootstrap": "program",
+	} {
+		path := filepath.Join(app, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, err := stack.Synthesise(t.Context(), app, t.TempDir(), "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := a.WritePlain(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(data, &written)
+	}
+	if err != nil || path != filepath.Join(dir, "Shop.template.json") {
+		t.Fatal(path, err)
+	}
+	return dir, written
+}
+
+// A plain template names no bucket of the CDK's bootstrap, and its parameters keep the app's values.
+func TestPlainTemplate(t *testing.T) {
+	dir, got := plain(t, "")
+	text := func(v any) string {
+		data, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	for what, c := range map[string][2]string{
+		"code": {text(got["Resources"]["F"]), `{"Properties":{"Code":{"S3Bucket":{"Ref":"AssetsBucket"},"S3Key":{"Fn::Sub":"${AssetsPrefix}abc.zip"}},"MemorySize":{"Ref":"FMemory"}},"Type":"AWS::Lambda::Function"}`},
+		"memory": {text(got["Parameters"]["FMemory"]),
+			`{"Default":256,"Description":"Memory of F in MB","MaxValue":10240,"MinValue":128,"Type":"Number"}`},
+		"retention": {text(got["Resources"]["L"]),
+			`{"Properties":{"RetentionInDays":{"Ref":"LogRetention"}},"Type":"AWS::Logs::LogGroup"}`},
+		"e-mail": {text(got["Resources"]["TEmail"]), `{"Condition":"HasEmail","Properties":{"Endpoint":{"Ref":"AlarmEmail"},"Protocol":"email","TopicArn":{"Ref":"T"}},"Type":"AWS::SNS::Subscription"}`},
+	} {
+		if c[0] != c[1] {
+			t.Errorf("%s\n got %s\nwant %s", what, c[0], c[1])
+		}
+	}
+	for _, unwanted := range []string{"cdk-hnb659fds", "BootstrapVersion", "CDKMetadata"} {
+		if strings.Contains(text(got), unwanted) {
+			t.Errorf("the template has %s: %s", unwanted, text(got))
+		}
+	}
+	archive, err := zip.OpenReader(filepath.Join(dir, "abc.zip"))
+	if err != nil || len(archive.File) != 1 || archive.File[0].Name != "bootstrap" {
+		t.Errorf("the zip of the function: %+v %v", archive, err)
+	}
+}
+
+// The address that the app names is the parameter's default.
+func TestPlainTemplateWithAnAddress(t *testing.T) {
+	_, got := plain(
+		t,
+		`,"S":{"Type":"AWS::SNS::Subscription","Properties":{"Protocol":"email","Endpoint":"ops@example.com"}}`,
+	)
+	parameter, _ := got["Parameters"]["AlarmEmail"].(map[string]any)
+	if parameter["Default"] != "ops@example.com" || got["Resources"]["TEmail"] != nil ||
+		got["Conditions"]["HasEmail"] != nil {
+		t.Errorf("%+v", got)
+	}
+}
