@@ -76,7 +76,8 @@ func (s *Stepkeeper) sendsAs(name string, a Agent, role awsiam.IRole) {
 		s.senderIDs[name] = a.SenderIDs
 	case made:
 		s.senderIDs[name] = []string{*own.RoleId()}
-	case !a.External || len(a.SenderARNs) > 0: // an external agent without any waits for GrantAgent
+	// an external agent without SenderARNs gets its rights from GrantAgent
+	case !a.External || len(a.SenderARNs) > 0:
 		s.warn("unchecked-replies-"+name,
 			"whether replies of agent %s come from it is not checked: set its SenderIDs to what `aws iam "+
 				"get-role --role-name ROLE --query Role.RoleId` answers", name)

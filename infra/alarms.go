@@ -23,7 +23,7 @@ type alarm struct {
 	metric    awscloudwatch.IMetric
 	threshold float64
 	periods   int
-	below     bool // alarms below the threshold, and if nothing is reported
+	below     bool // goes off below the threshold, and without data
 	silent    bool // notifies no subscriber
 	essential bool // member of AlarmsEssential too
 }
@@ -41,7 +41,7 @@ func (s *Stepkeeper) addAlarms() {
 	}
 	s.deadAlarm("Quarantine", "messages came that cannot be read", s.quarantine)
 	s.deadAlarm("MissedSweeps", "ticks of the schedule were given up", s.missed)
-	// Rule 17.
+	// Rule 17: overdue tasks and sweeps that end before the last page raise alarms.
 	s.addAlarm(alarm{
 		id:   "OldestOverdue",
 		text: "a task has been overdue for long, so the Supervisor or the Scheduler does not get through",
@@ -82,8 +82,8 @@ func errorsAlarm(function string) string { return pascal(function) + "Errors" }
 
 // notCalledAlarm reports that an agent has not called its service for 10 to 20 minutes, because the
 // credentials have expired or the service fails. The agent's steps wait, and no failure is counted (P45, "not
-// now" is not a failure). No try is delayed for longer than a period, and a circuit breaker that was open for
-// some seconds raises no alarm.
+// now" is not a failure). Attempts are at most one period apart. A circuit breaker that is open for only some
+// seconds raises no alarm.
 func (s *Stepkeeper) notCalledAlarm(agent string) {
 	s.addAlarm(alarm{
 		id: pascal(agent) + "NotCalled",
@@ -109,10 +109,11 @@ func (s *Stepkeeper) deadAlarm(id, text string, q interface {
 		threshold: 1, periods: 1, essential: true})
 }
 
-// maxPeriods keeps an alarm with periods of up to an hour within the day that CloudWatch evaluates.
+// maxPeriods is the largest number of periods of an alarm. CloudWatch evaluates at most one day, and a period
+// has up to an hour.
 const maxPeriods = 24
 
-// kinds are the endings of the IDs of alarms that several queues, functions, tables or agents have.
+// kinds lists the endings of alarm IDs that occur for several queues, functions, tables or agents.
 var kinds = []string{"Age", "Dead", "Errors", "NotCalled", "Throttles"}
 
 // thresholdsFit returns an error if a threshold belongs to no alarm.
@@ -158,7 +159,8 @@ func (s *Stepkeeper) addAlarm(a alarm) {
 }
 
 // throttleAlarm watches a table, or its index, for requests that DynamoDB throttled: a hot partition, or a
-// table that grows faster than it scales. The SDK repeats them, so that nothing else shows it at first.
+// table that grows faster than it scales. The SDK repeats such requests, so at first no other metric shows
+// the problem.
 func (s *Stepkeeper) throttleAlarm(id, text string, t awsdynamodb.ITableV2, index string) {
 	s.addAlarm(alarm{id: id + "Throttles", text: text + " is throttled", threshold: 1, periods: 3,
 		metric: awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{

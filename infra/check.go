@@ -251,8 +251,8 @@ func (c *checker) tuning(t *Tuning) {
 	}
 }
 
-// reserved checks a reserved concurrency. A mapping that starts more executions than may run is throttled,
-// and each throttled message counts a receive.
+// reserved checks a reserved concurrency. If a mapping starts more executions than are reserved, Lambda
+// throttles it, and each throttled message counts as received.
 func (c *checker) reserved(what string, n, mapped int) {
 	if n != 0 {
 		c.within(what, n, mapped, 1000)
@@ -263,7 +263,7 @@ func (c *checker) mapping(what string, m *Mapping, batch int) {
 	m.Batch = cmp.Or(m.Batch, batch)
 	m.MaxConcurrency = cmp.Or(m.MaxConcurrency, 5)
 	c.within(what+".Batch", m.Batch, 1, port.MaxBatch)
-	c.within(what+".MaxConcurrency", m.MaxConcurrency, 2, 1000) // rule 2: never without
+	c.within(what+".MaxConcurrency", m.MaxConcurrency, 2, 1000) // rule 2: every mapping needs a limit
 	c.spanning(what+".Window", m.Window, 0, 5*time.Minute, time.Second)
 }
 
@@ -272,7 +272,7 @@ func (c *checker) agent(name string, a *Agent) {
 	if !agentName.MatchString(name) {
 		c.wrong("%s: the name must be small letters, digits and -, at most 40, a letter first", what)
 	}
-	if name == "scheduler" || name == "supervisor" { // their functions and alarms have these names
+	if name == "scheduler" || name == "supervisor" { // functions and alarms of the engine have these names
 		c.wrong("%s: that name is the engine's own; call the agent otherwise", what)
 	}
 	kinds := 0
@@ -306,7 +306,7 @@ func (c *checker) agent(name string, a *Agent) {
 	a.Timeout = cmp.Or(a.Timeout, time.Minute)
 	memory := 128
 	if language := build.LanguageOf(a.Folder); language == build.Python || language == build.TypeScript {
-		memory = 256 // their runtimes and SDKs start slowly with less
+		memory = 256 // Python and Node.js start slowly with less
 	}
 	a.Memory = cmp.Or(a.Memory, memory)
 	c.mapping(what, &a.Mapping, 5)

@@ -116,7 +116,7 @@ const (
 // outsider is a principal or a function from outside the app.
 type outsider struct{ what, account, advice string }
 
-// outsiders returns those with a known account.
+// outsiders returns the principals and functions from outside the app whose account is known.
 func (p Props) outsiders() (all []outsider) {
 	add := func(what, arn, advice string) {
 		if parts := strings.Split(arn, ":"); !strings.Contains(arn, "${Token[") && len(parts) > 4 {
@@ -129,7 +129,7 @@ func (p Props) outsiders() (all []outsider) {
 	for _, name := range slices.Sorted(maps.Keys(p.Agents)) {
 		a := p.Agents[name]
 		for _, arn := range a.SenderARNs {
-			if a.Account != "" { // set for this agent
+			if a.Account != "" { // Account is set for this agent
 				break
 			}
 			add(fmt.Sprintf("agent %q: SenderARNs", name), arn, sameAccount)
@@ -156,7 +156,8 @@ func (c *checker) accounts(p Props, own string) {
 	}
 }
 
-// elsewhere reports whether two accounts differ. An account that is unknown at synthesis may be any.
+// elsewhere reports whether two accounts certainly differ. An account that is unknown at synthesis may be the
+// same.
 func elsewhere(own, other string) bool {
 	return own != other && !*awscdk.Token_IsUnresolved(&own) && !*awscdk.Token_IsUnresolved(&other)
 }

@@ -15,7 +15,7 @@ import (
 // forEmulator changes the properties for the emulator in the context. It reports false for a deployment to
 // AWS.
 func (p *Props) forEmulator(scope constructs.Construct) (emulated bool, err error) {
-	if scope == nil { // NewStepkeeper refuses it with all other problems
+	if scope == nil { // NewStepkeeper reports this together with all other problems
 		return false, nil
 	}
 	switch emulator := scope.Node().TryGetContext(jsii.String(emulate.Context)); emulator {

@@ -12,8 +12,8 @@ import (
 )
 
 // Names holds names and paths that the rules of an account prescribe. By default CloudFormation makes all
-// names. A resource with a fixed name stays under it if the stack is deleted, and then a new stack with this
-// name fails until the resource is deleted or imported.
+// names. If the stack is deleted, its retained resources keep their fixed names. A new stack with the same
+// names then fails until these resources are deleted or imported.
 type Names struct {
 	// Prefix begins the names of all resources; a hyphen and the ID follow, as in shop-SchedulerRole. Each
 	// deployment of an account needs its own, in all Regions. At most 40 letters, digits and hyphens.
@@ -58,7 +58,7 @@ const (
 	logGroup      = "AWS::Logs::LogGroup"
 )
 
-// nameLimits holds the property with the name of a resource, and the longest name that AWS takes.
+// nameLimits holds, by resource type, the property with the name and the longest name that AWS accepts.
 var nameLimits = map[string]struct {
 	property string
 	longest  int

@@ -14,8 +14,8 @@ type Profile string
 const (
 	// ProfileProduction keeps all data and raises all alarms.
 	ProfileProduction Profile = "Production"
-	// ProfileDev is for stacks that nobody depends on. It raises no alarms, sweeps every 5 minutes, deletes
-	// all data with the stack, and keeps logs for a week. `stepkeeper cost` prints what it costs while idle.
+	// ProfileDev is for trial stacks. It raises no alarms, sweeps every 5 minutes, deletes all data with the
+	// stack, and keeps logs for a week. `stepkeeper cost` prints what it costs while idle.
 	ProfileDev Profile = "Dev"
 )
 
@@ -23,7 +23,7 @@ const (
 type AlarmLevel string
 
 const (
-	// AlarmsFull means every alarm, those of rates and throttling among them.
+	// AlarmsFull means every alarm, including alarms of rates and throttling.
 	AlarmsFull AlarmLevel = "Full"
 	// AlarmsEssential means the alarms for orders that no longer proceed by themselves: dead letters, the
 	// quarantine, missed sweeps, overdue tasks, and no sweeps.

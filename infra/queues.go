@@ -20,7 +20,7 @@ type queue struct {
 	dead    awssqs.IQueue
 	mapping Mapping
 	source  awslambda.EventSourceMapping // nil if an external agent takes from it
-	oldest  time.Duration                // age of the oldest message that raises the alarm
+	oldest  time.Duration                // the alarm goes off if a message is older
 }
 
 // Retention: a dead letter must outlive the search for its cause (rule 6).
@@ -93,7 +93,7 @@ func (s *Stepkeeper) addQueue(name string, m Mapping, timeout, oldest time.Durat
 
 // queueID returns the queue's construct ID. The names of its outputs begin with it.
 func queueID(name string) string {
-	if name == port.Tasks { // it is a queue of messages between tasks
+	if name == port.Tasks { // not a queue of the Scheduler's own, but of messages between tasks
 		return "TaskMessages"
 	}
 	return pascal(name)
@@ -117,7 +117,7 @@ func (s *Stepkeeper) queueProps(keep time.Duration) *awssqs.QueueProps {
 }
 
 // removal returns the policy for queues and logs. It follows RemovalPolicy, except that a failed first
-// deployment removes them. They are empty then, and would stay in the account without a stack.
+// deployment removes them: they are empty then, and would stay in the account without a stack.
 func (s *Stepkeeper) removal() awscdk.RemovalPolicy {
 	if s.props.RemovalPolicy == awscdk.RemovalPolicy_RETAIN {
 		return awscdk.RemovalPolicy_RETAIN_ON_UPDATE_OR_DELETE
@@ -151,7 +151,7 @@ func (s *Stepkeeper) onlyThisAccount(q awssqs.Queue, except []string) {
 	ours := awscdk.Fn_Join(str(""), &[]*string{str("arn:*:*:*:"), account, str(":*")})
 	others := map[string]any{
 		"StringNotEquals": map[string]any{"aws:PrincipalAccount": account},
-		// absent from anonymous requests
+		// anonymous requests do not have the key
 		"BoolIfExists": map[string]any{"aws:PrincipalIsAWSService": "false"},
 	}
 	if len(except) > 0 {
@@ -167,7 +167,8 @@ func (s *Stepkeeper) onlyThisAccount(q awssqs.Queue, except []string) {
 
 func (s *Stepkeeper) onlyFrom(name string, q awssqs.Queue) {
 	for _, arn := range s.props.Operators {
-		if name != port.Tasks { // P41: lost messages between tasks are sent again
+		// P41: the task sends its messages to other tasks again if they are lost, so no alarm is needed
+		if name != port.Tasks {
 			s.senders[name] = append(s.senders[name], str(arn))
 		}
 	}

@@ -68,14 +68,14 @@ func (s *Stepkeeper) addScheduler() error {
 	return nil
 }
 
-// stackName is what the engine's functions know the deployment by.
+// stackName returns the name of the deployment in the engine's functions.
 func (s *Stepkeeper) stackName() *string {
 	return str(*awscdk.Stack_Of(s.Construct).StackName() + "/" + pascal(*s.Construct.Node().Id()))
 }
 
-// engineEnvironment are the settings that Scheduler and Supervisor both have.
+// engineEnvironment returns the environment variables that Scheduler and Supervisor share.
 func (s *Stepkeeper) engineEnvironment() map[string]*string {
-	queues := map[string]*string{ // the others are beside the intake's
+	queues := map[string]*string{ // the addresses of other queues are derived from the intake's
 		port.Intake:     s.queues[port.Intake].queue.QueueUrl(),
 		port.Quarantine: s.quarantine.QueueName(),
 	}
@@ -108,13 +108,14 @@ func (s *Stepkeeper) engineEnvironment() map[string]*string {
 	return environment
 }
 
-// namePeers gives the Scheduler its agents, whose roles are made after it.
+// namePeers tells the Scheduler its agents, whose roles are made after the Scheduler.
 func (s *Stepkeeper) namePeers() {
 	s.scheduler.AddEnvironment(str(deployment.VarAgents), s.peers(true), nil)
 }
 
-// peers returns the agents' queues and, for the Scheduler, the roles that they reply with. It writes the
-// beginning that the queues' names share only once. A name that CloudFormation shortened stands there whole.
+// peers returns the agents' queues and, for the Scheduler, the roles that they reply with. The common
+// beginning of the queues' names is written only once. A name that CloudFormation shortened is written in
+// full.
 func (s *Stepkeeper) peers(senders bool) *string {
 	stack := awscdk.Stack_Of(s.Construct)
 	var start string
@@ -142,7 +143,7 @@ func (s *Stepkeeper) peers(senders bool) *string {
 	return &text
 }
 
-// shortened is the name of a queue, without the start that is known.
+// shortened returns the name of a queue without the common start.
 func shortened(q awssqs.Queue, start string) string {
 	if start == "" {
 		return *q.QueueName()
@@ -153,7 +154,8 @@ func shortened(q awssqs.Queue, start string) string {
 // requestsID begins the IDs of the agents' queues.
 const requestsID = "Requests"
 
-// replyToPlaces are the applications' queues: a name is enough of one that is beside the intake.
+// replyToPlaces returns the applications' queues: only the name if the queue is in the intake's account and
+// Region.
 func (s *Stepkeeper) replyToPlaces() *string {
 	stack := awscdk.Stack_Of(s.Construct)
 	places := map[string]*string{}

@@ -25,7 +25,8 @@ type held struct {
 	reply *message.Reply
 }
 
-// Advance moves the clock forward by d, which may be 0. Everything due until then happens at its time.
+// Advance moves the clock forward by d, which may be 0. Every event that is due by then happens at its own
+// time.
 func (w *Workflow) Advance(d time.Duration) {
 	w.t.Helper()
 	w.until(w.clock.Now().Add(d), func() bool { return false })
@@ -95,7 +96,7 @@ func (w *Workflow) listen() {
 	}
 }
 
-// must ends the test after an error that is neither the workflow author's fault nor the script's.
+// must ends the test after an internal error, which neither the workflow nor the script has caused.
 func (w *Workflow) must(err error) {
 	w.t.Helper()
 	if err != nil {
@@ -123,7 +124,7 @@ func (w *Workflow) step(queue string,
 func (w *Workflow) replied(r *message.Reply, takes time.Duration) {
 	at := w.clock.Now().Add(takes)
 	place, _ := slices.BinarySearchFunc(w.held, at, func(h held, at time.Time) int {
-		return cmp.Or(h.at.Compare(at), -1) // after those with the same time
+		return cmp.Or(h.at.Compare(at), -1) // after the replies with the same time
 	})
 	w.held = slices.Insert(w.held, place, held{at, r})
 }

@@ -25,7 +25,7 @@ type (
 	Status = core.Status
 	// Verdict is the result of a command.
 	Verdict = core.Verdict
-	// Fact is what an operator states about a step in doubt.
+	// Fact is an operator's statement about a step in doubt.
 	Fact = core.Fact
 )
 
@@ -56,7 +56,7 @@ const (
 type Run struct {
 	w        *Workflow
 	id       string
-	task     *core.Task // task as it was last stored
+	task     *core.Task // task in its last stored version
 	calls    []Call
 	alerts   []Alert
 	statuses []Status

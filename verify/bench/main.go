@@ -1,8 +1,7 @@
-// Bench measures the embedded runtime and prints what it found, beside a bare floor in the same
-// run: SQLite with group commit and the five durable conditional writes that a sequential
-// four-step order cannot do without. The floor is a process of its own with Go's default settings
-// (package floor). It writes bench.json. It asserts nothing: figures depend on the machine, ratios
-// less so.
+// Bench measures the embedded runtime beside a floor in the same run: SQLite with group commit and the five
+// durable conditional writes that a sequential four-step order needs at least. The floor is a process of its
+// own with Go's default settings (package floor). It prints the figures and writes bench.json. It asserts
+// nothing, because figures depend on the machine; ratios depend less on it.
 package main
 
 import (

@@ -20,7 +20,7 @@ import (
 type Changes struct {
 	// Seed is made of the tree's hash: the same sources draw the same mutants.
 	Seed uint64
-	// Known means that the history shows the change. Folders then lists those with a changed file.
+	// Known means that the history shows the change. Folders then lists the folders with a changed file.
 	Known   bool
 	Folders []string
 }
@@ -62,7 +62,7 @@ func (c *Changes) Concern(folder string) bool {
 		func(f string) bool { return f == folder || strings.HasPrefix(f, folder+"/testdata") })
 }
 
-// Changed reports that a package of the room has changed.
+// Changed reports whether a package of the room has changed.
 func (c *Changes) Changed(r *Room) bool { return slices.ContainsFunc(r.Packages, c.Concern) }
 
 // Order puts the mutants of changed rooms first. Otherwise the seed gives the order. Mutants of a package

@@ -23,8 +23,8 @@ type Gate struct {
 	// Within is the time after which no further mutant begins. It starts when the tests of the first mutant
 	// are compiled and measured, so that at least one mutant is tried. The zero value means no limit.
 	Within time.Duration
-	// Enough bounds the time of a package's tests for a mutant, measured without it. The slowest beyond that
-	// are left out. 0 means that all are tried.
+	// Enough bounds the time of a package's tests for a mutant, measured without it. The slowest tests that
+	// exceed it are left out. 0 means that all are tried.
 	Enough time.Duration
 	// By is the one test of simulate/internal/explore to try instead of all others.
 	By  string
@@ -176,12 +176,13 @@ func (g *Gate) try(ctx context.Context, m *Mutant) (r Result, err error) {
 }
 
 // notices returns the first of these tests that fails with the mutant and passes without it, so that the
-// mutant is the cause. A test that also fails without it, on a busy machine, is left out.
+// mutant is the cause. If the test also fails without the mutant, as on a busy machine, it does not count.
 func (g *Gate) notices(ctx context.Context, s *suite, mutant string, b batch) string {
 	limit := max(leastTime, slowdown*b.took)
 	for names := b.names; len(names) > 0; {
 		failed, _ := s.run(ctx, mutant, limit, names...)
-		if failed == "" || s.folder == simulated { // the same seeds have passed before, and take minutes
+		// the simulator's seeds pass without a mutant, and take minutes
+		if failed == "" || s.folder == simulated {
 			return failed
 		}
 		suspects := names
@@ -216,7 +217,7 @@ func (g *Gate) build(ctx context.Context, pkg, overlay string) (path string, err
 
 var (
 	failed = regexp.MustCompile(`(?m)^\s*--- FAIL: ((?:Test|Example|Fuzz)[^/\s]*)`)
-	// running names the first test that ran when the binary's own time limit ended it.
+	// running matches the first test that was running when the binary's own time limit ended it.
 	running = regexp.MustCompile(`(?m)^\s*running tests:\s+((?:Test|Example|Fuzz)[^/\s]*)`)
 )
 
@@ -238,13 +239,13 @@ func (g *Gate) test(ctx context.Context, path, pkg string, limit time.Duration, 
 		c.Env = append(c.Env, "TMPDIR="+inMemory)
 	}
 	c.WaitDelay = time.Second
-	// With a mutant a test may leave processes of its own behind: all of its group end with it.
+	// With a mutant a test may leave processes behind. They end together as one process group.
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	end := func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 	c.Cancel = end
 	out, err := c.CombinedOutput()
 	if c.Process != nil {
-		_ = end() // usually there is none
+		_ = end() // usually no process is left
 	}
 	switch {
 	case err == nil:

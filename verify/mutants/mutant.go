@@ -38,7 +38,7 @@ var lists embed.FS
 func parsed(file string) (all []Mutant) {
 	text, err := lists.ReadFile("lists/" + file)
 	if err != nil {
-		panic(err) // impossible: the file is embedded in the program
+		panic(err) // impossible, because the file is embedded in the program
 	}
 	for block := range strings.SplitSeq(string(text), "\n\n") {
 		var m Mutant

@@ -35,7 +35,7 @@ type suite struct {
 	folder  string
 	binary  string
 	args    []string      // arguments besides the names of the tests
-	longest time.Duration // time limit for a single test; a slower test is left out
+	longest time.Duration // time limit for a single test; a slower test is skipped
 	tests   []test
 	// measured compiles the suite, and runs each of its tests alone, once.
 	measured func() error
@@ -46,7 +46,7 @@ type test struct {
 	name    string
 	took    time.Duration
 	reaches map[string]bool // mutants whose function it runs; nil if that is not known
-	why     string          // reason for that
+	why     string          // reason why reaches is nil
 }
 
 // batch are tests of one package that run in one process.
@@ -118,7 +118,7 @@ func (g *Gate) prepare(ctx context.Context, all []Mutant, overlay string) error 
 			longest: 30 * time.Second}
 		switch {
 		case s.folder == simulated || s.folder == "infra" && os.Getenv("STEPKEEPER_NEED_NODE") != "":
-			// without Node, and so with -short, hardly any test of infra runs
+			// with -short the tests of infra do not use Node, and hardly any test runs
 			s.args, s.longest = nil, time.Hour
 		case s.folder == "shared/dynamo" && os.Getenv("STEPKEEPER_DYNAMODB") != "":
 			s.longest = 5 * time.Minute // the conformance suite is one test
@@ -197,7 +197,7 @@ func (s *suite) alone(ctx context.Context, t *test) {
 			return
 		}
 		secs, _ := strconv.ParseFloat(found[3], 64) // matched as a number
-		// a test's own time is without that of its parallel parts
+		// the time of a test does not include its parallel subtests
 		t.took = max(t.took, time.Duration(secs*float64(time.Second)))
 	}
 	text, err := os.ReadFile(file)
@@ -222,7 +222,7 @@ func reason(out string) string {
 // batches returns the tests that reach the mutant, fastest first: the quick ones, then the others.
 func (s *suite) batches(mutant string, enough time.Duration) (all []batch, reached int) {
 	if s.folder == "infra" {
-		enough *= 6 // each of its tests synthesizes a stack
+		enough *= 6 // each test of infra synthesizes a stack
 	}
 	total := time.Duration(0)
 	for _, t := range s.tests {

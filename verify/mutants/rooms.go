@@ -129,7 +129,7 @@ func RoomNames() string {
 	return strings.Join(names, ", ")
 }
 
-// roomOf returns the room of a mutant. It has no packages if there is none.
+// roomOf returns the room of a mutant, or a room without packages if the mutant belongs to none.
 func roomOf(m *Mutant) *Room {
 	i := slices.IndexFunc(Rooms, func(r Room) bool { return slices.Contains(r.Packages, m.Package()) })
 	if i < 0 {

@@ -154,8 +154,8 @@ func prose(n ast.Node, source []byte) string {
 	return b.String()
 }
 
-// sentences counts the sentences of a text and their words. Sentences of one or two words do not count as
-// such: they are labels.
+// sentences counts the sentences of a text and their words. Sentences of one or two words are labels and do
+// not count as sentences.
 func sentences(text string) (c counts) {
 	words := 0
 	end := func() {

@@ -18,7 +18,7 @@ import (
 
 // Environment variables that make a process an agent of the soak.
 const (
-	agentVariable = "STEPKEEPER_SOAK_AGENT" // its name
+	agentVariable = "STEPKEEPER_SOAK_AGENT" // name of the agent
 	fileVariable  = "STEPKEEPER_SOAK_AGENTS"
 	clockVariable = "STEPKEEPER_SOAK_CLOCK"
 )

@@ -21,14 +21,14 @@ import (
 // Shares of orders with which the application does more than submit them.
 const (
 	cancelShare      = 0.06
-	cancelFirstShare = 0.01 // before they are submitted: they must never run
-	twiceShare       = 0.03 // submitted twice at the same time
+	cancelFirstShare = 0.01 // cancelled before they are submitted, so they must never run
+	twiceShare       = 0.03 // orders that are submitted twice at the same time
 )
 
-// longestThought is how long after its order a cancel may come.
+// longestThought is the longest time between an order and its cancel.
 const longestThought = 4 * time.Second
 
-// application submits orders at an even pace, cancels some, and remembers what it was reported.
+// application submits orders at an even pace, cancels some, and records the responses.
 type application struct {
 	*stage.Book
 	api  *client.Client
@@ -36,7 +36,7 @@ type application struct {
 	rate int // orders a second
 }
 
-// chance draws for one order: the same for the same seed.
+// chance draws a number for one order. The same seed gives the same number.
 func (l *application) chance(what, id string) float64 { return chance(l.seed, what, id) }
 
 func chance(seed uint64, what, id string) float64 {
@@ -48,12 +48,12 @@ func chance(seed uint64, what, id string) float64 {
 // mostAtOnce bounds the orders at the same time. Each takes seconds, or a minute while the engine is away.
 const mostAtOnce = 2000
 
-// run sends orders until ctx ends; whatever was begun is brought to its answer under work.
+// run sends orders until ctx ends. It repeats the unanswered requests until they are answered or work ends.
 func (l *application) run(ctx, work context.Context) {
 	next, stop := iter.Pull(shop.Good(l.seed))
 	defer stop()
 	var mu sync.Mutex
-	// the error is that of ctx
+	// the only error is the end of ctx
 	_, _ = load.Run(ctx, load.Request{Concurrency: mostAtOnce, PerSecond: float64(l.rate)}, func(int) error {
 		mu.Lock()
 		line, _ := next()
@@ -63,14 +63,14 @@ func (l *application) run(ctx, work context.Context) {
 	})
 }
 
-// one is an order and all that its sender does with it.
+// one submits an order, and perhaps cancels it or submits it twice.
 func (l *application) one(ctx context.Context, line []byte) {
 	var s struct {
 		OrderID, Workflow, Priority string
 		Order                       json.RawMessage
 	}
 	if err := json.Unmarshal(line, &s); err != nil {
-		panic(err) // our own line
+		panic(err) // the application made the line
 	}
 	o := client.Order{ID: s.OrderID, Workflow: s.Workflow, Priority: s.Priority, Content: s.Order}
 	place := l.Add(line)
@@ -89,7 +89,7 @@ func (l *application) one(ctx context.Context, line []byte) {
 	sending.Wait()
 }
 
-// submit sends the order until it is answered.
+// submit sends the order repeatedly until it gets a response.
 func (l *application) submit(ctx context.Context, place int, o client.Order) {
 	for ctx.Err() == nil {
 		_, err := l.api.Submit(ctx, o)
@@ -105,7 +105,7 @@ func (l *application) submit(ctx context.Context, place int, o client.Order) {
 	}
 }
 
-// cancel sends one cancel, under one ID, until it is answered.
+// cancel sends one cancel repeatedly, with the same ID, until it gets a response.
 func (l *application) cancel(ctx context.Context, place int, id string) {
 	for ctx.Err() == nil {
 		verdict, err := l.api.Cancel(ctx, id, client.CommandID("cancel-"+id))

@@ -1,12 +1,12 @@
-// Package soak is the long run: Stepkeeper, its agents and their services as real processes under a
-// steady flow of orders, cancels and operator's commands, while processes are killed and frozen, disks
-// are full, clocks are stepped, and a network of ours cuts, delays, duplicates and half-closes what goes
-// between agents and services. When the faults have ended, every order has to reach its end within a
-// bound, and the services' own books are audited.
+// Package soak runs Stepkeeper, its agents and their services for a long time as real processes, under a
+// steady flow of orders, cancels and operator's commands. Meanwhile it kills and freezes processes, fills
+// disks and steps clocks. Proxies between agents and services cut, delay, duplicate and half-close
+// connections. After the faults every order has to end within a bound, and the services' ledgers are audited.
 //
-// What happens is drawn from a seed and printed; the moments within a process are the machine's.
+// The faults are drawn from a seed and printed. The exact moment of a fault within a process depends on the
+// machine.
 //
-// It stays within what docs/explanation/reliability.md assumes: calls of services without a fence end in
-// their time. Freezing an agent, or leaping all clocks, makes a late call of it; so the network drops the
-// calls of those services for that moment. A service with a fence gets them.
+// The faults stay within the assumptions of docs/explanation/reliability.md: calls to services without a
+// fence end in time. Freezing an agent, or moving all clocks, would make such a call late, so the proxies
+// drop it. A service with a fence receives late calls.
 package soak_test

@@ -103,9 +103,8 @@ func (t *injector) freeze(ctx context.Context, p *process.Process, d time.Durati
 	return errors.Join(port.Sleep(ctx, d), thaw(p))
 }
 
-// freezeAgent freezes an agent. When the agent continues, it may send calls that it had started: too late for
-// a service without a fence, which gives no guarantee about such a call. For such services the network drops
-// the call.
+// freezeAgent freezes an agent. When the agent continues, it may send a call that it had prepared. A service
+// without a fence gives no guarantee about such a late call, so the proxy of such a service drops it.
 func (t *injector) freezeAgent(ctx context.Context, h processFault) error {
 	p := t.agents[h.Who]
 	if h.Who == services.Inventory {
@@ -119,7 +118,8 @@ func (t *injector) freezeAgent(ctx context.Context, h processFault) error {
 		func() error { return errors.Join(thaw(p), port.Sleep(ctx, settleTime)) }))
 }
 
-// quietly calls do while no call reaches these services or runs there.
+// quietly waits until no call runs at these services, and calls do while their proxies let no new call
+// through.
 func (t *injector) quietly(ctx context.Context, names []string, do func() error) error {
 	for _, name := range names {
 		t.proxies[name].close()
@@ -146,8 +146,8 @@ func (t *injector) quietly(ctx context.Context, names []string, do func() error)
 // of the largest file would often have no effect, because the database writes over its own log again.
 const almostNothing = 4096
 
-// fullDisk limits a process to the beginnings of files, for a time after it notices. felt waits until the
-// process notices. It is nil if that cannot be observed.
+// fullDisk limits the size of a process's files to almost nothing, for a time after the process notices. felt
+// waits until the process notices. It is nil if that cannot be observed.
 func (t *injector) fullDisk(ctx context.Context, p *process.Process, d time.Duration,
 	felt func(context.Context) error) error {
 	if err := limitFiles(p.Pid(), almostNothing); err != nil {
@@ -191,8 +191,8 @@ func (t *injector) skew(ctx context.Context, by, d time.Duration) error {
 	return errors.Join(t.setClocks(by), port.Sleep(ctx, d), t.setClocks(0))
 }
 
-// leap moves all clocks at once. For services without a fence the time after which no call can land then ends
-// too early, so no call may be running.
+// leap moves all clocks at once. The waiting time after which a service without a fence can get no more calls
+// then ends too early, so no call may run meanwhile.
 func (t *injector) leap(ctx context.Context, by time.Duration) error {
 	return t.quietly(ctx, []string{services.Payment, services.Shipping}, func() error {
 		t.base.Add(int64(by))

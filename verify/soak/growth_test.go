@@ -75,7 +75,7 @@ func (g *growth) look(ctx context.Context) (Size, bool) {
 type Life struct {
 	First Size `json:"first"`
 	Last  Size `json:"last"`
-	Most  Size `json:"most"` // maximum of each number on its own
+	Most  Size `json:"most"` // maximum of each number, perhaps of different measurements
 }
 
 // lives returns the processes with two measurements or more.

@@ -98,7 +98,7 @@ func (d *cutListener) end() {
 	d.serving.Wait()
 }
 
-// sever ends a connection with a reset, like a router that has lost its tables.
+// sever ends a connection with a reset.
 func sever(c net.Conn) {
 	if t, ok := c.(*net.TCPConn); ok {
 		_ = t.SetLinger(0)

@@ -12,7 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Shares of what the operator does.
+// Shares of orders by the operator's choice.
 const (
 	undoShare     = 0.3 // share of stopped orders that the operator undoes; the others continue
 	againShare    = 0.3 // share of undone orders that the operator resubmits, once each
@@ -25,16 +25,15 @@ const (
 	listPage    = 1000
 )
 
-// operatorLoop is the operator: it handles what has stopped, and resubmits some of what was
-// undone.
+// operatorLoop simulates the operator, who handles stopped orders and resubmits some undone orders.
 type operatorLoop struct {
 	*operator.Operator
 	site     *site
 	seed     uint64
 	say      func(format string, args ...any)
-	again    map[string]bool // orders that were undone and resubmitted; false: it was thought about
+	again    map[string]bool // undone orders that the operator has seen; true if it resubmitted the order
 	outdated map[string]bool // orders for which an outdated command was tried
-	gone     int             // orders that it let go on, before it was asked to try again
+	gone     int             // orders that it continued before its last start
 	wrong    []audit.Violation
 }
 
@@ -46,7 +45,7 @@ func newOperatorLoop(s *site, seed uint64, say func(string, ...any)) *operatorLo
 	return d
 }
 
-// run works until ctx ends. Errors are those of a moment: the order is still stopped at the next look.
+// run handles orders until ctx ends. It ignores errors, because the order is still stopped at the next look.
 func (d *operatorLoop) run(ctx context.Context) {
 	for reviewed := time.Now(); ctx.Err() == nil; {
 		if time.Since(reviewed) > reviewEvery {
@@ -58,7 +57,7 @@ func (d *operatorLoop) run(ctx context.Context) {
 	}
 }
 
-// handleStopped looks after every order that has stopped.
+// handleStopped handles every stopped order.
 func (d *operatorLoop) handleStopped(ctx context.Context) {
 	for s, err := range d.site.api.List(ctx, client.Query{State: "Error", PageSize: listPage}) {
 		if err != nil || ctx.Err() != nil {
@@ -80,11 +79,11 @@ func transient(err error) bool {
 		errors.Is(err, client.ErrRefused)
 }
 
-// strange is by how much the number of such a command is wrong: an order gets fewer commands meanwhile.
+// strange is the difference between a command's number and the order's. No order gets that many commands.
 const strange = 1000
 
-// tryOutdated sends a command with another number than the order's: it must be refused (P5, commands have a
-// number and an ID).
+// tryOutdated sends a command with a number that differs from the order's. Stepkeeper must refuse it (P5,
+// commands have a number and an ID).
 func (d *operatorLoop) tryOutdated(ctx context.Context, s client.Summary) {
 	if d.outdated[s.OrderID] || chance(d.seed, "outdated", s.OrderID) > outdatedShare {
 		return
@@ -100,8 +99,8 @@ func (d *operatorLoop) tryOutdated(ctx context.Context, s client.Summary) {
 	}
 }
 
-// review resubmits some of the orders that were undone: they begin again, with new keys (P2, attempts of a
-// run share a key).
+// review resubmits some of the undone orders. They begin again with new keys (P2, attempts of a run share a
+// key).
 func (d *operatorLoop) review(ctx context.Context) {
 	for s, err := range d.site.api.List(ctx, client.Query{State: "Compensated", PageSize: listPage}) {
 		if err != nil || ctx.Err() != nil {
@@ -133,7 +132,7 @@ func (d *operatorLoop) resubmitted() int {
 	return n
 }
 
-// resumed counts how often a stopped order went on.
+// resumed returns the number of times that a stopped order continued.
 func (d *operatorLoop) resumed() int {
 	n := 0
 	for _, times := range d.Resubmits {

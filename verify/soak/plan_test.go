@@ -9,7 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/services"
 )
 
-// What happens to processes and clocks.
+// Faults of processes and clocks.
 const (
 	killEngine   = "kill the engine"
 	killAgent    = "kill an agent"
@@ -24,23 +24,23 @@ const (
 	cutEngine    = "cut the engine off"
 )
 
-// processFaults are all of them. Each comes at least once in every round of the plan.
+// processFaults lists all of these faults. Each occurs at least once in every round of the plan.
 var processFaults = []string{
 	killEngine, freezeEngine, killAgent, fullEngine, clockAhead, cutEngine, freezeAgent, leapForward,
 	killEngine, fullAgent, clockBehind, leapBack,
 }
 
-// outside are the agents that are processes of their own; the others run in the engine.
+// outside lists the agents that are separate processes. The other agents run in the engine.
 var outside = []string{services.Inventory, services.Payment, services.Shipping}
 
-// Sizes of what happens. completeBy is how long a step may take in all, with the times of the soak's
-// workflow; a process that is frozen is so for longer. A skew stays within the declared clockSkew: past it
-// nothing is promised of services without a fence. A leap is one of all clocks at once.
+// Lengths of the faults. completeBy is the longest time of a step in the soak's workflow; a process is frozen
+// for longer. A skew stays within the declared clockSkew, because beyond it services without a fence have no
+// guarantee. A leap moves all clocks at once.
 const (
 	clockSkew   = 600 * time.Millisecond
 	completeBy  = 3 * time.Second
 	leapAhead   = time.Hour
-	leapBehind  = 3 * time.Second // a longer one only makes all callers wait as long
+	leapBehind  = 3 * time.Second // a longer leap only makes all callers wait longer
 	skewOfClock = 500 * time.Millisecond
 )
 
@@ -63,7 +63,7 @@ func (h processFault) String() string {
 	return text
 }
 
-// plan draws what happens in so long a time: rounds of all kinds, each in another order.
+// plan draws the faults of a run: rounds of all kinds, each in another order.
 func plan(seed uint64, length time.Duration) []processFault {
 	rng := rand.New(rand.NewPCG(seed, 0x736f616b))
 	round := min(length, time.Minute)
@@ -80,7 +80,7 @@ func plan(seed uint64, length time.Duration) []processFault {
 				h.Who = outside[agent%len(outside)]
 				agent++
 			case fullAgent:
-				h.Who = services.Shipping // the one with a ledger
+				h.Who = services.Shipping // shipping is the agent with a ledger
 			}
 			switch h.What {
 			case freezeEngine, freezeAgent:

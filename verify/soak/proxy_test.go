@@ -23,12 +23,12 @@ const (
 	cutBefore   = "cut before the call"   // reset, and the service never receives the call
 	cutAfter    = "cut after the call"    // the effect happens, then a reset instead of the answer
 	cutWithin   = "cut within the answer" // half of the answer, then a reset
-	delayed     = "delayed call"          // held for a while, then delivered if the caller still waits
+	delayed     = "delayed call"          // delayed, then delivered if the caller still waits
 	held        = "held answer"           // kept until the caller times out
 	duplicated  = "duplicated call"       // delivered twice at the same time
 	replayed    = "replayed call"         // delivered again, seconds later
-	lateCall    = "late call"             // seconds later, whether a caller still waits or not
-	halfClosed  = "half-closed to agent"  // the effect, and an end of the stream instead of the answer
+	lateCall    = "late call"             // delivered seconds later, even if no caller waits any more
+	halfClosed  = "half-closed to agent"  // the effect happens, then the stream ends without an answer
 	halfService = "half-closed to service"
 )
 
@@ -38,9 +38,9 @@ type share struct {
 	rate float64
 }
 
-// faultShares returns the faults of a service's network. Calls may be repeated only if the service knows
-// keys, and may land after the caller has gone only if it fences. The other grades give no guarantee in these
-// cases (docs/explanation/protocol.md, Grades).
+// faultShares returns the faults of a service's network. A call may be repeated only if the service
+// recognises keys, and may arrive after its caller has given up only if the service fences. The other grades
+// give no guarantee in these cases (docs/explanation/protocol.md, Grades).
 func faultShares(fenced, knowsKeys bool) []share {
 	if !knowsKeys { // faults that leave an effect in doubt need the operator, so there are fewer
 		return []share{{cutBefore, 0.01}, {cutAfter, 0.004}, {cutWithin, 0.002}, {delayed, 0.01},
@@ -124,7 +124,7 @@ func (p *proxy) faultOf(r *http.Request) (what string, much float64) {
 	return "", 0
 }
 
-// did returns the number of faults by kind.
+// did returns the number of executed faults by kind.
 func (p *proxy) did() map[string]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -150,7 +150,7 @@ func (p *proxy) serve(c net.Conn) {
 		if err != nil {
 			return
 		}
-		gone := make(chan struct{}) // closed when the caller has gone, or sends its next call
+		gone := make(chan struct{}) // closed when the caller disconnects or sends its next call
 		go func() {
 			defer close(gone)
 			_, _ = in.Peek(1)
@@ -162,7 +162,7 @@ func (p *proxy) serve(c net.Conn) {
 			<-gone
 			return
 		}
-		<-gone // the next call, or the end
+		<-gone // wait for the next call, or the end of the connection
 	}
 }
 
@@ -206,7 +206,7 @@ func (p *proxy) handle(c net.Conn, text []byte, what string, much float64, gone 
 		if t, ok := c.(*net.TCPConn); ok {
 			_ = t.CloseWrite()
 		}
-		<-gone // the caller closes the other half
+		<-gone // wait until the caller closes its half
 		return false
 	}
 	_, err = c.Write(answer)

@@ -22,17 +22,17 @@ type Report struct {
 
 	Orders           int `json:"orders"`
 	Processed        int `json:"processed"`
-	Undone           int `json:"undone"` // cancelled ones included
+	Undone           int `json:"undone"` // including cancelled orders
 	Cancelled        int `json:"cancelled"`
 	Refused          int `json:"refused"`
 	Error            int `json:"error"`
 	Unfinished       int `json:"unfinished"`
-	Resubmitted      int `json:"resubmitted"` // after they were undone: a further run
+	Resubmitted      int `json:"resubmitted"` // undone orders that were started again
 	Resolved         int `json:"resolved"`    // facts that the operator stated
-	GoneOn           int `json:"gone_on"`     // stopped orders that the operator let go on
+	GoneOn           int `json:"gone_on"`     // stopped orders that the operator continued
 	UndoneByOperator int `json:"undone_by_operator"`
 	Outdated         int `json:"wrong_commands_refused"`
-	// cancels of unknown orders, which detect a full disk; not counted in the orders
+	// cancels of unknown orders, which detect a full disk; not included in the number of orders
 	Probes int `json:"probes"`
 
 	Faults   map[string]int `json:"faults"`

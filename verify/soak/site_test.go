@@ -37,7 +37,7 @@ type site struct {
 // now returns the time by the agents' clock, which the operator and the application use too.
 func (s *site) now() time.Time { return time.Now().Add(time.Duration(s.base.Load())) }
 
-// build makes the site. Only the services and proxies run then.
+// build makes the site. It starts only the services and proxies.
 func build(ctx context.Context, o Options, dir string) (*site, error) {
 	s := &site{proxies: map[string]*proxy{}, agents: map[string]*process.Process{}}
 	rates := services.DefaultRates()

@@ -53,7 +53,7 @@ func TestSoak(t *testing.T) {
 	if *minutes == 0 {
 		t.Skip("run make soak")
 	}
-	if !(*minutes >= 1 && *minutes <= week) { // not a number is neither
+	if !(*minutes >= 1 && *minutes <= week) { // false for NaN too
 		t.Fatalf("-minutes is %v: each fault needs time to happen; give 1 to %d", *minutes, week)
 	}
 	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM)

@@ -17,7 +17,7 @@ import (
 // errBlind means that the audit missed a deliberate falsification of the services' books.
 var errBlind = errors.New("the audit overlooks what was falsified on purpose")
 
-// forgery is one way in which a service could have cheated, or an engine failed.
+// forgery is a falsification of a ledger, as a wrong service or a faulty engine could cause it.
 type forgery struct {
 	name    string
 	service string

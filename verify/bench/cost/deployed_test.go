@@ -51,7 +51,7 @@ steps:
   notify: {agent: AGENT-4, operation: notify, after: [book], input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: none, grade: idempotent}
 `
 
-// further is four more steps of the kind, to measure the cost of a step.
+// further holds four more steps of the same kind, to measure the cost of a step.
 const further = `  pack: {agent: AGENT-1, operation: pack, after: [notify], input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: unpack, grade: idempotent}
   label: {agent: AGENT-2, operation: label, after: [pack], input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: unlabel, grade: idempotent}
   ship: {agent: AGENT-3, operation: ship, after: [label], input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: recall, grade: idempotent}
@@ -65,7 +65,7 @@ steps:
 `
 
 const (
-	application = "shop"     // its reply-to
+	application = "shop"     // reply-to of the orders
 	instance    = "1f9b27c0" // the end of a log stream's name, as deployed
 )
 
@@ -217,7 +217,7 @@ func (w *deployed) open(ctx context.Context, endpoint string, sdk aws.Config, de
 	clock := port.ClockFunc(w.now)
 	incidents := incident.New(incident.Config{Records: w.store.Schedules(), Tasks: w.store, Clock: clock,
 		Log: w.log(),
-		// the publication's units count where it starts
+		// the publication runs at once, so that its units count for the call that starts it
 		Go: func(publication func(context.Context)) { publication(ctx) },
 		Publish: func(ctx context.Context, a message.Alert) error {
 			return topic.Send(ctx, a.For("Cost", "--stack Cost"))

@@ -19,7 +19,8 @@ import (
 
 // options describes one shape.
 type options struct {
-	orders, scheduler, agent int           // orders to measure; messages in a batch
+	// orders to measure, and the messages in a batch of the Scheduler and of an agent
+	orders, scheduler, agent int
 	reported                 bool          // the orders name a reply-to
 	finished                 bool          // finished orders are in the index
 	agents                   bool          // each step has its own agent instead of one for all
