@@ -108,7 +108,7 @@ func (s *Stepkeeper) engineEnvironment() map[string]*string {
 	return environment
 }
 
-// namePeers tells the Scheduler its agents, whose roles are made after the Scheduler.
+// namePeers adds the agents to the Scheduler's environment, because their roles are made after it.
 func (s *Stepkeeper) namePeers() {
 	s.scheduler.AddEnvironment(str(deployment.VarAgents), s.peers(true), nil)
 }
