@@ -61,7 +61,6 @@ func newHTTP(baseURL string, c *http.Client) (*overHTTP, error) {
 	return h, nil
 }
 
-// path returns the path of an order, with its ID escaped.
 func path(id, rest string) string { return "/v1/orders/" + url.PathEscape(id) + rest }
 
 // send makes one request. A status of 300 or more is an *Error.
@@ -100,7 +99,6 @@ func broken(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", ErrConnection, err)
 }
 
-// problem is an error in the server's format.
 type problem struct {
 	Error
 	RetryAfter int      `json:"retryAfter"` // seconds

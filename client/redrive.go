@@ -164,7 +164,6 @@ func (x *handling) report(r Handled, result HandledResult, text string) error {
 	return nil
 }
 
-// each handles a message, if it is selected.
 func (x *handling) each(ctx context.Context, d *port.Delivery) (taken, more bool, err error) {
 	if x.All && !d.SentAt.Before(x.began) || !x.All && !x.left[d.ID] {
 		return false, true, nil

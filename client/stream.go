@@ -54,7 +54,6 @@ func (c *Client) SubmitAll(ctx context.Context, orders iter.Seq[Order], each fun
 	}, each)
 }
 
-// sending is an order to be sent.
 type sending struct {
 	number int
 	text   []byte
@@ -117,7 +116,6 @@ func (c *Client) submitMany(ctx context.Context, source iter.Seq2[sending, error
 	return m.err // the source has ended, because connect has returned nil
 }
 
-// lineAnswer is the server's answer to one line.
 type lineAnswer struct {
 	Result
 	Error *problem `json:"error"`

@@ -138,7 +138,6 @@ func (o *Outputs) readQueues(values map[string]string, prefix string, value func
 	}
 }
 
-// workflowsOf returns the hashes of the workflows by name.
 func workflowsOf(values map[string]string, prefix string) map[string]string {
 	hashes := map[string]string{}
 	for key, hash := range values {

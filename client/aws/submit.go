@@ -22,7 +22,6 @@ type sent struct {
 	at   time.Time
 }
 
-// send sends to one of the stack's queues.
 func (t *Transport) send(ctx context.Context, queue string, messages []port.Message) []error {
 	errs := make([]error, len(messages))
 	q, err := t.Queues.Queue(queue)

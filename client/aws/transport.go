@@ -259,7 +259,6 @@ func (t *Transport) Order(ctx context.Context, id string) (json.RawMessage, erro
 	return t.order(ctx, task)
 }
 
-// order reads the order of a task.
 func (t *Transport) order(ctx context.Context, task *core.Task) (json.RawMessage, error) {
 	order, err := state.OrderOf(ctx, t.Tasks, task)
 	if errors.Is(err, port.ErrNotFound) {

@@ -26,7 +26,6 @@ type lengths struct {
 	waits map[string]core.Duration
 }
 
-// all returns the known lengths, by agent.
 func (l *lengths) all() map[string]core.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -43,7 +43,6 @@ func replied(r *message.Reply) core.Event {
 	return ev
 }
 
-// printable returns a note as one printable line.
 func printable(note string) string {
 	return strings.Map(func(c rune) rune {
 		if core.Unprintable(c) {

@@ -68,7 +68,6 @@ func New(cfg Config) *Scheduler {
 
 func (s *Scheduler) now() core.Time { return core.TimeOf(s.cfg.Clock.Now()) }
 
-// notes returns the parts of an order that have no effect.
 func (s *Scheduler) notes(priority string) []string {
 	if s.cfg.Priorities {
 		return nil

@@ -6,7 +6,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// submission is a submitted order.
 type submission struct {
 	engine.Message
 	order  *message.SubmitOrder

@@ -58,7 +58,6 @@ func (w *sweep) tally(j *engine.Job) {
 	}
 }
 
-// count counts the effects of one event on a task.
 func (r *Report) count(ev core.Event, before, after *core.Task) {
 	if before.ProcessState != after.ProcessState {
 		switch after.ProcessState {

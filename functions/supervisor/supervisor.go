@@ -125,7 +125,6 @@ func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
 // Scheduler is the Scheduler's name for Capacity. A deployed agent cannot have that name.
 const Scheduler = "scheduler"
 
-// sweep is one Sweep.
 type sweep struct {
 	*Supervisor
 	report Report

@@ -128,7 +128,6 @@ func fixed(d, n *StepDefinition, bound bool, s *Step) (all []Difference) {
 	return all
 }
 
-// sameInput reports whether the input means the same in both definitions.
 func sameInput(d, n *StepDefinition) bool {
 	return d.Kind() == n.Kind() && d.Operation == n.Operation && bytes.Equal(d.Input, n.Input)
 }

@@ -171,7 +171,6 @@ func tokenCharacter(text []byte, i int, isJSON bool) (c byte, size int) {
 	return text[i], 1
 }
 
-// hexByte reads two hexadecimal digits.
 func hexByte(text []byte, at int) (c byte, ok bool) {
 	if at+2 > len(text) {
 		return 0, false

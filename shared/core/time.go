@@ -90,7 +90,6 @@ func (t Time) AppendText(b []byte) ([]byte, error) {
 	return append(digits(b, ms%100), 'Z'), nil
 }
 
-// digits appends two digits.
 func digits(b []byte, n int) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
 
 // MarshalJSON writes RFC 3339 with milliseconds in quotes, or null.

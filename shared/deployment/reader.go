@@ -145,7 +145,6 @@ func (r *reader) place(variable, logical, given, beside string) string {
 	return given
 }
 
-// isURL reports whether the text can be the address of a queue.
 func isURL(text string) bool {
 	return (strings.HasPrefix(text, "https://") || strings.HasPrefix(text, "http://")) &&
 		!strings.HasSuffix(text, "/")

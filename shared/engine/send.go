@@ -129,7 +129,6 @@ func (e *Engine) send(ctx context.Context, jobs []*Job) {
 	}
 }
 
-// post is one call of send.
 type post struct {
 	sender *Engine
 	jobs   []*Job

@@ -21,7 +21,6 @@ type item struct {
 	index int
 }
 
-// run evaluates a program.
 func (e *evaluation) run(p *program) (any, error) {
 	e.program, e.element = p, e.element[:0]
 	return e.eval(p.root)

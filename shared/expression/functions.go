@@ -12,7 +12,6 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// function is a function of its evaluated arguments.
 type function struct {
 	min, max int
 	call     func(e *evaluation, args []any) (any, error)

@@ -270,7 +270,6 @@ func order(e *evaluation, op string, a, b any) (any, error) {
 	return c >= 0, nil
 }
 
-// compareNumbers compares two numbers exactly.
 func (e *evaluation) compareNumbers(x, y *apd.Decimal) (int, error) {
 	if err := e.meter.charge(int(x.NumDigits()+y.NumDigits()) / 8); err != nil {
 		return 0, err

@@ -47,7 +47,6 @@ type template struct {
 	holes    []*program
 }
 
-// parseTemplate reads the JSON form of a template.
 func parseTemplate(data json.RawMessage, scope Scope) (*template, error) {
 	if err := checkRead(data); err != nil {
 		return nil, at(string(data), err)

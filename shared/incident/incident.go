@@ -349,7 +349,6 @@ type found struct {
 	first   bool // the order that opened the incident is one of them
 }
 
-// add counts an order.
 func (f *found) add(t *view.Summary, first core.RaiseAlert) {
 	f.orders++
 	f.first = f.first || t.OrderID == first.OrderID

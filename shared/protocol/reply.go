@@ -183,7 +183,6 @@ func (r *deciding) scheduleWake(s *core.Step, wakeAt core.Time) {
 	r.wake(s, wakeAt)
 }
 
-// wake sends a Wake for a step, at a time.
 func (r *deciding) wake(s *core.Step, at core.Time) {
 	r.emit(core.SendWake{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt, WakeAt: at})
 }

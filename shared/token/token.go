@@ -42,7 +42,6 @@ const (
 
 var keyID = regexp.MustCompile(`^[0-9a-f]{8}$`)
 
-// key is one key of a ring.
 type key struct {
 	ID     string `json:"id"`
 	Secret []byte `json:"secret"` // base64 in the file

@@ -48,7 +48,6 @@ const (
 	MessageEnd      = "end" // message of a child to its parent
 )
 
-// messages collects the messages of one task.
 type messages struct {
 	task *core.Task
 	def  *core.Definition

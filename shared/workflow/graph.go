@@ -158,7 +158,6 @@ func graphArrows(b *strings.Builder, s *core.StepDefinition) {
 	}
 }
 
-// escape escapes a text for Mermaid.
 func escape(text string) string {
 	return strings.NewReplacer(
 		"&", "#amp;", "\"", "#quot;", "<", "#lt;", ">", "#gt;", "#", "#35;", "\n", " ", "|", "#124;", ";",

@@ -82,7 +82,6 @@ func (t *transport) Statistics(ctx context.Context) (*client.Statistics, error) 
 	return s, nil
 }
 
-// agentsNow reads the queues of all agents.
 func (t *transport) agentsNow(ctx context.Context) []view.AgentStatistics {
 	all := []view.AgentStatistics{}
 	for _, agent := range slices.Sorted(maps.Keys(t.Outputs.Requests)) {
@@ -134,7 +133,6 @@ type metric struct {
 	values                     []*float64 // set by read, one value for each minute; nil if there was none
 }
 
-// read reads the values of the metrics.
 func (t *transport) read(ctx context.Context, from time.Time, metrics []*metric) error {
 	if t.Parts.Metrics == nil {
 		return fmt.Errorf("they are not read through this client")
@@ -190,13 +188,11 @@ func (t *transport) ofQueue(queue, url, name, statistic string) (all []*metric) 
 	return all
 }
 
-// own returns one of the deployment's own metrics.
 func (t *transport) own(name, statistic string, dimensions ...string) *metric {
 	return &metric{namespace: deployment.MetricNamespace, name: name, statistic: statistic,
 		dimensions: append([]string{deployment.MetricDeployment, t.Outputs.Deployment}, dimensions...)}
 }
 
-// addMetrics reads the metrics and adds the series and the agents' figures.
 func (t *transport) addMetrics(ctx context.Context, s *client.Statistics, from time.Time) error {
 	received := t.ofQueue(port.Intake, t.Outputs.Intake, "NumberOfMessagesDeleted", "Sum")
 	swept := t.own(deployment.MetricOldestOverdue, "Maximum")
@@ -303,7 +299,6 @@ func uncalledSince(values []*float64) (since int, is bool) {
 	return last, is
 }
 
-// addUsage adds the stack's consumption in the hour.
 func (t *transport) addUsage(ctx context.Context, s *client.Statistics, from, now time.Time) error {
 	if t.statistics.usage == nil || !now.Before(t.statistics.usageTill) {
 		u, err := t.usage(ctx, from)
@@ -363,7 +358,6 @@ func (t *transport) usage(ctx context.Context, from time.Time) (*view.Usage, err
 	return u, nil
 }
 
-// ofTable returns a metric of a table or of its index.
 func ofTable(name string, dimensions []string) *metric {
 	return &metric{namespace: "AWS/DynamoDB", name: name, statistic: "Sum", dimensions: dimensions}
 }

@@ -36,7 +36,6 @@ const (
 	looksAtOnce = 8
 )
 
-// seen is the result of a check of a queue.
 type seen struct {
 	at    time.Time
 	found client.Unattended // Queue is "" if the queue has a consumer

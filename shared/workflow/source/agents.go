@@ -24,7 +24,6 @@ func (b *builder) agentsOf(f field, s *core.StepDefinition) {
 	}
 }
 
-// agentAt returns the position of a step's k-th agent.
 func agentAt(step *value, k int) position {
 	if several := step.get("agents"); several != nil && k < len(several.list) {
 		return several.list[k].at

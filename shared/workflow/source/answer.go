@@ -69,7 +69,6 @@ func isExpression(v *value) bool {
 	return found || err != nil
 }
 
-// choices reads the possible values of an approval.
 func (b *builder) choices(v *value, a *core.Answer) {
 	answers := v.get("answers")
 	if answers == nil {

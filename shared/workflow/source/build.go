@@ -134,7 +134,6 @@ func (b *builder) uncalled(f field) core.StepDefinition {
 	return s
 }
 
-// after reads the names of the step's predecessors.
 func after(step *value) (names []string) {
 	if v := step.get("after"); v != nil {
 		names = texts(v)

@@ -17,7 +17,6 @@ type graph struct {
 	partial bool // an `after` is wrong, so that the checks that depend on the order of the steps are left out
 }
 
-// bitset is a set of step numbers.
 type bitset []uint64
 
 func (s bitset) add(i int)      { s[i/64] |= 1 << (i % 64) }

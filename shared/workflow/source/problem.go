@@ -79,7 +79,6 @@ func (ps Problems) sorted() Problems {
 // maxProblems is the largest number of problems that are reported for one file.
 const maxProblems = 100
 
-// report collects problems of one file.
 type report struct {
 	file     string
 	problems Problems

@@ -15,7 +15,6 @@ import (
 // depend on the present date.
 var since = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// schedule reads the schedule of a workflow.
 func (b *builder) schedule() *core.Schedule {
 	v := b.root.get("schedule")
 	if v == nil || v.shape != isMap {

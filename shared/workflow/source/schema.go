@@ -25,7 +25,6 @@ var Schema []byte
 
 const schemaURL = "https://stepkeeper.dev/schemas/workflow.json"
 
-// compiledSchema is compiled once, at first use.
 var compiledSchema = sync.OnceValue(func() *jsonschema.Schema {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema))
 	if err != nil {
@@ -294,7 +293,6 @@ func fixPattern(where string) string {
 	return "use letters, digits, dots, dashes and underscores, at most 80, the first one a letter"
 }
 
-// quoted returns a scalar of the file in quotes.
 func quoted(v *value) string {
 	switch v.shape {
 	case isText:

@@ -179,7 +179,6 @@ type errorBody struct {
 	Hint    string       `json:"hint,omitempty"` // advice what to do
 }
 
-// printError writes an error to standard error, as text or as JSON.
 func (a *App) printError(w io.Writer, err *failure.Error) {
 	if err.Quiet {
 		return

@@ -35,7 +35,6 @@ var texts = func() (t struct {
 	return t
 }()
 
-// commandText describes a command.
 type commandText struct {
 	Use, Group, Short, Examples, Long string
 	Args                              struct {

@@ -62,7 +62,6 @@ func (a *App) someOrders(ctx context.Context) (ids []string) {
 	return ids
 }
 
-// steps returns the names of the steps of an order.
 func (a *App) steps(ctx context.Context, id string) (names []string) {
 	c, err := a.Client(ctx)
 	if err != nil {
@@ -78,7 +77,6 @@ func (a *App) steps(ctx context.Context, id string) (names []string) {
 	return names
 }
 
-// workflowNames returns the names of the server's workflows.
 func (a *App) workflowNames(ctx context.Context) (names []string) {
 	all, _ := a.Workflows(ctx) // without a server there are no suggestions
 	for _, w := range all {

@@ -69,7 +69,6 @@ func (a *App) unwritten(cause, err error) error {
 	return Written(cause)
 }
 
-// wantsJSON reports whether the arguments ask for JSON.
 func wantsJSON(args []string) bool {
 	for i, arg := range args {
 		switch {

@@ -87,7 +87,6 @@ func runAgentNew(o *agentOptions) error {
 // serviceFile is the file with the operations of a new agent, by language.
 var serviceFile = map[string]string{"go": "service.go", "python": "agent.py", "typescript": "src/service.ts"}
 
-// tryIt returns the commands that test a new agent.
 func tryIt(a scaffold.Agent) []string {
 	switch {
 	case a.Language == "python":

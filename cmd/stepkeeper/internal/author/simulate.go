@@ -93,7 +93,6 @@ func (o *simulateOptions) search(ctx context.Context, sc simulate.Scenario,
 	return o.find(ctx, sc, s)
 }
 
-// scenario reads the scenario to run.
 func (o *simulateOptions) scenario(ctx context.Context) (simulate.Scenario, error) {
 	var sc simulate.Scenario
 	if o.file == "" {

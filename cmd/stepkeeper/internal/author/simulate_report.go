@@ -57,7 +57,6 @@ func (o *simulateOptions) print(r *simulate.Report, stopped bool) error {
 	return broken(r.Violation)
 }
 
-// printFindings prints the findings of the run without faults.
 func (o *simulateOptions) printFindings() {
 	out, style := o.app.Streams.Out, o.app.Streams.Style()
 	for _, f := range o.findings {
@@ -101,7 +100,6 @@ func brokenRuleOf(v *simulate.Violation, sc simulate.Scenario) *brokenRule {
 	return &brokenRule{Violation: v, Explained: v.Explain(sc), Rule: v.Rule()}
 }
 
-// printReport writes the report as one document.
 func (o *simulateOptions) printReport(r *simulate.Report) error {
 	if err := o.app.PrintJSON(o.whole(r)); err != nil {
 		return err
@@ -133,7 +131,6 @@ func broken(v *simulate.Violation) error {
 	return failure.Silent(failure.NotProcessed, "an invariant is broken")
 }
 
-// counts returns the counts as text, sorted by name.
 func counts[K ~string](m map[K]int) string {
 	if len(m) == 0 {
 		return "none"
@@ -157,7 +154,6 @@ func (o *simulateOptions) keepTape(r *simulate.Report) error {
 	return o.keepTest(r)
 }
 
-// keepTest writes the regression test, if the user asked for one.
 func (o *simulateOptions) keepTest(r *simulate.Report) error {
 	if o.test == "" {
 		return nil

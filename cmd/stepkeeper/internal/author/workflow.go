@@ -110,7 +110,6 @@ func runValidate(o *validateOptions) error {
 	return nil
 }
 
-// budgetOf measures the expressions of a definition.
 func budgetOf(def *core.Definition, order json.RawMessage) (*budget, error) {
 	x, err := expression.Compile(def)
 	if err != nil {

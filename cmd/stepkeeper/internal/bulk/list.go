@@ -335,7 +335,6 @@ func passed(t *client.Task, step string) bool {
 	return i >= 0 && t.Steps[i].State == core.Processed
 }
 
-// check validates an action.
 func (a *Action) check() error {
 	switch {
 	case !slices.Contains(Commands, a.Command):

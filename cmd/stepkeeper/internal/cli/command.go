@@ -61,7 +61,6 @@ func (o *orderCommand) checkDefinition() error {
 	return failure.New(failure.Usage, whichDefinition, "%q is no definition", o.action.Definition)
 }
 
-// whichDefinition is the advice if the definition is missing or wrong.
 const whichDefinition = "give --definition latest, or the hash that `show` and `workflow list` print: 32 " +
 	"hexadecimal digits"
 
@@ -82,7 +81,6 @@ func (o *orderCommand) noSender() error {
 		"the name of who sends the command has %d bytes", len(o.action.By))
 }
 
-// noReason returns the error of a command without its required reason.
 func noReason(not string) error {
 	return failure.New(failure.Usage, fmt.Sprintf("add --reason TEXT, of at most %d bytes: it says why",
 		core.MaxMessage), "--reason is missing, and %s", not)

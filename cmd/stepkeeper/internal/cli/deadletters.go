@@ -54,7 +54,6 @@ func newHandling(a *app.App, action string) *cobra.Command {
 		})
 }
 
-// explainQueue explains an error of a request about a queue.
 func explainQueue(a *app.App, err error, queue string) *failure.Error {
 	if errors.Is(err, client.ErrNotFound) {
 		return failure.Wrap(err, failure.NotFound, "list them with `"+a.Program()+" dead-letters list`",
@@ -111,7 +110,6 @@ func runDeadLettersLook(ctx context.Context, o *deadLetterOptions) error {
 	return nil
 }
 
-// show prints a message.
 func (o *deadLetterOptions) show(l *client.DeadLetter) error {
 	a, body := o.app, core.RedactJSON(l.Body) // only the agent may see the tokens of a request
 	if a.JSON() {

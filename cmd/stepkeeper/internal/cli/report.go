@@ -113,7 +113,6 @@ func (r *report) release() {
 	}
 }
 
-// answered records the server's answer.
 func (r *report) answered(l submitLine) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -65,7 +65,6 @@ func (o *resubmitOptions) until(now time.Time) (deadline time.Time, err error) {
 	return deadline, nil
 }
 
-// readInput reads the input that a resubmit gives to a step.
 func (o *resubmitOptions) readInput() (json.RawMessage, error) {
 	if o.input == "" {
 		return nil, nil

@@ -75,7 +75,6 @@ func newSmoke(a *app.App) *cobra.Command {
 	})
 }
 
-// contents reads the orders to send.
 func (o *smokeOptions) contents() ([]json.RawMessage, error) {
 	switch {
 	case o.file == "" && o.workflow != "order":
@@ -110,7 +109,6 @@ func (o *smokeOptions) contents() ([]json.RawMessage, error) {
 	return all, nil
 }
 
-// smoke is one run of the test.
 type smoke struct {
 	*smokeOptions
 	client   *client.Client
@@ -284,7 +282,6 @@ func inconsistent(t *client.Task) []string {
 	return found
 }
 
-// print writes the report and returns the exit code.
 func (s *smoke) print() error {
 	slices.Sort(s.took)
 	if n := len(s.took); n > 0 {
@@ -309,7 +306,6 @@ func (s *smoke) print() error {
 	return nil
 }
 
-// shownProblems is the number of problems in the text output.
 const shownProblems = 20
 
 func (s *smoke) show() {

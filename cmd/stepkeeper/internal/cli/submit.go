@@ -103,7 +103,6 @@ func runSubmit(ctx context.Context, o *submitOptions) error {
 	return s.report.finish()
 }
 
-// check checks all options before anything is sent.
 func (o *submitOptions) check() error {
 	if o.id != "" {
 		if o.workflow == "" {
@@ -160,7 +159,6 @@ func (o *submitOptions) records() int {
 	return n
 }
 
-// orders yields the orders of all files.
 func (s *submission) orders(yield func(client.Order) bool) {
 	if s.id != "" {
 		s.alone(yield)

@@ -64,7 +64,6 @@ func runWatch(ctx context.Context, o *watchOptions) error {
 	return o.order(ctx, c)
 }
 
-// order follows one order to its end.
 func (o *watchOptions) order(ctx context.Context, c *client.Client) error {
 	var last view.Task
 	s := &screen{app: o.app}
@@ -186,7 +185,6 @@ func (o *watchOptions) list(ctx context.Context, c *client.Client) error {
 	}
 }
 
-// newest returns the newest orders, the newest first.
 func (o *watchOptions) newest(ctx context.Context, c *client.Client) ([]view.Summary, error) {
 	var orders []view.Summary
 	for s, err := range c.List(ctx, client.Query{PageSize: o.limit}) {
@@ -237,7 +235,6 @@ func (o *watchOptions) drawList(s *screen, seen map[string]view.Summary, orders 
 	return nil
 }
 
-// screen draws frames in place.
 type screen struct {
 	app   *app.App
 	begun bool

@@ -13,7 +13,6 @@ import (
 
 const mostAnswers = 50 // approximate number of orders with questions on a page
 
-// question is a step that waits for people.
 type question struct {
 	OrderID, Workflow, Step string
 	Since, Until            core.Time

@@ -29,7 +29,6 @@ type bulks struct {
 	all []*running
 }
 
-// running is a list and its progress.
 type running struct {
 	bulk.Header
 	File string
@@ -257,7 +256,6 @@ func (b *running) Now() (r bulk.Report, on bool, err error) {
 	return b.list.Report(), true, nil
 }
 
-// showBulk shows the progress of a list.
 func (s *server) showBulk(_ context.Context, r *http.Request, _ *kept) (content, error) {
 	b := s.bulks.get(r.PathValue("id"))
 	if b == nil {

@@ -67,7 +67,6 @@ func (s *server) mayAct(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// wholeNumber reads a number of a form.
 func wholeNumber(form url.Values, name string) (int, error) {
 	n, err := strconv.Atoi(form.Get(name))
 	if err != nil {
@@ -95,7 +94,6 @@ func outcomeText(v client.Verdict, err error) string {
 	return v.Command + " was accepted"
 }
 
-// mostOutcomes is the number of outcomes that are kept.
 const mostOutcomes = 256
 
 // forms is the name space of the IDs that commandID makes.

@@ -228,7 +228,6 @@ func timeElement(t core.Time, class string) template.HTML {
 		t.Std().UTC().Format(time.RFC3339Nano), render.Moment(t)))
 }
 
-// stateClass returns the class of a state in the style sheet.
 func stateClass(s core.State) string { return "state " + strings.ToLower(string(s)) }
 
 // shown returns a document for people: indented and redacted.
@@ -255,7 +254,6 @@ type content struct {
 // holds the state between two reads.
 type pageFunc func(ctx context.Context, r *http.Request, kept *kept) (content, error)
 
-// trouble returns the content of a page that could not be read.
 func (s *server) trouble(err error) content {
 	switch {
 	case errors.Is(err, client.ErrNotFound):
@@ -288,7 +286,6 @@ func (s *server) read(ctx context.Context, r *http.Request, p pageFunc, k *kept)
 	return c
 }
 
-// fragment returns a content as HTML.
 func (s *server) fragment(c content) (template.HTML, error) {
 	var b bytes.Buffer
 	if err := s.pages.ExecuteTemplate(&b, c.Template, c.Data); err != nil {
@@ -330,7 +327,6 @@ func (s *server) nothing(context.Context, *http.Request, *kept) (content, error)
 	return refusal("Not found", http.StatusNotFound, "There is no such page.", "Begin at the overview."), nil
 }
 
-// refusal returns a page that states what happened and what to do.
 func refusal(title string, status int, what, do string) content {
 	return content{Title: title, Template: "trouble", Status: status,
 		Data: struct{ What, Do string }{what, do}}

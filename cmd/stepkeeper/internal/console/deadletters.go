@@ -40,7 +40,6 @@ type lettersLooked struct {
 	Letters []client.DeadLetter
 }
 
-// deadLetters lists the queues.
 func (s *server) deadLetters(ctx context.Context, _ *http.Request, _ *kept) (content, error) {
 	d := &s.dead
 	d.mu.Lock()
@@ -117,7 +116,6 @@ func (s *server) body(l client.DeadLetter) string {
 	return b.String()
 }
 
-// anywhere returns the same patterns for any depth.
 func (r Redaction) anywhere() Redaction {
 	var all Redaction
 	for _, pattern := range r {
@@ -158,7 +156,6 @@ func (s *server) handleDead(w http.ResponseWriter, r *http.Request) {
 		http.StatusSeeOther)
 }
 
-// handled executes a handling, and reports the result of each message.
 func (s *server) handled(ctx context.Context, do func(context.Context, client.Handling) error,
 	h client.Handling) outcome {
 	file := filepath.Join(s.Folder, journal.Name)

@@ -19,7 +19,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// orderPage is the data of the page of one order.
 type orderPage struct {
 	Task         *client.Task
 	Name         string
@@ -212,7 +211,6 @@ func compared(t *client.Task, def client.Definition, plan client.Plan) []diagram
 	return nodes
 }
 
-// nodesOf returns the steps of an order as boxes.
 func nodesOf(t *client.Task) []diagram.Node {
 	nodes := make([]diagram.Node, len(t.Steps))
 	for i := range t.Steps {
@@ -234,7 +232,6 @@ func nodesOf(t *client.Task) []diagram.Node {
 	return nodes
 }
 
-// commandOf sends the command of a form, and returns the verdict.
 func (s *server) commandOf(ctx context.Context, id string, r *http.Request,
 	command string) (client.Verdict, error) {
 	by, reason := strings.TrimSpace(r.PostFormValue("by")), strings.TrimSpace(r.PostFormValue("reason"))

@@ -75,7 +75,6 @@ func (f filter) query() (client.Query, error) {
 	return q, nil
 }
 
-// row is an order of a listing.
 type row struct {
 	view.Summary
 	Gone bool // the order does not match the filter any more
@@ -219,7 +218,6 @@ type found struct {
 	looked int    // number of orders seen, at most
 }
 
-// isChild reports whether an order is a child order.
 func isChild(o *view.Summary) bool { return strings.Contains(o.OrderID, core.ChildMark) }
 
 // find reads pages of the listing until it has enough rows for one page of the console. It leaves out child

@@ -50,7 +50,6 @@ func (r Redaction) Apply(doc json.RawMessage) json.RawMessage {
 	return r.apply(doc, nil)
 }
 
-// apply redacts a valid JSON value.
 func (r Redaction) apply(doc json.RawMessage, at []string) json.RawMessage {
 	for _, pattern := range r {
 		if matches(pattern, at) {
@@ -76,7 +75,6 @@ func (r Redaction) apply(doc json.RawMessage, at []string) json.RawMessage {
 	return doc
 }
 
-// matches reports whether a pattern leads to exactly that place.
 func matches(pattern, at []string) bool {
 	switch {
 	case len(pattern) == 0:

@@ -22,7 +22,6 @@ const (
 	simulatedKept  = 16
 )
 
-// simulation is the simulation of an order after a move.
 type simulation struct {
 	Running  bool
 	Problem  string // reason why the order cannot be simulated
@@ -87,7 +86,6 @@ func simulated(plan client.Plan, at core.Time) (r simulation) {
 	return r
 }
 
-// simulation returns the simulation for the page of a move, if its address asks for one.
 func (s *server) simulation(ctx context.Context, t *client.Task, definition string) (*simulation, error) {
 	plan, err := s.Client.PlanMoveDocuments(ctx, t.OrderID, definition)
 	if err != nil {

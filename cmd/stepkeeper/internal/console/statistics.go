@@ -110,7 +110,6 @@ func (c *chart) table(s *client.Statistics, level bool) {
 	}
 }
 
-// sum returns the sum of the known values, and whether any is known.
 func sum(values []*int) (n int, known bool) {
 	for _, v := range values {
 		if v != nil {
@@ -147,7 +146,6 @@ func length(d time.Duration) string {
 	return fmt.Sprintf("%.0f %ss", n, unit)
 }
 
-// figures are the statistics on the overview.
 type figures struct {
 	Charts  []chart
 	Agents  []view.AgentStatistics

@@ -99,7 +99,6 @@ type askers struct {
 	last    string
 }
 
-// byAgent adds a wait to the group of its agent.
 func byAgent(all map[string]*askers, agent string, o *client.Summary, w *view.Wait) {
 	a := all[agent]
 	if a == nil {
@@ -114,7 +113,6 @@ func byAgent(all map[string]*askers, agent string, o *client.Summary, w *view.Wa
 	}
 }
 
-// open describes the orders that have not ended.
 type open struct {
 	Waits  []waits
 	Agents []askers

@@ -42,7 +42,6 @@ type cell struct {
 	weight float64 // sort key of the cell while the layers are ordered
 }
 
-// layout holds the positions of all boxes and lines.
 type layout struct {
 	nodes  []Node
 	cells  []cell

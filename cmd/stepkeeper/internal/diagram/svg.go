@@ -77,7 +77,6 @@ func (p *picture) at(along, side float64) point {
 	return point{side, along}
 }
 
-// start returns the start of a layer.
 func (p *picture) start(layer int) float64 { return margin + float64(layer)*(p.boxAlong()+layerGap) }
 
 func (p *picture) extent() (width, height float64) {
@@ -89,7 +88,6 @@ func (p *picture) extent() (width, height float64) {
 	return e.x, e.y
 }
 
-// corner returns the upper left corner of a node.
 func (p *picture) corner(i int) point {
 	c := &p.cells[i]
 	return p.at(p.start(c.layer), c.side-c.size/2)

@@ -95,7 +95,6 @@ func NewDev(a *app.App) *cobra.Command {
 		}))
 }
 
-// startAdvice is advice for users without a project.
 const startAdvice = "\nor begin with a small project: `stepkeeper init shop && cd shop && stepkeeper " +
 	"dev`\nor with the one that is built in: `stepkeeper dev --example`"
 

@@ -42,7 +42,6 @@ type example struct {
 	stop  func() error    // ends the services of other examples; nil if there are none
 }
 
-// exampleNames returns the values of --example.
 func exampleNames() []string {
 	names := []string{exampleOrder}
 	files, _ := fs.Glob(examples.Files, "*/*.yaml")

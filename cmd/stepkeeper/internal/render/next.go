@@ -125,7 +125,6 @@ func MayOutput(t *view.Task, step string, fact core.Fact) bool {
 	return fact == core.Happened && t.Phase != core.Undoing && i >= 0 && !undoneAlone(t.Steps[i])
 }
 
-// answerAdvice returns the advice for a step that waits for an answer.
 func answerAdvice(say sayer, t *view.Task, s *view.Step) Advice {
 	if len(s.Answers.Values) == 0 {
 		return say("if the event "+s.Answers.Event+" has happened", "answer %s %s VALUE", t.OrderID, s.Name)

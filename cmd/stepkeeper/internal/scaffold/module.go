@@ -15,7 +15,6 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// modulePath is the path of Stepkeeper's own module.
 const modulePath = "github.com/stepkeeper/stepkeeper"
 
 // builtFrom is the working copy that the program was built from. The Makefile links it in, because -trimpath

@@ -60,7 +60,6 @@ func (p Project) Write(dir string) ([]string, error) {
 	return write(dir, files)
 }
 
-// withoutTest returns the text without the lines about the test.
 func withoutTest(readme []byte) []byte {
 	var kept []byte
 	for line := range bytes.Lines(readme) {
