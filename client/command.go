@@ -232,9 +232,8 @@ func (c *Client) command(ctx context.Context, order string, ev core.Event,
 	}
 	if e, ok := cmd.event.(core.Resubmit); ok && len(e.Input) > 0 {
 		if err := rawjson.Check(e.Input, rawjson.MaxLevels); err != nil {
-			return Verdict{},
-				fmt.Errorf("%w: the input for step %q: %w; write a JSON value, for instance {\"amount\": 12}",
-					ErrInvalid, e.Step, err)
+			return Verdict{}, fmt.Errorf("%w: the input for step %q: %w; write a JSON value, for instance "+
+				"{\"amount\": 12}", ErrInvalid, e.Step, err)
 		}
 	}
 	cmd.id = cmp.Or(cmd.id, uuid.NewString())

@@ -157,8 +157,7 @@ func (c *Client) DeadLetters(ctx context.Context, queue string, most int) ([]Dea
 		return false, len(all) < most, nil
 	})
 	slices.SortFunc(all, func(a, b DeadLetter) int {
-		return cmp.Or(a.Sent.Compare(b.Sent),
-			strings.Compare(a.ID, b.ID))
+		return cmp.Or(a.Sent.Compare(b.Sent), strings.Compare(a.ID, b.ID))
 	})
 	return all, err
 }
@@ -170,9 +169,8 @@ func (c *Client) deadQueue(ctx context.Context, name string) (*operated, error) 
 		return nil, err
 	}
 	if slices.Sort(names); !slices.Contains(names, name) {
-		return nil, Errorf(http.StatusNotFound, "unknown-queue",
-			"there are no dead letters of a queue %.80q; there are those of %s", name,
-			strings.Join(names, ", "))
+		return nil, Errorf(http.StatusNotFound, "unknown-queue", "there are no dead letters of a queue "+
+			"%.80q; there are those of %s", name, strings.Join(names, ", "))
 	}
 	found, err := c.via.DeadQueue(name)
 	if err != nil {

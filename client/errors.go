@@ -68,10 +68,8 @@ func (u *Undecided) Error() string {
 	if u.Queued {
 		how = "is queued"
 	}
-	return fmt.Sprintf(
-		"command %s of order %q %s, and no verdict of it is known: %v; ask again with the same ID, it is "+
-			"carried out once",
-		u.ID, u.OrderID, how, u.Err)
+	return fmt.Sprintf("command %s of order %q %s, and no verdict of it is known: %v; ask again with the "+
+		"same ID, it is carried out once", u.ID, u.OrderID, how, u.Err)
 }
 
 // Unwrap returns the reason.

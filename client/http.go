@@ -82,10 +82,9 @@ func (h *overHTTP) send(ctx context.Context, method, path, contentType string,
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode < 400 {
-		return nil, Errorf(resp.StatusCode, "",
-			"the server answered with status %d, a redirect to %s, which is not followed; is there a proxy "+
-				"or a login page before the server? Give the address of Stepkeeper itself",
-			resp.StatusCode, redirect.Target(resp))
+		return nil, Errorf(resp.StatusCode, "", "the server answered with status %d, a redirect to %s, "+
+			"which is not followed; is there a proxy or a login page before the server? Give the "+
+			"address of Stepkeeper itself", resp.StatusCode, redirect.Target(resp))
 	}
 	return nil, errorOf(resp)
 }

@@ -64,10 +64,8 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 		return Outputs{}, err
 	}
 	if v := values[prefix+"Version"]; v != outputVersion {
-		return Outputs{},
-			fmt.Errorf(
-				"its outputs are of version %q, this program reads version %s; use the stepkeeper that it "+
-					"was deployed with", v, outputVersion)
+		return Outputs{}, fmt.Errorf("its outputs are of version %q, this program reads version %s; use the "+
+			"stepkeeper that it was deployed with", v, outputVersion)
 	}
 	var missing []string
 	value := func(name string) string {

@@ -204,11 +204,10 @@ func (t *Transport) present(ctx context.Context, id string) (*core.Task, error) 
 	case task == nil && !known:
 		return nil, notFound(id)
 	case task == nil && time.Since(sent.at) > t.Patience:
-		return nil, refusal(http.StatusConflict, codeNotStarted,
-			"order %q was queued %s ago and has no task: it was refused, for instance because its "+
-				"workflow is not deployed (the message and the reason are in the quarantine queue %s, or "+
-				"went to its reply-to), or the intake queue is far behind",
-			id, time.Since(sent.at).Round(time.Second), t.Outputs.Quarantine)
+		return nil, refusal(http.StatusConflict, codeNotStarted, "order %q was queued %s ago and has no "+
+			"task: it was refused, for instance because its workflow is not deployed (the message and "+
+			"the reason are in the quarantine queue %s, or went to its reply-to), or the intake queue "+
+			"is far behind", id, time.Since(sent.at).Round(time.Second), t.Outputs.Quarantine)
 	case task == nil || !known || task.IsTombstone():
 		return task, nil
 	case message.HashOf(task) != sent.hash:
@@ -252,9 +251,8 @@ func (t *Transport) Order(ctx context.Context, id string) (json.RawMessage, erro
 		return nil, notFound(id)
 	}
 	if task.Erased != nil {
-		return nil, refusal(http.StatusNotFound, "not-found",
-			"the content of order %q was erased at %s; its states and times are still shown", id,
-			task.Erased.At)
+		return nil, refusal(http.StatusNotFound, "not-found", "the content of order %q was erased at %s; "+
+			"its states and times are still shown", id, task.Erased.At)
 	}
 	return t.order(ctx, task)
 }
@@ -314,9 +312,8 @@ func (t *Transport) Definition(ctx context.Context, workflow, definition string)
 		err = nil
 	}
 	if err == nil && (def == nil || def.Name != workflow) {
-		err = refusal(http.StatusNotFound, "not-found",
-			"no order of workflow %q has run the definition %q; it is stored with its first order", workflow,
-			definition)
+		err = refusal(http.StatusNotFound, "not-found", "no order of workflow %q has run the definition %q; "+
+			"it is stored with its first order", workflow, definition)
 	}
 	if err != nil {
 		return client.Definition{}, err
@@ -353,10 +350,9 @@ func (t *Transport) Plan(ctx context.Context, id, definition string, documents b
 	}
 	to := core.Target{}
 	if to.Definition, err = t.Stored(ctx, definition); errors.Is(err, port.ErrNotFound) {
-		return view.Plan{}, refusal(http.StatusBadRequest, codeNotOnStack,
-			"no order has run the definition %s yet, so that it stands inside the functions of the stack "+
-				"only; move the order: it is refused, with the differences, where that is not possible",
-			definition)
+		return view.Plan{}, refusal(http.StatusBadRequest, codeNotOnStack, "no order has run the definition "+
+			"%s yet, so that it stands inside the functions of the stack only; move the order: it is "+
+			"refused, with the differences, where that is not possible", definition)
 	}
 	if err != nil {
 		return view.Plan{}, err
@@ -467,9 +463,8 @@ func (t *Transport) verdict(ctx context.Context, c message.Control) (client.Verd
 			return v, nil
 		}
 		if time.Now().After(until) {
-			return undecided(refusal(http.StatusGatewayTimeout, codeNoVerdict,
-				"no verdict stands in the task after %s; look at the order, and at the queue %s", t.Patience,
-				t.queueOf(&c)))
+			return undecided(refusal(http.StatusGatewayTimeout, codeNoVerdict, "no verdict stands in the "+
+				"task after %s; look at the order, and at the queue %s", t.Patience, t.queueOf(&c)))
 		}
 	}
 }

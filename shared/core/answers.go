@@ -120,10 +120,9 @@ func ReadQuestion(text json.RawMessage, timeout Duration) (*Answers, Duration, e
 	case len(q.Who) > 0 && allowed < a.Need:
 		return nil, 0, errors.New("fewer people may answer than are needed")
 	case slices.ContainsFunc(names, func(n string) bool { return !PersonName(n) }):
-		return nil, 0,
-			fmt.Errorf(
-				`who and notSelf must hold names of 1 to %d bytes without control characters and < > & " \`,
-				MaxAnswerBy)
+		return nil, 0, fmt.Errorf(
+			`who and notSelf must hold names of 1 to %d bytes without control characters and < > & " \`,
+			MaxAnswerBy)
 	}
 	slices.Sort(a.Who)
 	a.Who = slices.Compact(a.Who)
@@ -206,10 +205,8 @@ func (d *Definition) AnswerValue(i int, value json.RawMessage) (json.RawMessage,
 		return value, ""
 	}
 	if len(value) > MaxAnswerValue {
-		return nil,
-			fmt.Sprintf(
-				"the value has %d bytes, the limit is %d; store large data elsewhere and send a reference",
-				len(value), MaxAnswerValue)
+		return nil, fmt.Sprintf("the value has %d bytes, the limit is %d; store large data elsewhere and "+
+			"send a reference", len(value), MaxAnswerValue)
 	}
 	if a.Schema != nil {
 		if err := d.Expr.CheckAnswer(i, value); err != nil {

@@ -117,8 +117,7 @@ func (c *Children) Settled() *Children {
 
 // Refusal returns the text that lists the commands an operator can give to a child.
 func (p *Parent) Refusal() string {
-	return fmt.Sprintf(
-		"the order is child %d of step %s of %s, which decides about it; a child in Error can be "+
-			"resubmitted, moved, resolved or closed, and for all else give the command to %s", p.Index,
+	return fmt.Sprintf("the order is child %d of step %s of %s, which decides about it; a child in Error "+
+		"can be resubmitted, moved, resolved or closed, and for all else give the command to %s", p.Index,
 		p.Step, p.OrderID, p.OrderID)
 }

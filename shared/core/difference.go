@@ -153,16 +153,14 @@ func free(d, n *StepDefinition) (all []Difference) {
 			"when, stays", d.Answer != nil && n.Answer != nil &&
 			(!bytes.Equal(d.Input, n.Input) || !d.Answer.waits(n.Answer)))
 	add("code or message is another one", d.Fail != nil && n.Fail != nil && *d.Fail != *n.Fail)
-	add(
-		"children have another definition, which holds for those that have not started, and for those "+
-			"that start again", d.Each != nil && n.Each != nil &&
-			d.Each.Workflow == n.Each.Workflow && d.Each.Definition != n.Each.Definition)
+	add("children have another definition, which holds for those that have not started, and for those that "+
+		"start again", d.Each != nil && n.Each != nil && d.Each.Workflow == n.Each.Workflow &&
+		d.Each.Definition != n.Each.Definition)
 	add("concurrency, or how many children may fail, is another one", d.Each != nil && n.Each != nil &&
 		(d.Each.Concurrency != n.Each.Concurrency || d.Each.Tolerate != n.Each.Tolerate))
 	add("condition is another one", d.When != n.When)
 	add("place is another one: it came after ["+strings.Join(d.After, ", ")+"] and comes after ["+
-		strings.Join(n.After, ", ")+"]",
-		!slices.Equal(d.After, n.After))
+		strings.Join(n.After, ", ")+"]", !slices.Equal(d.After, n.After))
 	add("timeouts or retries are others", d.Timeout != n.Timeout || d.MaxQueueTime != n.MaxQueueTime ||
 		d.PollFor != n.PollFor || d.MaxDuration != n.MaxDuration || d.Retry != n.Retry ||
 		d.Undo != nil && n.Undo != nil && (d.Undo.Timeout != n.Undo.Timeout || d.Undo.Retry != n.Undo.Retry))

@@ -142,20 +142,13 @@ type Accepted struct {
 	Resolve  bool `json:"resolve"` // accepts Resolve of the step that caused the Error
 }
 
-func (SendRequest) effect() {}
-
-func (SendWake) effect() {}
-
-func (SendSettle) effect() {}
-
-func (SendStatus) effect() {}
-
-func (RaiseAlert) effect() {}
-
-func (AskChild) effect() {}
-
-func (ChildEnded) effect() {}
-
+func (SendRequest) effect()  {}
+func (SendWake) effect()     {}
+func (SendSettle) effect()   {}
+func (SendStatus) effect()   {}
+func (RaiseAlert) effect()   {}
+func (AskChild) effect()     {}
+func (ChildEnded) effect()   {}
 func (EraseContent) effect() {}
 
 // Settles reports whether the effects hold every unacknowledged status and alert of the present end. Only the

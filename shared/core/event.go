@@ -240,41 +240,24 @@ type ChildEnded struct {
 	Message string          `json:"message,omitempty"`
 }
 
-func (Submitted) event() {}
-
-func (Reply) event() {}
-
-func (Progress) event() {}
-
-func (Overdue) event() {}
-
+func (Submitted) event()      {}
+func (Reply) event()          {}
+func (Progress) event()       {}
+func (Overdue) event()        {}
 func (DeadlinePassed) event() {}
-
-func (ResendDue) event() {}
-
-func (Wake) event() {}
-
-func (Settle) event() {}
-
-func (Cancel) event() {}
-
-func (UndoCommand) event() {}
-
-func (Resubmit) event() {}
-
-func (Resolve) event() {}
-
-func (Close) event() {}
-
-func (Move) event() {}
-
-func (Erase) event() {}
-
-func (Answered) event() {}
-
-func (AskChild) event() {}
-
-func (ChildEnded) event() {}
+func (ResendDue) event()      {}
+func (Wake) event()           {}
+func (Settle) event()         {}
+func (Cancel) event()         {}
+func (UndoCommand) event()    {}
+func (Resubmit) event()       {}
+func (Resolve) event()        {}
+func (Close) event()          {}
+func (Move) event()           {}
+func (Erase) event()          {}
+func (Answered) event()       {}
+func (AskChild) event()       {}
+func (ChildEnded) event()     {}
 
 // Target is the definition to which a task is to be moved. Absent gives the reason if there is none.
 type Target struct {

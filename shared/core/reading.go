@@ -166,8 +166,7 @@ func EndKind(t *Task) StatusKind {
 // the workflow has notify: [undone], of an order that was undone because a step failed.
 func RaisesAlert(def *Definition, t *Task) bool {
 	return t.ProcessState == Error || t.ProcessState == Compensated && t.Undo.Why == WhyFailure &&
-		def != nil &&
-		def.AlertUndone
+		def != nil && def.AlertUndone
 }
 
 // UndoneNext returns the step that the undo of a task has reached (P20), or nil if the task is not being

@@ -127,8 +127,7 @@ func (t *Task) MoveRefusal(def *Definition, to Target) string {
 		}
 	}
 	if len(refused) > 0 {
-		return TrimMessage("the order cannot go on with the new definition: " + strings.Join(refused,
-			"; "))
+		return TrimMessage("the order cannot go on with the new definition: " + strings.Join(refused, "; "))
 	}
 	return ""
 }
@@ -162,9 +161,8 @@ func (t *Task) CorrectRefusal(def *Definition, i int, e Resubmit) string {
 	case def.Steps[i].Kind() != KindCall:
 		return "step " + e.Step + " calls no agent; only a call can get another input"
 	case len(e.Input) > MaxInput:
-		return fmt.Sprintf(
-			"the new input has %d bytes, the limit is %d; store large data elsewhere and give a reference",
-			len(e.Input), MaxInput)
+		return fmt.Sprintf("the new input has %d bytes, the limit is %d; store large data elsewhere and "+
+			"give a reference", len(e.Input), MaxInput)
 	case HoldsToken(e.Input):
 		return "the new input holds a token of an answer, or stands where one was hidden; tokens are not " +
 			"stored, so only the definition can send one; fix: leave it out"
@@ -184,9 +182,8 @@ func (t *Task) CorrectRefusal(def *Definition, i int, e Resubmit) string {
 			"first; or undo the order, and resubmit it with the input"
 	case def.Steps[i].Grade != Plain && s.Resolved != nil && s.Resolved.Fact == Undone &&
 		s.Resolved.At > s.Claim.At:
-		return "step " + e.Step +
-			" happened and was undone, so that its service may answer its key from memory, whatever the " +
-			"input; fix: undo the order, and resubmit it with the input"
+		return "step " + e.Step + " happened and was undone, so that its service may answer its key from " +
+			"memory, whatever the input; fix: undo the order, and resubmit it with the input"
 	}
 	return ""
 }

@@ -108,9 +108,8 @@ func farAfter(t *Task) Time { return max(t.Created, 1).Add(longTime) }
 // text, three for each byte of an output.
 func upperBound(t *Task) int {
 	n := roughHeader + roughStep*len(t.Steps) +
-		6*(len(t.Reason.Text)+len(t.Reason.Code)+len(t.Undo.Reason.Code)+
-			len(t.Undo.Reason.Text)) + 3*(len(t.Order)+len(t.Output)+unknownSize(t.Unknown)) +
-		roughStep*len(t.Attempts.Removed)
+		6*(len(t.Reason.Text)+len(t.Reason.Code)+len(t.Undo.Reason.Code)+len(t.Undo.Reason.Text)) +
+		3*(len(t.Order)+len(t.Output)+unknownSize(t.Unknown)) + roughStep*len(t.Attempts.Removed)
 	for i := range t.Commands.Verdicts {
 		n += roughStep + 6*t.Commands.Verdicts[i].text()
 	}

@@ -232,9 +232,8 @@ func ReadProcess(lookup Lookup, agent string) (Process, error) {
 		switch url := p.Queues[variables[variable]]; {
 		case p.Queues == nil:
 		case url == "":
-			r.wrong(variable,
-				"is not set, and others are; the address of the queue %s belongs there, from the outputs "+
-					"of the stack", variables[variable])
+			r.wrong(variable, "is not set, and others are; the address of the queue %s belongs there, from "+
+				"the outputs of the stack", variables[variable])
 		case !isURL(url):
 			r.wrong(variable, "is %.200q; the URL of the queue %s is meant", url, variables[variable])
 		}
@@ -258,7 +257,6 @@ func QueueOf(urls map[string]string, arn string) (string, error) {
 			return logical, nil
 		}
 	}
-	return "",
-		fmt.Errorf("an event came from queue %q, which is not in %s; correct the event source mapping: %w",
-			arn, VarQueues, port.ErrNotFound)
+	return "", fmt.Errorf("an event came from queue %q, which is not in %s; correct the event source "+
+		"mapping: %w", arn, VarQueues, port.ErrNotFound)
 }

@@ -122,8 +122,7 @@ func repeats(ev core.Event, t *core.Task) bool {
 // Such a message is forged, or the store was reset to an earlier state. The message comes again until it is a
 // dead letter (P8, every commit is conditional).
 func (e *Engine) ahead(id string, ev core.Event) {
-	e.Logger.Warn(
-		"a message is ahead of the stored task and is returned to the queue; if it comes for ever it was "+
-			"forged, or the store was set back", About(id, ev)...)
+	e.Logger.Warn("a message is ahead of the stored task and is returned to the queue; if it comes for ever "+
+		"it was forged, or the store was set back", About(id, ev)...)
 	e.count("returned", "ahead of the document")
 }

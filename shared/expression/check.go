@@ -199,8 +199,7 @@ func (c *check) step(n *ast.MemberNode, written, property string) error {
 				"read an earlier step, or the order")
 		}
 		if step != c.scope.Step && c.scope.Visible != nil && !c.scope.Visible[step] {
-			return fail("it reads the "+reads(property)+" of step "+step+
-				", which need not be done by then",
+			return fail("it reads the "+reads(property)+" of step "+step+", which need not be done by then",
 				"add "+step+" to the step's after")
 		}
 		if property != "output" {

@@ -47,9 +47,8 @@ func (s *Incidents) start(x Incident, seen int, publication func(ctx context.Con
 			next.failed = core.TimeOf(s.cfg.Clock.Now())
 			if ctx.Err() == nil { // otherwise the process stops, and the next one finds the alert due
 				s.cfg.Log.ErrorContext(ctx,
-					"an alert could not be published; a sweep tries again after a minute",
-					"order", x.First.OrderID, "workflow", x.Workflow, "step", x.Step, "code", x.Code, "error",
-					err)
+					"an alert could not be published; a sweep tries again after a minute", "order",
+					x.First.OrderID, "workflow", x.Workflow, "step", x.Step, "code", x.Code, "error", err)
 			}
 		}
 		s.mu.Lock()

@@ -67,8 +67,7 @@ func (a Alert) For(deployment, options string) Alert {
 	}
 	add("Show it", "show", a.OrderID)
 	if a.Undone && a.Kind == AlertMore && !a.Others {
-		add("List all undone orders", "list", "--state", string(core.Compensated), "--workflow",
-			a.Workflow)
+		add("List all undone orders", "list", "--state", string(core.Compensated), "--workflow", a.Workflow)
 	}
 	if a.Accepts.Resubmit {
 		purpose := "When the cause is fixed, continue"

@@ -66,9 +66,8 @@ func IntakeOf(d port.Delivery) (SubmitOrder, *Control, error) {
 		return SubmitOrder{}, nil, err
 	}
 	if !c.ForApplications() {
-		return SubmitOrder{}, nil, unreadable(
-			"the intake queue takes orders, cancels, and answers that have a token; send this %s to the "+
-				"control queue", c.Kind())
+		return SubmitOrder{}, nil, unreadable("the intake queue takes orders, cancels, and answers that "+
+			"have a token; send this %s to the control queue", c.Kind())
 	}
 	return SubmitOrder{}, c, nil
 }

@@ -326,9 +326,8 @@ func checkAnswer(a core.Answered) error {
 	case a.Step != "" && a.Round < 1:
 		return unreadable("round is %d; it counts from 1, and an answer to a step names it", a.Round)
 	case a.Token == "" && !core.PersonName(a.By):
-		return unreadable(
-			"by has %d bytes; an answer says who answers, in 1 to %d bytes without control characters and "+
-				"< > & \" \\", len(a.By), core.MaxAnswerBy)
+		return unreadable("by has %d bytes; an answer says who answers, in 1 to %d bytes without control "+
+			"characters and < > & \" \\", len(a.By), core.MaxAnswerBy)
 	case len(a.Value) == 0:
 		return unreadable("value is missing")
 	case len(a.Note) > core.MaxMessage:

@@ -118,9 +118,8 @@ func (p *pattern) MatchString(name string) bool {
 // be notified.
 func DecodeSubmit(data []byte) (SubmitOrder, error) {
 	if len(data) > port.MaxOrder {
-		return senderOf(data), refuse(CodeTooLarge, "",
-			"the submission has %d bytes, the limit is %d; store large data elsewhere and send a reference",
-			len(data), port.MaxOrder)
+		return senderOf(data), refuse(CodeTooLarge, "", "the submission has %d bytes, the limit is %d; "+
+			"store large data elsewhere and send a reference", len(data), port.MaxOrder)
 	}
 	if err := rawjson.Check(data, rawjson.MaxLevels+1); err != nil {
 		return SubmitOrder{}, refuse(CodeNotJSON, "", "the submission cannot be read: %v", err)
@@ -237,16 +236,13 @@ func (o *SubmitOrder) checkFields() error {
 		return refuse(CodeMissing, "orderId",
 			"orderId is missing; give the order an ID of your own, so that sending it again is harmless")
 	case !orderID(o.OrderID):
-		return refuse(CodeInvalid, "orderId",
-			"orderId %.140q must be 1 to 128 of the characters A-Z a-z 0-9 . _ : -, not begin with -, and "+
-				"not be . or ..",
-			o.OrderID)
+		return refuse(CodeInvalid, "orderId", "orderId %.140q must be 1 to 128 of the characters A-Z a-z "+
+			"0-9 . _ : -, not begin with -, and not be . or ..", o.OrderID)
 	case o.Workflow == "":
 		return refuse(CodeMissing, "workflow", "workflow is missing; name the workflow that the order is for")
 	case !workflowPattern.MatchString(o.Workflow):
-		return refuse(CodeInvalid, "workflow",
-			"workflow %.80q is no workflow's name: small letters, digits and -, at most 64, a letter first",
-			o.Workflow)
+		return refuse(CodeInvalid, "workflow", "workflow %.80q is no workflow's name: small letters, digits "+
+			"and -, at most 64, a letter first", o.Workflow)
 	case len(o.Order) == 0 || string(o.Order) == "null":
 		return refuse(CodeMissing, "order",
 			"order is missing or null; send the order itself, any other JSON value")

@@ -130,11 +130,8 @@ func (r *deciding) newVote(i int, by string, value json.RawMessage) (vote *core.
 	}
 	vote = &core.Vote{By: by, Value: value, At: r.at.Now}
 	if event && !r.holdsVote(i, vote) {
-		return nil,
-			fmt.Sprintf(
-				"the event's value of %d bytes does not fit into the order's document beside the outputs "+
-					"of its steps; "+
-					"store the data elsewhere and send a reference", len(value))
+		return nil, fmt.Sprintf("the event's value of %d bytes does not fit into the order's document "+
+			"beside the outputs of its steps; store the data elsewhere and send a reference", len(value))
 	}
 	return vote, ""
 }

@@ -73,9 +73,8 @@ func (r *deciding) submittedAgain(_ int, ev core.Event) (string, error) {
 	case r.t.IsTombstone():
 		return "the order was cancelled before it came", nil
 	case ev.(core.Submitted).ContentHash != ev.(core.Submitted).KnownHash:
-		return "", core.Refuse("other-content",
-			"an order with this ID and other content was submitted before; nothing was changed: submit "+
-				"the new content under a new ID")
+		return "", core.Refuse("other-content", "an order with this ID and other content was submitted "+
+			"before; nothing was changed: submit the new content under a new ID")
 	}
 	return "the order is there", nil
 }

@@ -26,10 +26,9 @@ func unfit(def *core.Definition, t *core.Task) error {
 	}
 	for i := range t.Steps {
 		if s, d := &t.Steps[i], &def.Steps[i]; s.Name != d.Name || !behaviours[d.Kind()].validState(s, d) {
-			return fmt.Errorf(
-				"task %q, step %q (%s, attempt %d): the definition has step %q there, or it cannot be in "+
-					"that state: %w",
-				t.OrderID, s.Name, s.State, s.Attempt, d.Name, core.ErrUnfit)
+			return fmt.Errorf("task %q, step %q (%s, attempt %d): the definition has step %q there, or it "+
+				"cannot be in that state: %w", t.OrderID, s.Name, s.State, s.Attempt, d.Name,
+				core.ErrUnfit)
 		}
 	}
 	return nil

@@ -39,10 +39,9 @@ func (callKind) woken(r *deciding, i int) {
 		return
 	}
 	if r.t.KeyMayExpire(r.def, i, r.at.Now) { // resubmit uses a remembered key (P18): the operator decides
-		r.recordFailure(i, "key-forgotten",
-			"it is in doubt, and was not asked again, because its service may not know the idempotency "+
-				"key any more (keyRetention): find out at the service whether it happened, and resolve it",
-			r.t.Steps[i].Attempt)
+		r.recordFailure(i, "key-forgotten", "it is in doubt, and was not asked again, because its service "+
+			"may not know the idempotency key any more (keyRetention): find out at the service whether "+
+			"it happened, and resolve it", r.t.Steps[i].Attempt)
 		giveUp(&r.t.Steps[i])
 		r.enterError(core.Forward, i)
 		return

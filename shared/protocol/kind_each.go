@@ -36,15 +36,11 @@ func (eachKind) prepare(r *deciding, i int) (prepared, error) {
 	case r.err != nil || err != nil:
 		return prepared{}, err
 	case count > core.MaxChildren:
-		return prepared{},
-			fmt.Errorf(
-				"each is a list of %d, the limit is %d: put them into groups, and let a child workflow "+
-					"have an each of its own", count, core.MaxChildren)
+		return prepared{}, fmt.Errorf("each is a list of %d, the limit is %d: put them into groups, and let "+
+			"a child workflow have an each of its own", count, core.MaxChildren)
 	case d.Each.Collect && count*collectedSize > core.MaxCollected:
-		return prepared{},
-			fmt.Errorf(
-				"each is a list of %d, whose outputs cannot be collected in %d bytes: leave out collect, "+
-					"and let the children store what they find", count, core.MaxCollected)
+		return prepared{}, fmt.Errorf("each is a list of %d, whose outputs cannot be collected in %d bytes: "+
+			"leave out collect, and let the children store what they find", count, core.MaxCollected)
 	}
 	return prepared{children: count, atOnce: count == 0}, nil
 }
@@ -146,10 +142,8 @@ func (r *deciding) childOrder(i, n int) (json.RawMessage, error) {
 	case !bytes.HasPrefix(order, []byte("{")):
 		return nil, fmt.Errorf("the order of child %d is no JSON object", n)
 	case len(order) > core.MaxChildOrder:
-		return nil,
-			fmt.Errorf(
-				"the order of child %d has %d bytes, the limit is %d: store large data elsewhere and give "+
-					"a reference", n, len(order), core.MaxChildOrder)
+		return nil, fmt.Errorf("the order of child %d has %d bytes, the limit is %d: store large data "+
+			"elsewhere and give a reference", n, len(order), core.MaxChildOrder)
 	}
 	return order, nil
 }
@@ -290,10 +284,9 @@ func (r *deciding) childInDoubt(i int, e core.ChildEnded) {
 	if e.State == core.ChildExpired {
 		how = "is no longer stored"
 	}
-	r.recordFailure(i, codeChildInDoubt,
-		fmt.Sprintf(
-			"child %d (%s) %s, so it cannot be undone; undo by hand what it did, and resolve the step as "+
-				"undone", e.Parent.Index, e.Parent.ChildID(), how), r.t.Steps[i].Attempt)
+	r.recordFailure(i, codeChildInDoubt, fmt.Sprintf("child %d (%s) %s, so it cannot be undone; undo by "+
+		"hand what it did, and resolve the step as undone", e.Parent.Index, e.Parent.ChildID(), how),
+		r.t.Steps[i].Attempt)
 	r.enterError(r.t.Direction(), i)
 }
 
@@ -312,11 +305,9 @@ func (r *deciding) collect(i int, e core.ChildEnded) {
 	}
 	if !single && size > core.MaxCollected || !r.at.SizeLimit.KeepsReserve(r.def, r.t) {
 		c.Results = before
-		r.stopChildren(i,
-			fmt.Sprintf(
-				"%s: the outputs of the children take more than %d bytes, or have no room in the order's "+
-					"document; let the child workflow answer less", core.CodeOutputTooLarge,
-				core.MaxCollected))
+		r.stopChildren(i, fmt.Sprintf("%s: the outputs of the children take more than %d bytes, or have no "+
+			"room in the order's document; let the child workflow answer less", core.CodeOutputTooLarge,
+			core.MaxCollected))
 	}
 }
 
@@ -382,10 +373,8 @@ func (r *deciding) endChildren(i int) {
 		r.finish(i, output)
 		return
 	}
-	r.recordFailure(i, core.CodeOutputTooLarge,
-		fmt.Sprintf(
-			"the output of %d bytes does not fit into the order's document beside the outputs of its "+
-				"steps; collect less", len(output)), s.Attempt)
+	r.recordFailure(i, core.CodeOutputTooLarge, fmt.Sprintf("the output of %d bytes does not fit into the "+
+		"order's document beside the outputs of its steps; collect less", len(output)), s.Attempt)
 	r.failStep(i)
 }
 

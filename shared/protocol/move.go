@@ -43,9 +43,8 @@ func (r *deciding) move(to core.Target) (refused string) {
 func (r *deciding) pin(to *core.Definition) (refused string) {
 	t := r.t.MovedTo(r.def, to)
 	if !r.at.SizeLimit.KeepsReserve(to, t) {
-		return fmt.Sprintf(
-			"what the order holds, and the reserve for the steps of the new definition, do not fit into a "+
-				"document of %d bytes; take steps out of the definition", r.at.SizeLimit.Limit)
+		return fmt.Sprintf("what the order holds, and the reserve for the steps of the new definition, do "+
+			"not fit into a document of %d bytes; take steps out of the definition", r.at.SizeLimit.Limit)
 	}
 	before, def := r.t, r.def
 	r.t, r.def = t, to

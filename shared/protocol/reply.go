@@ -314,9 +314,8 @@ func (r *deciding) holdOf(i int, e core.Reply) hold {
 		h.since = r.at.Now
 	}
 	if h.polling = h.since; h.most == 0 {
-		h.most, h.over = d.MaxQueueTime,
-			"the service has answered not-yet for longer than maxQueueTime, which holds where the step "+
-				"has no pollFor: "
+		h.most, h.over = d.MaxQueueTime, "the service has answered not-yet for longer than maxQueueTime, "+
+			"which holds where the step has no pollFor: "
 	}
 	return h
 }

@@ -14,9 +14,8 @@ func (r *deciding) pinKey() error {
 		r.t.TokenKey = ""
 	case r.t.TokenKey != "":
 	case r.at.Tokens == nil:
-		return core.Refuse(core.CodeNoTokens,
-			"the workflow %s makes tokens, and this deployment has no key for them; deploy one, then send "+
-				"it again", r.def.Name)
+		return core.Refuse(core.CodeNoTokens, "the workflow %s makes tokens, and this deployment has no key "+
+			"for them; deploy one, then send it again", r.def.Name)
 	default:
 		r.t.TokenKey = r.at.Tokens.Current()
 	}
@@ -29,9 +28,8 @@ func (r *deciding) token(step, person string) (string, error) {
 	case r.at.Tokens == nil:
 		return "", errors.New("there is no key for tokens")
 	case person != "" && !core.PersonName(person):
-		return "",
-			errors.New(
-				"the person of a token is no name: 1 to 128 bytes without control characters and < > & \" \\")
+		return "", errors.New("the person of a token is no name: 1 to 128 bytes without control characters " +
+			"and < > & \" \\")
 	}
 	text, err := r.at.Tokens.Token(r.t.TokenKey, r.t.OrderID,
 		core.TokenOf{Run: r.t.Run, Step: step, Person: person})

@@ -50,10 +50,9 @@ func check(data []byte, levels int, options ...jsontext.Options) error {
 		if r.PeekKind() == jsontext.KindNumber {
 			var number []byte
 			if number, err = r.ReadValue(); err == nil && !NumberFits(number) {
-				return fmt.Errorf(
-					"%w: the one at byte %d has more than %d characters, or an exponent beyond ±%d; "+
-						"send it as a text", ErrNumber, r.InputOffset()-int64(len(number)), MaxNumber,
-					MaxExponent)
+				return fmt.Errorf("%w: the one at byte %d has more than %d characters, or an exponent "+
+					"beyond ±%d; send it as a text", ErrNumber, r.InputOffset()-int64(len(number)),
+					MaxNumber, MaxExponent)
 			}
 		} else {
 			_, err = r.ReadToken()

@@ -40,11 +40,9 @@ func parse(expression string) (s cron.Schedule, interval bool, err error) {
 		return nil, false, fmt.Errorf("cron %q names a zone; write that as the field zone of the schedule",
 			expression)
 	case len(given) != len(fields):
-		return nil, false,
-			fmt.Errorf(
-				"cron %q has %d fields; it has five fields (minute, hour, day of month, month, day of "+
-					"week), or is one of %s",
-				expression, len(given), strings.Join(tags, ", "))
+		return nil, false, fmt.Errorf("cron %q has %d fields; it has five fields (minute, hour, day of "+
+			"month, month, day of week), or is one of %s", expression, len(given), strings.Join(tags,
+			", "))
 	}
 	given[dayOfWeek] = daysOfWeek(given[dayOfWeek])
 	var errs []error
@@ -52,11 +50,9 @@ func parse(expression string) (s cron.Schedule, interval bool, err error) {
 		alone := []string{"*", "*", "*", "*", "*"}
 		alone[i] = text
 		if _, err := cron.ParseStandard(strings.Join(alone, " ")); err != nil {
-			errs = append(errs,
-				fmt.Errorf(
-					"cron %q: the %s is %q; it is %s: a value, a range 1-5, every fifth */5, or several "+
-						"with commas",
-					expression, fields[i].name, strings.Fields(expression)[i], fields[i].holds))
+			errs = append(errs, fmt.Errorf("cron %q: the %s is %q; it is %s: a value, a range 1-5, every "+
+				"fifth */5, or several with commas", expression, fields[i].name,
+				strings.Fields(expression)[i], fields[i].holds))
 		}
 	}
 	if len(errs) > 0 {

@@ -186,9 +186,8 @@ func Load(ctx context.Context, from Reader, workflow string) (r Record, e port.L
 		return r, e, err
 	}
 	if err := json.Unmarshal(e.Output, &r); err != nil {
-		return r, e,
-			fmt.Errorf("the record %q cannot be read: %w; delete the item, and the schedule begins anew",
-				e.Key, err)
+		return r, e, fmt.Errorf(
+			"the record %q cannot be read: %w; delete the item, and the schedule begins anew", e.Key, err)
 	}
 	return r, e, nil
 }

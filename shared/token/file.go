@@ -28,10 +28,8 @@ func Open(folder string, replace bool, now core.Time) (*Keys, error) {
 	}
 	k, err := Parse(data)
 	if err != nil {
-		return nil,
-			fmt.Errorf(
-				"%s: %w; restore it from a backup, or remove it: the links that were sent do not work then",
-				name, err)
+		return nil, fmt.Errorf("%s: %w; restore it from a backup, or remove it: the links that were sent do "+
+			"not work then", name, err)
 	}
 	if !replace {
 		return k, nil

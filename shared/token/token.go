@@ -120,9 +120,8 @@ func Parse(data []byte) (*Keys, error) {
 			return nil, fmt.Errorf("the secret of key %s has %d bytes and not %d", k.ID, len(k.Secret),
 				secretSize)
 		case (k.Replaced == 0) != (n == 0):
-			return nil,
-				errors.New(
-					"the first key of tokens is the current one, and all others say when they were replaced")
+			return nil, errors.New("the first key of tokens is the current one, and all others say when " +
+				"they were replaced")
 		case slices.ContainsFunc(stored.Keys[:n], func(o key) bool { return o.ID == k.ID }):
 			return nil, fmt.Errorf("the key %s stands there twice", k.ID)
 		}

@@ -174,8 +174,7 @@ func (m *messages) calls(s *core.Step, d *core.StepDefinition) {
 	}
 	listed := func(number int, began core.Time) bool {
 		return slices.ContainsFunc(m.task.Attempts.Last, func(a core.Attempt) bool {
-			return a.Step == s.Name &&
-				(a.Number == number || a.Began == began)
+			return a.Step == s.Name && (a.Number == number || a.Began == began)
 		})
 	}
 	last := func(x *Message) { x.Step, x.Attempt = s.Name, s.Attempt }
@@ -231,8 +230,7 @@ func (m *messages) end() {
 		return
 	}
 	reported := func(x *Message) {
-		x.Final, x.Unreported, x.Until = true, t.End.ResendAt != 0,
-			t.End.ResendAt
+		x.Final, x.Unreported, x.Until = true, t.End.ResendAt != 0, t.End.ResendAt
 	}
 	if t.End.Seq > 0 {
 		m.add(t.End.At, sent, MessageStatus, t.ReplyTo, string(core.EndKind(t)), func(x *Message) {

@@ -31,10 +31,9 @@ func (r Room) Fits() bool { return r.Needs <= r.Limit && r.Shared <= r.Unreserve
 // String describes the needs of the functions and the account's limits.
 func (r Room) String() string {
 	if r.Needs <= r.Limit && !r.Fits() {
-		return fmt.Sprintf(
-			"functions without reserved concurrency may run %d at a time, and the account leaves them %d "+
-				"of its %d in this Region: the rest is reserved for single functions", r.Shared, r.Unreserved,
-			r.Limit)
+		return fmt.Sprintf("functions without reserved concurrency may run %d at a time, and the account "+
+			"leaves them %d of its %d in this Region: the rest is reserved for single functions",
+			r.Shared, r.Unreserved, r.Limit)
 	}
 	return fmt.Sprintf("its functions may run %d at a time, and the account allows %d in this Region",
 		r.Needs, r.Limit)

@@ -218,9 +218,8 @@ func (t *transport) addMetrics(ctx context.Context, s *client.Statistics, from t
 	}
 	s.Series = append(s.Series, series(view.SeriesReceived, "", received))
 	if t.Outputs.Deployment == "" {
-		s.Unknown = append(s.Unknown,
-			"orders in Error over time, and agents that do not call their service: deploy the stack "+
-				"again, its outputs do not have the name of its metrics")
+		s.Unknown = append(s.Unknown, "orders in Error over time, and agents that do not call their "+
+			"service: deploy the stack again, its outputs do not have the name of its metrics")
 	} else {
 		s.Series = append(s.Series, view.Series{Kind: view.SeriesOrders, Of: string(core.Error),
 			Values: t.inError(swept.values, inError.values)})

@@ -42,10 +42,8 @@ func (b *builder) routes(i int) {
 		if s.PointOfNoReturn {
 			what = "a point of no return"
 		}
-		b.report.error(several.at,
-			fmt.Sprintf(
-				"step %s is %s, and names several agents: what was called stands in the ledger of one "+
-					"agent, and another would call again", s.Name, what),
+		b.report.error(several.at, fmt.Sprintf("step %s is %s, and names several agents: what was called "+
+			"stands in the ledger of one agent, and another would call again", s.Name, what),
 			"name one agent")
 	}
 	first := b.def.Agents[s.Agent]

@@ -92,8 +92,7 @@ func withAsk(f field, ask *field) (call, asked field) {
 func (b *builder) withoutAsks(names []string) []string {
 	return slices.DeleteFunc(names, func(name string) bool {
 		return slices.ContainsFunc(b.def.Steps, func(s core.StepDefinition) bool {
-			return s.Answer != nil &&
-				s.Answer.Ask == name
+			return s.Answer != nil && s.Answer.Ask == name
 		})
 	})
 }

@@ -167,9 +167,8 @@ func (b *builder) undoable(i int) {
 			" declares no undo, and the order can only go on without it once it is undone",
 			"write undo: OPERATION, or undo: none where the step has no effect")
 	case behind >= 0 && s.Undo != nil:
-		b.report.warn(field.at,
-			fmt.Sprintf("the undo of step %s is never used: it runs after the point of no return %s",
-				s.Name, b.def.Steps[behind].Name), "remove undo")
+		b.report.warn(field.at, fmt.Sprintf("the undo of step %s is never used: it runs after the point of "+
+			"no return %s", s.Name, b.def.Steps[behind].Name), "remove undo")
 	case behind >= 0 || field != nil:
 	case skippable >= 0:
 		b.report.error(b.steps[i].at,

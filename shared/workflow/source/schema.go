@@ -115,8 +115,7 @@ func continueElsewhere(v *value, name string, root *value, path []string, r *rep
 				strings.ReplaceAll(path[1], "-", "_") + ".output.value == VALUE"
 		}
 	}
-	r.error(v.at, name+` is "continue", which only the onFailure of a step that calls an agent can be`,
-		fix)
+	r.error(v.at, name+` is "continue", which only the onFailure of a step that calls an agent can be`, fix)
 }
 
 // locate returns the value at a path, and its last key as its name. The position is that of the value if it

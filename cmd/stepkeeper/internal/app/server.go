@@ -136,9 +136,8 @@ func (a *App) StackOptions() aws.Options {
 func (a *App) noStack(err error) *failure.Error {
 	switch {
 	case errors.Is(err, aws.ErrNoStack):
-		return failure.Wrap(err, failure.NotFound,
-			"check the name, --region, and whose credentials these are: `aws sts get-caller-identity`",
-			"stack %s", a.Stack)
+		return failure.Wrap(err, failure.NotFound, "check the name, --region, and whose credentials these "+
+			"are: `aws sts get-caller-identity`", "stack %s", a.Stack)
 	case errors.Is(err, client.ErrInvalid):
 		return failure.Wrap(err, failure.Usage, "name it with --region, or set AWS_REGION", "stack %s",
 			a.Stack)

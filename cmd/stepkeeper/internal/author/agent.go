@@ -77,10 +77,9 @@ func runAgentNew(o *agentOptions) error {
 	if o.app.JSON() {
 		return o.app.PrintJSON(written{Agent: o.agent.Name, Folder: o.dir, Files: files})
 	}
-	fmt.Fprintf(o.app.Streams.Out,
-		"wrote the agent %s to %s: %s\n\nNow make %s call your service, and try it:\n\n  cd %s\n  %s\n\n"+
-			"README.md says how to run it.\n", o.agent.Name, o.dir, strings.Join(files, ", "),
-		serviceFile[o.agent.Language], o.dir, strings.Join(tryIt(o.agent), "\n  "))
+	fmt.Fprintf(o.app.Streams.Out, "wrote the agent %s to %s: %s\n\nNow make %s call your service, and try "+
+		"it:\n\n  cd %s\n  %s\n\nREADME.md says how to run it.\n", o.agent.Name, o.dir,
+		strings.Join(files, ", "), serviceFile[o.agent.Language], o.dir, strings.Join(tryIt(o.agent), "\n  "))
 	return nil
 }
 

@@ -131,9 +131,8 @@ const killAfter = 5 * time.Second
 // start the agent.
 func (o *agentTryOptions) start(url string, stop context.CancelCauseFunc) (end func(), err error) {
 	if len(o.command) == 0 {
-		fmt.Fprintf(o.app.Streams.Err,
-			"start agent %s now, with AWS_ENDPOINT_URL_SQS=%s (and, where its service is plain, with its "+
-				"ledger)\n", o.name, url)
+		fmt.Fprintf(o.app.Streams.Err, "start agent %s now, with AWS_ENDPOINT_URL_SQS=%s (and, where its "+
+			"service is plain, with its ledger)\n", o.name, url)
 		return func() {}, nil
 	}
 	folder, err := os.MkdirTemp("", "stepkeeper-agent-test")

@@ -58,9 +58,8 @@ func runInit(o *initOptions) error {
 	if o.dir != "." {
 		fmt.Fprintf(out, "  cd %s\n", o.dir)
 	}
-	fmt.Fprint(out,
-		"  go run ./services\n  stepkeeper dev\n  stepkeeper submit --workflow booking --id o-1 --wait "+
-			"order.json\n  stepkeeper show o-1\n\nREADME.md says more.\n")
+	fmt.Fprint(out, "  go run ./services\n  stepkeeper dev\n  stepkeeper submit --workflow booking --id o-1 "+
+		"--wait order.json\n  stepkeeper show o-1\n\nREADME.md says more.\n")
 	if o.aws {
 		fmt.Fprint(out, awsNext)
 	}

@@ -106,9 +106,8 @@ func (o *simulateOptions) scenario(ctx context.Context) (simulate.Scenario, erro
 	sc = simulate.Scenario{Definition: def, Orders: o.orders}
 	if o.move != "" {
 		if o.order != "" || o.test != "" {
-			return sc, failure.New(failure.Usage, "leave them out",
-				"--order and --regression-test do not fit to --move: the order has its content, and its "+
-					"test would hold its data")
+			return sc, failure.New(failure.Usage, "leave them out", "--order and --regression-test do not "+
+				"fit to --move: the order has its content, and its test would hold its data")
 		}
 		c, err := o.app.Client(ctx)
 		if err == nil {

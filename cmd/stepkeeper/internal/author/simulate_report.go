@@ -212,9 +212,8 @@ func (o *simulateOptions) played(r *simulate.Result, choices, missed int) error 
 		fmt.Fprintln(out, l)
 	}
 	if missed > 0 {
-		fmt.Fprintf(out,
-			"%d of the %d choices of the tape were never come to: the workflow or the program has changed "+
-				"since\n", missed, choices)
+		fmt.Fprintf(out, "%d of the %d choices of the tape were never come to: the workflow or the program "+
+			"has changed since\n", missed, choices)
 	}
 	if r.Violation == nil {
 		fmt.Fprintln(out, style.Good("no violation; ends: "+counts(r.Ends)))

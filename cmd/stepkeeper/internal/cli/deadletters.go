@@ -183,8 +183,7 @@ func runHandling(ctx context.Context, o *deadLetterOptions) error {
 		}
 		defer func() { _ = file.Close() }() // each line was synced when it was written
 		o.Record = func(h client.Handled) error {
-			return errors.Join(file.Record(h),
-				o.print(h, &reported, &code))
+			return errors.Join(file.Record(h), o.print(h, &reported, &code))
 		}
 	}
 	do := c.Redrive

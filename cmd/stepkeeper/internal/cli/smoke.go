@@ -164,16 +164,12 @@ func warnOfRoom(ctx context.Context, a *app.App) {
 	room, err := a.StackRoom(ctx, a.Stack, a.StackOptions())
 	switch {
 	case err != nil:
-		fmt.Fprintf(a.Streams.Err,
-			"not checked whether the functions fit into the account's limit of concurrent executions: %v\n",
-			err)
+		fmt.Fprintf(a.Streams.Err, "not checked whether the functions fit into the account's limit of "+
+			"concurrent executions: %v\n", err)
 	case !room.Fits():
-		fmt.Fprintf(a.Streams.Err,
-			"%s: stack %s: %s. What does not fit is throttled: its messages come back late, and may "+
-				"become dead letters.\n"+
-				"  fix: ask for a higher quota (Service Quotas: AWS Lambda, Concurrent "+
-				"executions), or lower "+
-				"MaxConcurrency and deploy again\n",
+		fmt.Fprintf(a.Streams.Err, "%s: stack %s: %s. What does not fit is throttled: its messages come "+
+			"back late, and may become dead letters.\n  fix: ask for a higher quota (Service Quotas: "+
+			"AWS Lambda, Concurrent executions), or lower MaxConcurrency and deploy again\n",
 			a.Streams.Style().Bad("warning"), a.Stack, room)
 	}
 }
@@ -331,10 +327,8 @@ func (s *smoke) show() {
 	if r.Open > 0 {
 		until = "given up"
 	}
-	fmt.Fprintf(out,
-		"submitted in %.2f s, %s after %.2f s; one order took %.2f s (median), %.2f s (95 %%), %.2f s "+
-			"(longest)\n",
-		r.Submit, until, r.Total, r.TookP50, r.TookP95, r.TookMax)
+	fmt.Fprintf(out, "submitted in %.2f s, %s after %.2f s; one order took %.2f s (median), %.2f s (95 %%), "+
+		"%.2f s (longest)\n", r.Submit, until, r.Total, r.TookP50, r.TookP95, r.TookMax)
 	fmt.Fprintf(out, "%d claims of steps, %d failed or timed out\n", r.Attempts, r.Failures)
 	if len(r.Problems) == 0 {
 		fmt.Fprintf(out, "audit: %s\n", style.Good("nothing found"))

@@ -133,9 +133,8 @@ func (o *submitOptions) check() error {
 func (s *submission) interrupted(err error) error {
 	s.report.close()
 	if n := s.report.acknowledged(); n > 0 && !s.app.JSON() {
-		fmt.Fprintf(s.app.Streams.Err,
-			"acknowledged before this: %s; submit the same again, what is there already is not started "+
-				"twice\n", view.Count(n, "order"))
+		fmt.Fprintf(s.app.Streams.Err, "acknowledged before this: %s; submit the same again, what is there "+
+			"already is not started twice\n", view.Count(n, "order"))
 	}
 	return err
 }

@@ -114,8 +114,7 @@ func edgesOf(nodes []Node) [][2]int {
 		}
 	}
 	slices.SortFunc(edges, func(a, b [2]int) int {
-		return cmp.Or(cmp.Compare(a[1], b[1]),
-			cmp.Compare(a[0], b[0]))
+		return cmp.Or(cmp.Compare(a[1], b[1]), cmp.Compare(a[0], b[0]))
 	})
 	return edges
 }

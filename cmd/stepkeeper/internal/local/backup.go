@@ -32,13 +32,11 @@ func NewBackup(a *app.App) *cobra.Command {
 			return failure.New(failure.Usage, "name another file, or remove this one",
 				"%s is there already, and was left as it is", args[0])
 		case errors.Is(err, fs.ErrNotExist):
-			return failure.Wrap(err, failure.Usage,
-				"name the folder of `stepkeeper dev` with --data, and a file in a folder that exists",
-				"there is no backup")
+			return failure.Wrap(err, failure.Usage, "name the folder of `stepkeeper dev` with --data, and a "+
+				"file in a folder that exists", "there is no backup")
 		case err != nil:
-			return failure.Wrap(err, failure.General,
-				"look at the space for the file, and at the health of the server: `stepkeeper doctor`",
-				"there is no backup")
+			return failure.Wrap(err, failure.General, "look at the space for the file, and at the health of "+
+				"the server: `stepkeeper doctor`", "there is no backup")
 		}
 		return printBackup(a, data, backupReport{File: args[0], Bytes: n})
 	})

@@ -82,9 +82,8 @@ func (o *demoOptions) conclude(ctx context.Context, options runner.Options, repo
 	case ctx.Err() != nil:
 		return failure.New(failure.General, "", "the demo was interrupted")
 	}
-	return failure.Wrap(err, failure.General,
-		fmt.Sprintf("run it again with the same faults: stepkeeper demo --keep --seed %d", o.seed),
-		"the demo failed")
+	return failure.Wrap(err, failure.General, fmt.Sprintf("run it again with the same faults: stepkeeper "+
+		"demo --keep --seed %d", o.seed), "the demo failed")
 }
 
 // shippedWorkflow is the file of the workflow for which the demo has services.

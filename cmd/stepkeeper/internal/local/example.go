@@ -141,12 +141,10 @@ func (e *example) startOne() error {
 	var agents strings.Builder
 	agents.WriteString("agents:\n")
 	for _, agent := range names {
-		fmt.Fprintf(&agents,
-			"  %s: {url: \"http://%s/%s\", allow: {loopback: true}, classify: {425: not-yet}}\n", agent,
-			listener.Addr(), agent)
+		fmt.Fprintf(&agents, "  %s: {url: \"http://%s/%s\", allow: {loopback: true}, classify: {425: "+
+			"not-yet}}\n", agent, listener.Addr(), agent)
 	}
-	return errors.Join(
-		os.WriteFile(e.agents(), []byte(agents.String()), 0o600),
+	return errors.Join(os.WriteFile(e.agents(), []byte(agents.String()), 0o600),
 		os.WriteFile(e.orders(), order, 0o600))
 }
 

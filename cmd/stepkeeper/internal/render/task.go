@@ -98,8 +98,7 @@ func UndoWait(t view.Task, now time.Time) string {
 	switch u.For {
 	case "quiet":
 		return fmt.Sprintf("%s is undone from %s on (%s), when no call of it can take effect any more",
-			u.Step,
-			clock(u.Until), Age(u.Until, now))
+			u.Step, clock(u.Until), Age(u.Until, now))
 	case "reply":
 		return fmt.Sprintf("its undo waits %s at most: %s is still being done", until, u.Step)
 	case "retry":

@@ -148,9 +148,8 @@ func document(r io.Reader, line int, yield func(Record) bool) error {
 		return d.broken(err)
 	}
 	if end := d.InputOffset(); list && len(bytes.TrimSpace(text[end:])) > 0 {
-		return fmt.Errorf(
-			"line %d: something follows the end of the array; write one array, or one order on each line",
-			d.lineAt(end))
+		return fmt.Errorf("line %d: something follows the end of the array; write one array, or one order "+
+			"on each line", d.lineAt(end))
 	}
 	return nil
 }
