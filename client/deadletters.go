@@ -179,7 +179,7 @@ func (c *Client) deadQueue(ctx context.Context, name string) (*operated, error) 
 	return &operated{found, name, c.via}, nil
 }
 
-// operated is a queue of dead letters whose errors are translated into the client's errors.
+// operated is a queue of dead letters, with the transport that translates its errors.
 type operated struct {
 	port.Queue
 	name string

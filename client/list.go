@@ -90,9 +90,9 @@ func (c *Client) Statistics(ctx context.Context) (*Statistics, error) {
 
 // Unattended returns the queues without a consumer, mostly because an agent does not run.
 //
-// On AWS it finds queues, also the Scheduler's, whose event source mapping is off, and request queues where
-// requests wait and none is in flight. workflow restricts the result to the agents of that workflow, if they
-// are known; "" means all agents. A server ignores workflow here, because its receipts list the queues of an
+// On AWS it finds every queue whose event source mapping is off, and each request queue in which requests
+// wait and none is in flight. workflow restricts the result to the agents of that workflow, if they are
+// known; "" means all agents. A server ignores workflow here, because its receipts list the queues of an
 // order's workflow.
 //
 // On AWS a call takes a few seconds at most. An error means that some queues could not be checked; the result

@@ -120,8 +120,9 @@ func (c *Client) resultOf(ctx context.Context, s sending, r Result) Result {
 		Queued: receipt.Queued, Notes: receipt.Notes, Unattended: receipt.Unattended}
 }
 
-// brokenUse reports a connection that broke after it had been in use for a while. Such a break does not
-// count as a failed attempt. A connection that was never established was not in use, however long that took.
+// brokenUse reports whether err is the break of a connection that was in use for a while, which does not
+// count as a failed attempt. A connection that was never established was not in use, however long the attempt
+// took.
 func brokenUse(started time.Time, err error) bool {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" {

@@ -1,6 +1,5 @@
-// Package aws reaches a Stepkeeper that is deployed on AWS: it makes the client.Client that
-// package client makes of a server's address. It is a package of its own so that programs that use
-// HTTP only do not carry the AWS SDK.
+// Package aws makes a client.Client for a Stepkeeper that is deployed on AWS. It is a package of its own so
+// that programs that use only HTTP do not contain the AWS SDK.
 //
 //	c, err := aws.Open(ctx, "Shop", aws.Options{Region: "eu-central-1"})
 //	receipt, err := c.Submit(ctx, client.Order{ID: "order-1001", Workflow: "order", Content: content})

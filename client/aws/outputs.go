@@ -79,7 +79,7 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 		Orders: value("OrdersTable"), Definitions: value("DefinitionsTable"),
 		Intake: value("IntakeUrl"), Control: value("ControlUrl"), Quarantine: value("QuarantineUrl"),
 		Finished: value("Finished") == "true", FairQueues: values[prefix+"FairQueues"] == "true",
-		// absent from stacks whose applications could not send to control
+		// absent from older stacks, whose Scheduler does not read commands from the intake queue
 		IntakeCommands: values[prefix+"IntakeCommands"] == "true",
 		Application:    value("ApplicationPolicy"), Operator: value("OperatorPolicy"),
 	}

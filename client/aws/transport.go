@@ -80,15 +80,22 @@ type Transport struct {
 	definitions map[string]*core.Definition // definitions by hash; a definition never changes
 }
 
-func (t *Transport) readTask() Use {
+// ReadUse describes a read of a task.
+func (t *Transport) ReadUse() Use {
 	return Use{"dynamodb:GetItem", "table " + t.Outputs.Orders, t.Outputs.Application}
+}
+
+// IndexUse describes a query of the index.
+func (t *Transport) IndexUse() Use {
+	return Use{"dynamodb:Query", "the index " + dynamo.IndexName + " of table " + t.Outputs.Orders,
+		t.Outputs.Operator}
 }
 
 // load returns a task with a strongly consistent read, or nil if there is none.
 func (t *Transport) load(ctx context.Context, id string) (*core.Task, error) {
 	records, errs := t.Tasks.Load(ctx, []string{id})
 	if errs[0] != nil {
-		return nil, Failed(ctx, t.readTask(), errs[0])
+		return nil, Failed(ctx, t.ReadUse(), errs[0])
 	}
 	if records[0] == nil {
 		return nil, nil
@@ -121,8 +128,8 @@ func (t *Transport) show(ctx context.Context, task *core.Task, detailed bool) (*
 }
 
 // deployed returns the definition that new orders of the task's workflow get, or nil if it is unknown. A
-// definition is stored with its first order. Before that def, which the task pins, stands for it under its
-// hash.
+// definition is stored with its first order. Before that, deployed returns def, the definition of the task,
+// with the hash of the deployed one.
 func (t *Transport) deployed(ctx context.Context, task *core.Task, def *core.Definition) *core.Definition {
 	hash := t.Outputs.Hash(task.Workflow)
 	if hash == "" || def == nil {
@@ -262,7 +269,7 @@ func (t *Transport) order(ctx context.Context, task *core.Task) (json.RawMessage
 	if errors.Is(err, port.ErrNotFound) {
 		return nil, notFound(task.OrderID)
 	}
-	return order, Failed(ctx, t.readTask(), err)
+	return order, Failed(ctx, t.ReadUse(), err)
 }
 
 const defaultPage = 100
@@ -290,9 +297,7 @@ func (t *Transport) unlisted(ctx context.Context, err error) error {
 	if errors.Is(err, dynamo.ErrNotListed) || errors.Is(err, port.ErrCursor) {
 		return refusal(http.StatusBadRequest, codeNotListed, "%v", err)
 	}
-	u := Use{"dynamodb:Query", "the index " + dynamo.IndexName + " of table " + t.Outputs.Orders,
-		t.Outputs.Operator}
-	err = Failed(ctx, u, err)
+	err = Failed(ctx, t.IndexUse(), err)
 	var e *client.Error
 	// The store itself returns this if too many orders are open.
 	if errors.As(err, &e) && e.Status == http.StatusInternalServerError {
@@ -382,7 +387,7 @@ func (t *Transport) Schedules(ctx context.Context) ([]client.Schedule, error) {
 	for i, name := range t.Outputs.Scheduled {
 		r, _, err := schedule.Load(ctx, t.Parts.Schedules, name)
 		if err != nil {
-			return nil, Failed(ctx, t.readTask(), err)
+			return nil, Failed(ctx, t.ReadUse(), err)
 		}
 		r.Workflow = name
 		data, err := json.Marshal(r)
@@ -435,7 +440,7 @@ func (t *Transport) absent(ctx context.Context, c message.Control) (*core.Task, 
 	}
 	ended, err := t.Tasks.Ended(ctx, c.OrderID)
 	if err != nil || !ended {
-		return nil, Failed(ctx, t.readTask(), err)
+		return nil, Failed(ctx, t.ReadUse(), err)
 	}
 	task, err := t.load(ctx, c.OrderID) // the order may have arrived meanwhile
 	if err == nil && task == nil {

@@ -146,11 +146,11 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 	parts := engine.Parts{
 		State: s.state, Queues: s.queues, Alerts: s.incidents, Leases: memory.NewLeases(), Clock: s.clock,
 		Name: instanceName(), WakeSlack: wakeSlack, Logger: s.log, Count: s.count, Tracer: s.options.Tracer,
-		Tokens: func(context.Context, bool) (core.Tokens, error) { return s.tokens, nil },
+		Tokens:     func(context.Context, bool) (core.Tokens, error) { return s.tokens, nil },
+		FairQueues: true,
 	}
 	s.scheduler = scheduler.New(scheduler.Config{
-		FairQueues: true, Priorities: true,
-		Parts: parts, Replied: s.replied, Restarted: s.hub.restarted, Capacity: s.capacity,
+		Priorities: true, Parts: parts, Replied: s.replied, Restarted: s.hub.restarted, Capacity: s.capacity,
 		Pause: func(ctx context.Context, try int) error {
 			_ = port.Sleep(ctx, min(20*time.Millisecond<<min(max(try-1, 0), 10), 5*time.Second))
 			return ctx.Err()

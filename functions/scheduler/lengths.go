@@ -49,7 +49,7 @@ func (l *lengths) choosable(def *core.Definition) {
 	}
 }
 
-// due returns the agents whose queues are to be read now. It returns each agent once.
+// due returns the agents whose queues are to be read now, and sets the time of their next read.
 func (l *lengths) due(now core.Time) (agents []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

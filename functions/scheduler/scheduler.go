@@ -27,14 +27,9 @@ type Config struct {
 	// it the Scheduler reads the queue lengths of agents that a step may choose, at most every 10 s (P44,
 	// several agents can do one step). If it is nil, the Scheduler does not read them.
 	Capacity func(agent string) int
-	// FairQueues puts the order's tenant on each request, see message.Tenant (rule 4).
-	FairQueues bool
 	// Priorities means that the agents' queues deliver orders of high priority first (P46, priority changes
 	// the order of requests only). Otherwise receipts note that the priority has no effect.
 	Priorities bool
-	// Senders lists the role IDs from which the replies of an agent come, by agent (P3, a reply names request
-	// and sender). Without an entry, only the agent's name is compared.
-	Senders map[string][]string
 	// Replied is called with each accepted reply: the agent, its operation and the reply. For example, it can
 	// count the replies of agents that did not call their service (P45, "not now" is not a failure). It may
 	// be nil.
@@ -60,9 +55,8 @@ func New(cfg Config) *Scheduler {
 	}
 	known := &lengths{}
 	return &Scheduler{cfg: cfg, log: cfg.Logger, lengths: known, engine: engine.Engine{Config: engine.Config{
-		Span:  "scheduler",
-		Parts: cfg.Parts, Tries: cfg.Tries, Waits: cfg.Waits.At, Lengths: known.all,
-		FairQueues: cfg.FairQueues, Claims: true, Senders: cfg.Senders,
+		Parts: cfg.Parts, Span: "scheduler", Tries: cfg.Tries, Waits: cfg.Waits.At, Lengths: known.all,
+		Claims: true,
 	}}}
 }
 

@@ -70,10 +70,10 @@ type Report struct {
 	Overdue    int  // tasks with an overdue part
 	HandedBack int  // steps handed back with a counted failure
 	Uncounted  int  // steps handed back without a counted failure, because of a backlog (P32)
-	Asked      int  // waits whose Wake was sent again
+	Asked      int  // steps whose Wake was sent again
 	GivenUp    int  // tasks whose undo was started
 	Errors     int  // tasks that entered Error
-	Unreported int  // ends whose notifications are sent again
+	Unreported int  // ended tasks whose final status is sent again
 	Pushed     int  // lazy due times moved forward (P10, moving a due time is conditional)
 	Stale      int  // entries of the index without overdue work
 	Lost       int  // commits for which another writer was faster

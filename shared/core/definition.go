@@ -21,8 +21,8 @@ const (
 	// Idempotent means that do(key) happens at most once, and undo(key) succeeds if there is nothing to undo.
 	// A later do(key) is not refused.
 	Idempotent Grade = "idempotent"
-	// Plain means that the service offers neither. A plain service needs a ledger (P31), which the agent
-	// keeps.
+	// Plain means that the service guarantees nothing. It needs a ledger, which the agent
+	// keeps (P31, a plain service needs a ledger).
 	Plain Grade = "plain"
 )
 
@@ -83,7 +83,7 @@ type Definition struct {
 	byName    map[string]int // set by Link
 	after     [][]int
 	ancestors [][]int
-	asks      []int // step of the answer that a call asks for; -1 for every other step
+	asks      []int // step that gets the answer to the question of a call; -1 for every other step
 }
 
 // AgentDefinition holds the facts about an agent that the core needs.
@@ -318,7 +318,8 @@ type Retry struct {
 // and gives up).
 func (r Retry) Budget() int { return r.MaxFailures + r.ExtendedRounds }
 
-// Backoff grows exponentially from Initial to Max. Jitter subtracts up to that share of it.
+// Backoff grows exponentially from Initial to Max. Jitter is the largest part of a wait that is subtracted at
+// random.
 type Backoff struct {
 	Initial    Duration `json:"initial"`
 	Max        Duration `json:"max"`
@@ -409,8 +410,8 @@ func (d *Definition) Link() {
 // Predecessors returns the steps that step i names in After.
 func (d *Definition) Predecessors(i int) []int { return d.after[i] }
 
-// Ancestors returns the steps whose results step i may read: those that it comes after, directly or not,
-// without the asks.
+// Ancestors returns the steps whose results step i may read: its direct and indirect predecessors, except
+// asks.
 func (d *Definition) Ancestors(i int) []int { return d.ancestors[i] }
 
 // AsksFor returns the step that gets the answer to the question of step i, or -1 if step i asks no question.

@@ -54,7 +54,7 @@ func redact(text []byte, isJSON bool) (redacted []byte) {
 	return append(redacted, text[kept:]...)
 }
 
-// span is a part of a text; its end is 0 if there is none.
+// span is a part of a text. The zero value means that no part was found.
 type span struct{ start, end int }
 
 // nextToken finds the first token from a position on. A token is a key's ID of eight hexadecimal digits, a

@@ -27,8 +27,8 @@ type SizeLimit struct {
 func (m SizeLimit) InlineOrder(def *Definition) int { return cmp.Or(m.Inline, InlineOrder(def)) }
 
 // Reserve returns the size of the longest document of a task of this definition without outputs and texts. A
-// definition whose reserve is over the limit cannot be run. That document holds its order, which is longer
-// than the hash of an order that is stored apart.
+// definition whose reserve is over the limit cannot be run. The document holds its order, because the order
+// is longer than the hash of an order that is stored apart.
 func (m SizeLimit) Reserve(def *Definition) int {
 	id := strings.Repeat("x", MaxID)
 	return m.Size(longest(def, &Task{
@@ -209,8 +209,8 @@ func longest(def *Definition, t *Task) *Task {
 	return c
 }
 
-// longestStep returns a step of the greatest length. Its times differ from each other, so that the document
-// omits none of them.
+// longestStep returns the longest possible step. Its times differ from each other, because the document omits
+// a time that equals another one.
 func longestStep(t *Task, def *Definition, i int, cause string) Step {
 	d, s := &def.Steps[i], &t.Steps[i]
 	far := farAfter(t)
@@ -331,7 +331,7 @@ func longestValue(d *Answer) json.RawMessage {
 	return longest
 }
 
-// CodeOutputTooLarge is the code of an end whose output did not fit.
+// CodeOutputTooLarge is the code of a final status whose output did not fit.
 const CodeOutputTooLarge = "output-too-large"
 
 // noReason replaces the reason of a verdict if it does not fit.

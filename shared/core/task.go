@@ -13,7 +13,7 @@ const (
 	Skipped    State = "Skipped"    // step: its condition was false
 	Processing State = "Processing" // task: going forward; step: claimed, a request was sent to its agent
 	Processed  State = "Processed"  // done
-	// step: claimed, and not in flight: it goes on at a time (P33, a waiting step asks no agent)
+	// step: claimed, with no request in flight; it continues at a time (P33, a waiting step asks no agent)
 	Waiting      State = "Waiting"
 	Failed       State = "Failed"       // step: failed for good, in doubt whether it took effect
 	UndoWait     State = "UndoWait"     // step: its undo waits
@@ -55,8 +55,8 @@ type Task struct {
 	Definition string // hash
 	// key ID of the tokens in its inputs (P39, a token is an answer's permission); "" if it has no tokens
 	TokenKey string
-	// hash of the submission, under which its order is kept apart, or was before it was erased; "" if Order
-	// holds it
+	// hash of the submission; an order that is stored apart has this hash as its key; "" if Order holds the
+	// order
 	ContentHash string
 	// Order is the order as submitted, byte for byte. It is empty if the order is stored apart (Apart), and
 	// after a Cancel that came before its order (P17, a cancel is kept).

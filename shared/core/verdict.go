@@ -13,7 +13,7 @@ const MaxVerdicts = 8
 // MaxRefused is the number of refused commands of each kind that a task remembers beside its verdicts.
 const MaxRefused = 16
 
-// AheadCommand is the kind under which the task remembers any command whose number it has not reached.
+// AheadCommand is the key in Refused for commands of any kind whose number is above the task's.
 const AheadCommand = "command"
 
 // refusedBefore returns a verdict for a command that this run has refused, or nil. The verdict has no reason.

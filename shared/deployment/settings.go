@@ -35,8 +35,9 @@ type Engine struct {
 	// the function's Region and log group, for the links in alerts; "" if unknown
 	Region   string
 	LogGroup string
-
-	senders map[string][]string
+	// Senders lists the role IDs from which each agent's replies come, as in the part before the ":" of a
+	// message's SenderId in SQS. Replies of an agent without an entry are not checked.
+	Senders map[string][]string
 }
 
 // Scheduler holds the settings of the Scheduler.
@@ -48,9 +49,6 @@ type Scheduler struct {
 	// requests that an agent takes at a time; needed only if a step may choose its agent (P44, several agents
 	// can do one step)
 	Capacity map[string]int
-	// Senders lists the role IDs from which each agent's replies come, as in the part before the ":" of a
-	// message's SenderId in SQS. Replies of an agent without an entry are not checked.
-	Senders map[string][]string
 }
 
 // Supervisor holds the settings of the Supervisor.
@@ -93,7 +91,7 @@ func (r *reader) engine() Engine {
 		Orders:      r.required(VarOrders),
 		Definitions: r.required(VarDefinitions),
 		Shards:      r.whole(VarShards, 1, MaxShards),
-		senders:     map[string][]string{},
+		Senders:     map[string][]string{},
 		Finished:    r.truth(VarFinished),
 		TaskTTL:     r.duration(VarTaskTTL, time.Hour, 10*365*24*time.Hour),
 		Alerts:      r.required(VarAlerts),
@@ -119,7 +117,7 @@ func (r *reader) engine() Engine {
 				e.Queues[port.Intake])
 		}
 		if len(p.Senders) > 0 {
-			e.senders[p.Name] = p.Senders
+			e.Senders[p.Name] = p.Senders
 		}
 	}
 	for name := range e.Queues {
@@ -138,7 +136,6 @@ func ReadScheduler(lookup Lookup) (Scheduler, error) {
 	r := &reader{lookup: lookup}
 	s := Scheduler{Engine: r.engine(), Workflows: r.beside(VarWorkflows, WorkflowsFolder),
 		FairQueues: r.truth(VarFairQueues), TokenKeys: r.optional(VarTokenKeys)}
-	s.Senders = s.senders
 	r.object(VarCapacity, false, &s.Capacity)
 	return s, r.err()
 }

@@ -49,7 +49,7 @@ func TestGood(t *testing.T) {
 		`Queues:map[control:https://sqs/1/S-control intake:https://sqs/1/S-intake quarantine:https://sqs/1/S-q replies:https://sqs/1/S-replies ` +
 		`requests-far:https://sqs/2/far requests-mail:https://sqs/1/Cut-off-X requests-payment:https://sqs/1/S-pay requests-shipping:https://sqs/1/S-RequestsShip-1] ` +
 		`ReplyTo:map[shop:https://sqs/1/shop] Alerts:arn:aws:sns:eu-central-1:1:alerts Priorities:false Stack:Shop/Engine Window:0s Reminder:0s Outcomes:true Region: LogGroup: ` +
-		`senders:map[shipping:[AROASHIP AROASHIP2]]}`
+		`Senders:map[shipping:[AROASHIP AROASHIP2]]}`
 	sch, err1 := deployment.ReadScheduler(lookup(good()))
 	sup, err2 := deployment.ReadSupervisor(lookup(good()))
 	agent, err3 := deployment.ReadAgent(lookup(good()), true)
@@ -58,7 +58,7 @@ func TestGood(t *testing.T) {
 	}
 	for want, got := range map[string]any{
 		`{` + engine +
-			` Workflows:/var/task/workflows FairQueues:true TokenKeys:arn:aws:secretsmanager:keys Capacity:map[payment:50] Senders:map[shipping:[AROASHIP AROASHIP2]]}`: sch,
+			` Workflows:/var/task/workflows FairQueues:true TokenKeys:arn:aws:secretsmanager:keys Capacity:map[payment:50]}`: sch,
 		`{` + engine +
 			` Capacity:map[payment:50] SweepEvery:5m0s Workflows:/var/task/workflows PagesPerSweep:70}`: sup,
 		`{Name:payment Queues:map[control:https://sqs/1/S-control intake:https://sqs/1/S-intake quarantine:https://sqs/1/S-q replies:https://sqs/1/S-replies requests-payment:https://sqs/1/S-pay] ` +

@@ -57,6 +57,12 @@ type Parts struct {
 	// are no keys. After an error the messages return to their queue. With fresh set, Tokens reads the keys
 	// again, because an order uses a key that is missing.
 	Tokens func(ctx context.Context, fresh bool) (core.Tokens, error)
+	// FairQueues puts the order's tenant on each request (rule 4). Other messages need no tenant, because the
+	// Scheduler does not let them wait.
+	FairQueues bool
+	// Senders lists the role IDs from which the replies of an agent come, by agent (P3, a reply names request
+	// and sender). Without an entry, only the agent's name is compared.
+	Senders map[string][]string
 }
 
 // Config configures an Engine. Logger and Tries are required too.
@@ -70,15 +76,9 @@ type Config struct {
 	// Lengths returns the lengths of the queues of agents that a step may choose, as waits (P44, several
 	// agents can do one step). It may be nil.
 	Lengths func() map[string]core.Duration
-	// FairQueues puts the order's tenant on each request (rule 4). Other messages need no tenant, because the
-	// Scheduler does not let them wait.
-	FairQueues bool
 	// Claims means that decisions may claim steps, which those of the Supervisor must not (P16, the
 	// Supervisor hands back and gives up). Claims need the keys of tokens.
 	Claims bool
-	// Senders lists the role IDs from which the replies of an agent come, by agent (P3, a reply names request
-	// and sender).
-	Senders map[string][]string
 }
 
 // Engine runs the loop. It is safe for concurrent use, and keeps nothing between two runs.

@@ -9,9 +9,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-// refuseLarge handles a document that is too large. It has a submission decided again, which refuses the
-// order (P28, what is too large fails once). A stored task has room for every decision, unless the store's
-// limit was lowered.
+// refuseLarge handles a document that is too large. It reports whether the job is a submission, which is
+// decided again and then refused (P28, what is too large fails once). A stored task has room for every
+// decision, unless the store's limit was lowered.
 func (e *Engine) refuseLarge(j *Job, err error) (again bool) {
 	if j.loaded == nil && j.status != tooLarge {
 		j.status = tooLarge

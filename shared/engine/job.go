@@ -68,7 +68,7 @@ func (b *Batch) Add(m *Message) *Job {
 	return j
 }
 
-// Job holds everything that one run decides for one task: one commit (P13).
+// Job holds the messages for one task, and their decisions, which make one commit (P13).
 type Job struct {
 	ID       string
 	Messages []*Message
@@ -82,7 +82,7 @@ type Job struct {
 	loaded  *core.Task    // nil if the task does not exist
 	parent  *Job          // job whose messages must not be deleted before this job has succeeded
 	effects []core.Effect // effects of the latest delivery
-	// unsendable lists the requests that no queue takes (P28, what is too large fails once).
+	// unsendable lists the requests that are too large for a queue (P28, what is too large fails once).
 	unsendable []core.SendRequest
 	span       port.Handling
 }

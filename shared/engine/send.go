@@ -17,7 +17,7 @@ const maxFurther = 50
 
 // Deliver sends the answers and effects of all jobs that are stored, or had nothing to store, and settles. A
 // message without Err afterwards is completely stored and sent, and may be deleted (P13, delete after
-// sending). A request that no queue takes makes its step fail for good, by another decision (P28, what is too
+// sending). If a request is too large for a queue, another decision fails its step for good (P28, what is too
 // large fails once).
 func (e *Engine) Deliver(ctx context.Context, jobs []*Job) {
 	defer e.traced(jobs)
@@ -35,7 +35,7 @@ func (e *Engine) Deliver(ctx context.Context, jobs []*Job) {
 	}
 }
 
-// deliver sends once. It returns the jobs for requests that no queue takes.
+// deliver sends once. It returns follow-up jobs for the requests that are too large.
 func (e *Engine) deliver(ctx context.Context, jobs []*Job) (further []*Job) {
 	var sent []*Job
 	for _, j := range jobs {

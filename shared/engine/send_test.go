@@ -32,7 +32,7 @@ func TestFairQueues(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := engine.Engine{Config: engine.Config{Parts: engine.Parts{Queues: queues, Clock: clock,
-			Logger: slog.New(slog.DiscardHandler)}, FairQueues: c.fair}}
+			Logger: slog.New(slog.DiscardHandler), FairQueues: c.fair}}}
 		if err := e.Send(context.Background(), core.SendRequest{Agent: "payment", OrderID: c.order},
 			core.SendWake{OrderID: c.order}); err != nil {
 			t.Fatal(err)

@@ -48,7 +48,7 @@ func (a Alert) For(deployment, options string) Alert {
 	add := func(purpose string, words ...string) {
 		line := append([]string{"stepkeeper"}, strings.Fields(options)...)
 		for i := range words {
-			words[i] = quoted(words[i])
+			words[i] = Quoted(words[i]) // the error codes of an agent may contain any character
 		}
 		a.Commands = append(a.Commands, strings.Join(append(line, words...), " "))
 		a.purposes = append(a.purposes, purpose)
@@ -96,8 +96,8 @@ func (a Alert) For(deployment, options string) Alert {
 // plain matches a word that needs no quotes in any shell.
 var plain = regexp.MustCompile(`^[A-Za-z0-9._:/=,@%+~-]+$`)
 
-// quoted quotes a word for a shell, because the error codes of an agent may hold any character.
-func quoted(word string) string {
+// Quoted quotes a word for a POSIX shell, and removes control characters.
+func Quoted(word string) string {
 	if plain.MatchString(word) {
 		return word
 	}

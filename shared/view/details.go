@@ -30,8 +30,8 @@ type LaterCommand struct {
 	From core.Time `json:"from"`
 }
 
-// Detailed returns the view of a single order: Of, its messages, the inputs of the steps that were attempted,
-// and the commands that would be accepted now. If order is nil, no inputs are shown.
+// Detailed returns the view of a single order. In addition to Of it has the messages, the inputs of the
+// attempted steps, and the commands that would be accepted now. If order is nil, it has no inputs.
 func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now time.Time) Task {
 	v := Of(t, def)
 	v.Accepts, v.AcceptsLater = accepts(t, def, order, core.TimeOf(now))
@@ -51,9 +51,9 @@ func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now tim
 	return v
 }
 
-// movedAfterEnd reports whether a Compensated task was moved to another definition (P49, move pins another
-// definition), which counts for its next run. The definition does not show what the last run gave to its
-// agents, or whom it notified.
+// movedAfterEnd reports whether a Compensated task was moved to another definition for its next run (P49,
+// move pins another definition). The inputs and the notifications of the last run do not follow from that
+// definition.
 func movedAfterEnd(t *core.Task) bool {
 	return t.ProcessState == core.Compensated &&
 		slices.ContainsFunc(t.Commands.Verdicts, func(v core.Verdict) bool {
@@ -61,8 +61,8 @@ func movedAfterEnd(t *core.Task) bool {
 		})
 }
 
-// Pinned notes which definition new orders get, if t, of which v is the view, runs another one and has not
-// ended for good, and which commands would be accepted that move t to it.
+// Pinned adds to the view v of the task t the definition that new orders get, and the commands that would be
+// accepted and move t to it. It adds nothing if t has that definition, or has ended for good.
 func (v *Task) Pinned(t *core.Task, def, deployed *core.Definition, now time.Time) {
 	final := t.ProcessState == core.Processed || t.ProcessState == core.Cancelled ||
 		t.ProcessState == core.Closed

@@ -7,9 +7,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Message is a message that a task has received or sent. All of it follows from the document (P12, effects
-// are emitted again): what that does not keep, such as the requests between the first and the last attempt
-// once they are over 16, is not among them.
+// Message is a message that a task has received or sent. The messages are derived from the document (P12,
+// effects are emitted again). So those are missing that the document does not keep, such as the requests of
+// old attempts if there were more than 16.
 type Message struct {
 	At         core.Time `json:"at,omitzero" doc:"absent if the stored document does not keep it"`
 	Way        string    `json:"way" enum:"received,sent"`
@@ -105,7 +105,7 @@ func (m *messages) beginning() {
 	}
 }
 
-// attempt adds the request of an attempt that did not end done, and its reply if one came.
+// attempt adds the request of an attempt without the outcome done, and its reply if one came.
 func (m *messages) attempt(a Attempt) {
 	d := definitionOf(m.def, a.Step)
 	if a.Agent == "" {
@@ -165,8 +165,7 @@ func (m *messages) step(s *core.Step, d *core.StepDefinition) {
 	}
 }
 
-// calls adds the requests of a step to its agent, and the replies, except those of attempts that did not end
-// done.
+// calls adds the requests of a step to its agent, and the replies, except those that attempt adds.
 func (m *messages) calls(s *core.Step, d *core.StepDefinition) {
 	agent := s.Claim.Agent
 	if d != nil {

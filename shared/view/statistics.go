@@ -68,8 +68,8 @@ func (o *Overdue) Add(due []port.Due) {
 	}
 }
 
-// Usage is a stack's billed consumption in the hour before it was read: for its orders, and with the sweeps.
-// It does not include the agents' own functions and ledgers.
+// Usage is a stack's billed consumption in the hour before it was read, including the sweeps. It does not
+// include the agents' functions and ledgers.
 type Usage struct {
 	Orders       float64 `json:"orders" doc:"number of messages with new orders"`
 	WriteUnits   float64 `json:"writeUnits" doc:"write request units of DynamoDB"`

@@ -1,16 +1,16 @@
-// Package view is the public JSON shape of a task: what the HTTP edge answers, the client returns, and
-// command line and console show.
+// Package view holds the public JSON form of a task. The HTTP edge and the client return it, and the command
+// line and the console show it.
 //
-// Authority: it alone decides what of a stored document is public, and derives what that does not say itself:
-// the timeline, the messages, what an order waits for. Which commands a task accepts is asked of package
-// core, in a decision that is not stored. It writes nothing.
+// Authority: only this package decides which parts of a stored document are public. It derives the timeline,
+// the messages, and the waits of an order from the document. To find the commands that a task accepts, it
+// lets package protocol decide about each of them, and stores nothing.
 //
-// States: a view is of one version of a task and of the definition that the task pins. Fields are only ever
-// added.
+// States: a view shows one version of a task, with the definition that the task pins. New versions of this
+// package add fields, and neither remove nor rename any.
 //
-// Failures: without the definition, what only that knows is left out; an input that cannot be evaluated is
-// left out, since the step's error says why; a document that cannot be read is listed as damaged, with what
-// the store itself knows of it.
+// Failures: without the definition, the fields that depend on it are empty. An input that cannot be evaluated
+// is absent, and the step's error states why. A document that cannot be read is listed as damaged, with the
+// data that the store keeps beside it.
 package view
 
 import (
@@ -104,12 +104,12 @@ type Step struct {
 
 // Kinds of steps that call no agent.
 const (
-	KindWait     = "wait"     // it ends at a time
-	KindApproval = "approval" // it ends with an answer of people
-	KindEvent    = "event"    // it ends with an event from outside
-	KindFail     = "fail"     // it fails by rule
-	KindEach     = "each"     // it ends with child tasks, one for each item of a list
-	KindWorkflow = "workflow" // it ends with one child task
+	KindWait     = "wait"     // ends at a time
+	KindApproval = "approval" // ends with an answer of people
+	KindEvent    = "event"    // ends with an event from outside
+	KindFail     = "fail"     // fails by a rule
+	KindEach     = "each"     // ends when its child tasks have ended, one for each item of a list
+	KindWorkflow = "workflow" // ends when its only child task has ended
 )
 
 // Answers is the state of a step that is answered from outside. The decision is the step's output.
@@ -150,8 +150,8 @@ func answersOf(s *core.Step, def *core.Answer) *Answers {
 	return v
 }
 
-// Waiting reports a step that waits, uncounted, for its agent to call its service, or polls one that answers
-// not-yet (P45, "not now" is not a failure): Error says which, and since when.
+// Waiting reports whether the step waits without counted failures (P45, "not now" is not a failure): its
+// agent cannot call its service, or the service answers not-yet. Error states which, and since when.
 func (s *Step) Waiting() bool { return s.Error != nil && s.Error.Since != 0 }
 
 // Attempt is an attempt that did not end with the outcome done.
@@ -276,8 +276,8 @@ type Page struct {
 	Next   string    `json:"next,omitempty" doc:"cursor of the next page; absent at the end"`
 }
 
-// Ended reports that nothing more happens to a task without a command: it is Processed,
-// Compensated, Cancelled, Closed, or in Error with nothing in flight.
+// Ended reports whether nothing more happens to a task without a command. The task is Processed, Compensated,
+// Cancelled, Closed, or in Error with nothing in flight.
 func Ended(t *core.Task) bool {
 	return t.Terminal() || t.ProcessState == core.Error && !t.InFlight()
 }

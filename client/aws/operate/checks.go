@@ -79,14 +79,14 @@ func (t *transport) checkSweeps(ctx context.Context) []client.Check {
 	for shard := range t.Outputs.Shards {
 		until, err := t.Parts.Sweeps.LeaseUntil(ctx, port.SweepLease(shard))
 		if err != nil {
-			return []client.Check{client.NotChecked("sweeps", stack.Failed(ctx, t.readUse(), err))}
+			return []client.Check{client.NotChecked("sweeps", stack.Failed(ctx, t.ReadUse(), err))}
 		}
 		if until.After(last) {
 			last = until
 		}
 		due, err := t.Parts.Sweeps.Due(ctx, port.DueBucket, shard, now, nil, 1)
 		if err != nil {
-			return []client.Check{client.NotChecked("sweeps", stack.Failed(ctx, t.indexUse(), err))}
+			return []client.Check{client.NotChecked("sweeps", stack.Failed(ctx, t.IndexUse(), err))}
 		}
 		if len(due) > 0 && (oldest.IsZero() || due[0].At.Before(oldest)) {
 			oldest = due[0].At

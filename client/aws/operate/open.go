@@ -103,13 +103,3 @@ func (t *transport) Task(ctx context.Context, id string, wait time.Duration) (*c
 	}
 	return shown, err
 }
-
-func (t *transport) readUse() stack.Use {
-	return stack.Use{Action: "dynamodb:GetItem", On: "table " + t.Outputs.Orders,
-		Policy: t.Outputs.Application}
-}
-
-func (t *transport) indexUse() stack.Use {
-	return stack.Use{Action: "dynamodb:Query",
-		On: "the index " + dynamo.IndexName + " of table " + t.Outputs.Orders, Policy: t.Outputs.Operator}
-}

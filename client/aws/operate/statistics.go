@@ -118,7 +118,7 @@ func (t *transport) overdue(ctx context.Context, now time.Time) (*view.Overdue, 
 		due, err := t.Parts.Sweeps.Due(ctx, port.DueBucket, shard, now.Add(-t.Outputs.SweepInterval), nil,
 			view.MostOverdue-all.Orders)
 		if err != nil {
-			return nil, stack.Failed(ctx, t.indexUse(), err)
+			return nil, stack.Failed(ctx, t.IndexUse(), err)
 		}
 		all.Add(due)
 	}

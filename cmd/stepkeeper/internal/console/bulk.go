@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -108,24 +108,14 @@ func (x *selection) Line(program string) string {
 			where = append(where, key+"="+v)
 		}
 	}
-	line := program + " bulk " + quoted(x.Command)
+	line := program + " bulk " + message.Quoted(x.Command)
 	if x.Command == "resolve" {
-		line += " " + quoted(x.Step) + " " + quoted(string(x.Fact))
+		line += " " + message.Quoted(x.Step) + " " + message.Quoted(string(x.Fact))
 	}
 	if x.Definition != "" {
-		line += " --definition " + quoted(x.Definition)
+		line += " --definition " + message.Quoted(x.Definition)
 	}
-	return line + " --where " + quoted(strings.Join(where, ",")) + ` --reason "…"`
-}
-
-var plainWord = regexp.MustCompile(`^[a-zA-Z0-9_.,:=/-]+$`)
-
-// quoted returns a text as a word of a POSIX shell.
-func quoted(word string) string {
-	if plainWord.MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return line + " --where " + message.Quoted(strings.Join(where, ",")) + ` --reason "…"`
 }
 
 // planBulk shows the orders of a bulk command, its expected effect, and the lists of this process.

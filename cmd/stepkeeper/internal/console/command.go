@@ -94,8 +94,6 @@ func outcomeText(v client.Verdict, err error) string {
 	return v.Command + " was accepted"
 }
 
-const mostOutcomes = 256
-
 // forms is the name space of the IDs that commandID makes.
 var forms = uuid.MustParse("7b0f1c52-6f0e-4b53-9d63-3f0c6f2a1a77")
 

@@ -47,6 +47,9 @@ type Options struct {
 	Every time.Duration
 }
 
+// mostCached is the number of outcomes of commands, and of results of reads, that are kept.
+const mostCached = 256
+
 // answerTime bounds the time of a page's requests to the deployment.
 const answerTime = 20 * time.Second
 
@@ -70,12 +73,13 @@ type server struct {
 	outcomes *expirable.LRU[string, *outcome]
 	streams  streams
 	bulks    bulks
-	looked   looked
-	grouped  grouped
-	dead     deadLooked
-	asked    asked
-	counted  counted
 
+	checked     cached[checked]
+	stopped     cached[stopped]
+	counted     cached[counted]
+	deadQueues  cached[[]client.DeadLetterQueue]
+	letters     *expirable.LRU[string, lettersLooked]     // messages by queue
+	agentsOf    *expirable.LRU[string, map[string]string] // agents of steps, by the hash of the definition
 	simulations simulations
 }
 
@@ -94,7 +98,9 @@ func New(o Options) http.Handler {
 	o.Log = cmp.Or(o.Log, slog.Default())
 	s := &server{Options: o, boot: rand.Text()[:8], secret: rand.Text(), files: map[string]file{},
 		simulations: simulations{by: expirable.NewLRU[string, *simulation](simulatedKept, nil, 0)},
-		outcomes:    expirable.NewLRU[string, *outcome](mostOutcomes, nil, 0),
+		outcomes:    expirable.NewLRU[string, *outcome](mostCached, nil, 0),
+		letters:     expirable.NewLRU[string, lettersLooked](mostCached, nil, 0),
+		agentsOf:    expirable.NewLRU[string, map[string]string](mostCached, nil, 0),
 		streams:     streams{open: map[string][]chan struct{}{}}}
 	names := s.loadAssets()
 	s.pages = template.Must(template.New("").Funcs(s.functions(names)).ParseFS(sources, "*.html"))

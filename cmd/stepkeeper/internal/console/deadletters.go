@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
@@ -26,36 +25,23 @@ import (
 // mostLetters is the number of a queue's messages on a page.
 const mostLetters = 20
 
-// deadLooked caches the results of the last reads. An open page does not repeat them, because a read hides
-// messages from other readers.
-type deadLooked struct {
-	mu      sync.Mutex
-	at      time.Time // time of the list; zero means that it must be read again
-	queues  []client.DeadLetterQueue
-	letters map[string]lettersLooked // latest read of each queue
-}
-
+// lettersLooked holds the messages of the last read of a queue. An open page does not read again, because it
+// would hide messages from other readers.
 type lettersLooked struct {
 	At      time.Time
 	Letters []client.DeadLetter
 }
 
 func (s *server) deadLetters(ctx context.Context, _ *http.Request, _ *kept) (content, error) {
-	d := &s.dead
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if now := s.Now(); d.at.IsZero() || now.Sub(d.at) >= looksEvery {
+	queues, at, err := s.deadQueues.get(s.Now(), func() ([]client.DeadLetterQueue, time.Duration, error) {
 		all, err := s.Client.DeadLetterQueues(ctx)
-		if err != nil {
-			return content{}, err
-		}
-		d.queues, d.at = all, now
-	}
+		return all, looksEvery, err
+	})
 	return content{Title: "Dead letters", Template: "dead-letters", Data: struct {
 		At      time.Time
 		Program string
 		Queues  []client.DeadLetterQueue
-	}{d.at, s.Program, d.queues}}, nil
+	}{at, s.Program, queues}}, err
 }
 
 // deadQueue shows messages of a queue. It reads them when the page is opened. A page with the body of one
@@ -63,9 +49,7 @@ func (s *server) deadLetters(ctx context.Context, _ *http.Request, _ *kept) (con
 func (s *server) deadQueue(ctx context.Context, r *http.Request, k *kept) (content, error) {
 	queue, body := r.PathValue("queue"), r.URL.Query().Get("body")
 	shows := func(l client.DeadLetter) bool { return l.ID == body }
-	s.dead.mu.Lock()
-	looked, known := s.dead.letters[queue]
-	s.dead.mu.Unlock()
+	looked, known := s.letters.Get(queue)
 	if !known || k == nil && !slices.ContainsFunc(looked.Letters, shows) {
 		all, err := s.Client.DeadLetters(ctx, queue, mostLetters)
 		if errors.Is(err, client.ErrNotFound) {
@@ -75,7 +59,8 @@ func (s *server) deadQueue(ctx context.Context, r *http.Request, k *kept) (conte
 		if err != nil {
 			return content{}, err
 		}
-		looked = s.dead.keep(queue, lettersLooked{s.Now(), all})
+		looked = lettersLooked{s.Now(), all}
+		s.letters.Add(queue, looked)
 	}
 	became, _ := s.outcomes.Get(r.URL.Query().Get("done"))
 	title := "Dead letters of " + queue
@@ -93,16 +78,6 @@ func (s *server) deadQueue(ctx context.Context, r *http.Request, k *kept) (conte
 		Outcome                                  *outcome
 	}{looked, title, queue, s.Program, body, s.secret, filepath.Join(s.Folder, journal.Name), mostLetters,
 		s.ReadOnly, became}}, nil
-}
-
-func (d *deadLooked) keep(queue string, l lettersLooked) lettersLooked {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.letters == nil {
-		d.letters = map[string]lettersLooked{}
-	}
-	d.letters[queue] = l
-	return l
 }
 
 // body returns the body of a message for people. It redacts fields at any depth, because the message contains
@@ -149,9 +124,7 @@ func (s *server) handleDead(w http.ResponseWriter, r *http.Request) {
 	key := rand.Text()
 	became := s.handled(ctx, do, h)
 	s.outcomes.Add(key, &became)
-	s.dead.mu.Lock()
-	s.dead.at = time.Time{}
-	s.dead.mu.Unlock()
+	s.deadQueues.drop()
 	http.Redirect(w, r, "/dead-letters/"+url.PathEscape(queue)+"?"+url.Values{"done": {key}}.Encode(),
 		http.StatusSeeOther)
 }

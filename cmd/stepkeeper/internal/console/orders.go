@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
@@ -96,39 +95,31 @@ type menus struct {
 
 // counted holds the numbers of orders by state, and the error codes.
 type counted struct {
-	mu     sync.Mutex
-	at     time.Time
 	states []number
 	codes  []string
 }
 
 // counts returns the numbers of open orders by state, and the codes of the orders in Error. It caches both
 // for ten seconds, because AWS bills each read of a stack.
-func (s *server) counts(ctx context.Context) (states []number, codes []string, err error) {
-	c := &s.counted
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if now := s.Now(); c.at.IsZero() || now.Sub(c.at) >= holdsMany {
+func (s *server) counts(ctx context.Context) (counted, error) {
+	c, _, err := s.counted.get(s.Now(), func() (c counted, _ time.Duration, err error) {
 		open, err := s.underWay(ctx)
 		if err != nil {
-			return nil, nil, err
+			return c, 0, err
 		}
 		stopped, err := s.inError(ctx)
-		if err != nil {
-			return nil, nil, err
-		}
-		c.at, c.codes = now, nil
 		c.states = append(open.Counts, number{core.Error, stopped.Count, stopped.Children, stopped.More})
 		for _, x := range stopped.Incidents {
 			c.codes = append(c.codes, x.Code)
 		}
-	}
-	return c.states, slices.Clone(c.codes), nil
+		return c, holdsMany, err
+	})
+	return c, err
 }
 
 // menus returns the possible values of a filter. The steps are those of the chosen workflow, or of all.
 func (s *server) menus(ctx context.Context, f filter) (m menus, err error) {
-	counts, codes, err := s.counts(ctx)
+	known, err := s.counts(ctx)
 	if err != nil {
 		return m, err
 	}
@@ -136,8 +127,8 @@ func (s *server) menus(ctx context.Context, f filter) (m menus, err error) {
 		of := f
 		of.State = string(state)
 		c := choice{number: number{State: state, N: -1}, Address: of.Address(""), Now: of.State == f.State}
-		if i := slices.IndexFunc(counts, func(n number) bool { return n.State == state }); i >= 0 {
-			c.number = counts[i]
+		if i := slices.IndexFunc(known.states, func(n number) bool { return n.State == state }); i >= 0 {
+			c.number = known.states[i]
 			if f.Children == "" { // the list leaves child orders out
 				c.N -= c.Children
 			}
@@ -163,7 +154,7 @@ func (s *server) menus(ctx context.Context, f filter) (m menus, err error) {
 		m.Steps = slices.AppendSeq(m.Steps, maps.Keys(agents))
 	}
 	m.Workflows, m.Steps = chosen(m.Workflows, f.Workflow), chosen(m.Steps, f.Step)
-	m.Codes = chosen(codes, f.Code)
+	m.Codes = chosen(slices.Clone(known.codes), f.Code)
 	return m, nil
 }
 

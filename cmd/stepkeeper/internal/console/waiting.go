@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"sync"
 
 	"github.com/dustin/go-humanize"
 
@@ -49,12 +48,6 @@ var waitTexts = map[string]string{
 	view.WaitChildren: "child orders", view.WaitUndo: "an undo",
 }
 
-// asked caches the agents of definitions' steps by hash, because definitions never change.
-type asked struct {
-	mu sync.Mutex
-	by map[string]map[string]string // agents by definition, then by step
-}
-
 // agent returns the agent that a step of an order asks. If the listing does not name it, agent reads it from
 // the definition. It returns "" if the definition cannot be read. missing lists the definitions that could
 // not be read, so that a page tries each only once.
@@ -67,25 +60,21 @@ func (s *server) agent(ctx context.Context, missing map[string]bool, o *client.S
 	return agents[w.Step]
 }
 
-// agents returns the agents of a definition's steps by step; "" for a step without one.
+// agents returns the agents of a definition by step; "" for a step without one. It caches them, because
+// definitions never change.
 func (s *server) agents(ctx context.Context, workflow, hash string) (map[string]string, error) {
-	s.asked.mu.Lock()
-	defer s.asked.mu.Unlock()
-	if agents := s.asked.by[hash]; agents != nil {
+	if agents, known := s.agentsOf.Get(hash); known {
 		return agents, nil
 	}
 	d, err := s.Client.Definition(ctx, workflow, hash)
 	if err != nil {
 		return nil, err
 	}
-	if s.asked.by == nil {
-		s.asked.by = map[string]map[string]string{}
-	}
 	agents := map[string]string{}
 	for i := range d.Steps {
 		agents[d.Steps[i].Name] = d.Steps[i].Agent
 	}
-	s.asked.by[hash] = agents
+	s.agentsOf.Add(hash, agents)
 	return agents, nil
 }
 

@@ -56,7 +56,7 @@ func Wrap(err error, code Code, do, format string, args ...any) *Error {
 	return &Error{Code: code, Do: do, What: fmt.Sprintf(format, args...), Err: err}
 }
 
-// Silent returns a failure whose text is already on the screen.
+// Silent returns a failure that the command has printed already.
 func Silent(code Code, what string) *Error {
 	return &Error{Code: code, What: what, Quiet: true}
 }

@@ -30,7 +30,7 @@ import (
 // exampleOrders is the number of orders in the example: enough that a service refuses some of them.
 const exampleOrders = 40
 
-// exampleOrder is the example whose services record their calls, as those of `stepkeeper demo` do.
+// exampleOrder is the name of the example with the services of `stepkeeper demo`, which record their calls.
 const exampleOrder = "order"
 
 // example is a shipped workflow with its remote services in a folder of its own. The services inject no

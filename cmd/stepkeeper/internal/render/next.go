@@ -14,7 +14,7 @@ import (
 type Advice struct {
 	Command string `json:"command"`
 	Why     string `json:"why"`
-	// Do is the command that a page can send itself. Its Command is "" if there is none.
+	// Do is the command that a page can send itself. If a page cannot send the command, Do.Command is "".
 	Do view.Command `json:"-"`
 	// From is the time from which the command is accepted. Zero means now.
 	From core.Time `json:"from,omitzero"`

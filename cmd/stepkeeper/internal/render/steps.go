@@ -173,7 +173,7 @@ func (p Page) note(s view.Step) string {
 	return strings.Join(notes, ", ")
 }
 
-// effect describes what is known of the effect of a step that failed, or that had none.
+// effect describes whether a step that failed, or was proven to have no effect, has taken effect.
 func effect(s view.Step) []string {
 	switch {
 	case s.State == core.Failed && s.Kind == view.KindFail:
@@ -202,7 +202,7 @@ func effect(s view.Step) []string {
 	return nil
 }
 
-// withoutIt describes a failed step without which the order goes on.
+// withoutIt describes a failed step that the order continues without.
 func withoutIt(s view.Step) string {
 	done := "is undone alone"
 	if s.State == core.Compensated {

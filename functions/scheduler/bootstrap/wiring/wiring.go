@@ -32,8 +32,8 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent
 		engine.Tokens = cloud.NewTokenKeys(c, settings.TokenKeys, engine.Clock).Read
 	}
 	held := &notCalled{out: out, log: log, deployment: settings.Stack, now: engine.Clock.Now}
-	config := scheduler.Config{Parts: engine, FairQueues: settings.FairQueues,
-		Priorities: settings.Priorities, Senders: settings.Senders, Replied: held.replied}
+	engine.FairQueues, engine.Senders = settings.FairQueues, settings.Senders
+	config := scheduler.Config{Parts: engine, Priorities: settings.Priorities, Replied: held.replied}
 	if len(settings.Capacity) > 0 {
 		config.Capacity = func(agent string) int { return settings.Capacity[agent] }
 	}
