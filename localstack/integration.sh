@@ -2,6 +2,7 @@
 # `make integration`: bring up an emulator unless it runs already, deploy the app into it, test, and stop what was started.
 #
 # BACKEND   localstack (default) or ministack, which enforces IAM
+# PACKAGE   the tests instead of ./localstack/integration; `make account-check` names its own
 # KEEP=1    leaves the emulator running
 # ARGS      for go test: ARGS="-run TestPoison -v"
 set -euo pipefail
@@ -60,8 +61,8 @@ counted() {
 	((failed == 0 && passes > 0))
 }
 # shellcheck disable=SC2086 # ARGS are several words
-counted "the deployed stack" "${GO:-go}" test -v -count=1 -timeout 30m -parallel 4 ./localstack/integration ${ARGS:-}
-if [[ $BACKEND == localstack && -z ${ARGS:-} ]]; then # the contracts of the ports on it
+counted "the deployed stack" "${GO:-go}" test -v -count=1 -timeout 30m -parallel 4 "${PACKAGE:-./localstack/integration}" ${ARGS:-}
+if [[ $BACKEND == localstack && -z ${ARGS:-}${PACKAGE:-} ]]; then # the contracts of the ports on it
 	# Stores: what depends on the emulator, which hands all to the DynamoDB Local of `make test-dynamo`; that runs the whole.
 	STEPKEEPER_DYNAMODB=$endpoint counted stores "${GO:-go}" test -v -count=1 -timeout 10m \
 		-run 'TestStoreInDynamo$/open_orders_listed/(race|lost|definitions|leases)' ./shared/port/storetest &
