@@ -222,7 +222,8 @@ func (s *Runtime) Order(ctx context.Context, t *core.Task) (json.RawMessage, err
 	return s.state.Order(ctx, t)
 }
 
-// Wait blocks until done returns true.
+// Wait blocks until done accepts a version of the task. done only reads the task, because it also runs on the
+// goroutine that stores it.
 func (s *Runtime) Wait(ctx context.Context, id string, done func(*core.Task) bool) (*core.Task, error) {
 	return s.hub.wait(ctx, id, func() (*core.Task, error) { return s.load(ctx, id) }, done)
 }
