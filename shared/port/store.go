@@ -85,8 +85,8 @@ type Due struct {
 
 // Store is the state store. All loads are strongly consistent. Listings and Due need not be.
 type Store interface {
-	// Commit carries out the writes, each on its own: some can succeed while others fail. The errors stand at
-	// the indexes of their writes; nil means stored:
+	// Commit carries out the writes, each on its own: some can succeed while others fail. It keeps none of
+	// their bytes. The errors stand at the indexes of their writes; nil means stored:
 	//
 	//   - ErrExists: a create found a record, or one that has expired.
 	//   - ErrNotFound: a replace found no record.

@@ -119,7 +119,9 @@ func (r *deciding) stopForOperator(phase core.Phase) {
 func (r *deciding) enterEnd(state core.State, phase core.Phase) {
 	t := r.t
 	t.ProcessState, t.Phase, t.End = state, phase, core.End{At: r.at.Now, Cause: r.cause}
-	r.ended, r.endSteps = true, slices.Clone(t.Steps)
+	if r.ended = true; state == core.Error { // keepEndStates needs them only then
+		r.endSteps = slices.Clone(t.Steps)
+	}
 	status := r.notifies(core.EndKind(t))
 	if status {
 		t.End.Seq = r.nextSeq()

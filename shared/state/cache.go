@@ -124,18 +124,20 @@ func (c *cache) drop(id string) {
 
 // set caches a task and keeps its cached order. It never replaces a newer version.
 func (c *cache) set(t *core.Task, order []byte) {
-	if e, ok := c.entries.Peek(t.OrderID); ok {
-		if e.task.Version > t.Version {
-			return
-		}
-		if order == nil {
-			order = e.order
-		}
-		c.entries.Remove(t.OrderID) // this subtracts its bytes
+	e, known := c.entries.Get(t.OrderID)
+	if !known {
+		e = &entry{}
+		c.entries.Add(t.OrderID, e)
+	} else if e.task.Version > t.Version {
+		return
 	}
-	e := &entry{task: t, order: order, size: len(order) + weight(t)}
+	if order != nil {
+		e.order = order
+	}
+	e.task = t
+	c.bytes -= e.size
+	e.size = len(e.order) + weight(t)
 	c.bytes += e.size
-	c.entries.Add(t.OrderID, e)
 	for c.bytes > c.maxBytes && c.entries.Len() > 0 {
 		c.entries.RemoveOldest()
 	}

@@ -32,14 +32,18 @@ var errNegative = errors.New("a number of children is negative")
 //
 // It fails only for a time past the year 9999 or before 1970, or an output that is not JSON.
 func EncodeTask(t *core.Task) ([]byte, error) {
-	w, _ := writers.Get().(*writer)
-	*w = writer{b: w.b[:0], created: t.Created}
+	w := newWriter()
+	defer w.release()
+	b, err := w.task(t)
+	return slices.Clone(b), err
+}
+
+// task appends the document of a task and returns it. It is part of the buffer, so it is valid until release.
+func (w *writer) task(t *core.Task) ([]byte, error) {
+	start := len(w.b)
+	w.created, w.err = t.Created, nil
 	taskFields.write(w, t, t.Unknown)
-	b, err := slices.Clone(w.b), w.err
-	if cap(w.b) <= maxKept {
-		writers.Put(w)
-	}
-	return b, err
+	return slices.Clip(w.b[start:]), w.err
 }
 
 // writer appends JSON members. It remembers the first error.
@@ -53,6 +57,18 @@ type writer struct {
 var writers = sync.Pool{New: func() any { return new(writer) }}
 
 const maxKept = 64 << 10
+
+func newWriter() *writer {
+	w, _ := writers.Get().(*writer)
+	w.b = w.b[:0]
+	return w
+}
+
+func (w *writer) release() {
+	if cap(w.b) <= maxKept {
+		writers.Put(w)
+	}
+}
 
 // label is the name of a member.
 type label struct {

@@ -216,8 +216,10 @@ func (s *Store) Commit(ctx context.Context, changes []Change) []error {
 	writes := make([]port.Write, 0, len(changes))
 	places := make([]int, 0, len(changes))
 	gens := make([]uint32, 0, len(changes))
+	documents := newWriter()
+	defer documents.release() // a store copies what it keeps
 	for i, c := range changes {
-		w, err := s.writeOf(c)
+		w, err := s.writeOf(documents, c)
 		if err != nil {
 			errs[i] = err
 			continue
@@ -253,13 +255,13 @@ func (s *Store) Commit(ctx context.Context, changes []Change) []error {
 	return errs
 }
 
-func (s *Store) writeOf(c Change) (port.Write, error) {
+func (s *Store) writeOf(documents *writer, c Change) (port.Write, error) {
 	t := c.Task
 	if t.Version < 1 {
 		return port.Write{}, fmt.Errorf("commit task %q: version %d; versions begin at 1", t.OrderID,
 			t.Version)
 	}
-	doc, err := EncodeTask(t)
+	doc, err := documents.task(t)
 	if err != nil {
 		return port.Write{}, fmt.Errorf("commit task %q: %w", t.OrderID, err)
 	}

@@ -31,7 +31,7 @@ func write(s *world.Store, wr *port.Write) error {
 	var after *core.Task
 	if !s.Bare {
 		var err error
-		if after, err = state.DecodeTask(wr.Record.Document); err != nil {
+		if after, err = state.DecodeTask(next.Record.Document); err != nil {
 			s.W.Violate("bug", "a document of %s that was written cannot be read: %v", id, err)
 			return err
 		}
