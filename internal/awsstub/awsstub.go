@@ -116,22 +116,19 @@ func (s *Stub) Holds(queue string, visible, inFlight int) {
 }
 
 // Published returns the messages of SNS so far, and forgets them.
-func (s *Stub) Published() []string {
+func (s *Stub) Published() []string { return taken(s, &s.published) }
+
+// taken returns a list, and empties it.
+func taken[T any](s *Stub, list *[]T) []T {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	published := s.published
-	s.published = nil
-	return published
+	all := *list
+	*list = nil
+	return all
 }
 
 // Extended returns the changes of visibility so far, and forgets them.
-func (s *Stub) Extended() []Extension {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	extended := s.extended
-	s.extended = nil
-	return extended
-}
+func (s *Stub) Extended() []Extension { return taken(s, &s.extended) }
 
 // Item returns the item of a stored table under a key, or nil.
 func (s *Stub) Item(table, key string) Item {
@@ -148,14 +145,7 @@ func (s *Stub) Keep(name, key string) {
 }
 
 // Calls returns the calls so far, such as "SendMessageBatch replies", sorted, and forgets them.
-func (s *Stub) Calls() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	calls := s.calls
-	s.calls = nil
-	slices.Sort(calls)
-	return calls
-}
+func (s *Stub) Calls() []string { return slices.Sorted(slices.Values(taken(s, &s.calls))) }
 
 // Sent returns the bodies that were sent to a queue so far, and forgets them.
 func (s *Stub) Sent(queue string) []string {
