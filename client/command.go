@@ -172,14 +172,14 @@ func present(a *core.Answered, t *Task) {
 // Latest stands for the definition that new orders get.
 const Latest = message.Latest
 
-// ToDefinition makes Resubmit move the order first, in the same command. The definition is one of its
-// workflow, by its hash or the Latest.
+// ToDefinition makes Resubmit first move the order to a definition of its workflow, in the same command.
+// definition is a hash or Latest.
 func ToDefinition(definition string) CommandOption {
 	return ofResubmit(func(e *core.Resubmit) { e.Definition = definition })
 }
 
-// Move pins an order to another definition of its workflow, by its hash or the Latest. It is refused, with
-// the differences, if the definition changes steps that already ran.
+// Move pins an order to another definition of its workflow. definition is a hash or Latest. If the definition
+// changes steps that already ran, the command is refused, with the differences as the reason.
 func (c *Client) Move(ctx context.Context, id, definition string, opts ...CommandOption) (Verdict, error) {
 	return c.command(ctx, id, core.Move{Definition: definition}, opts)
 }
@@ -200,14 +200,14 @@ func (c *Client) PlanMoveDocuments(ctx context.Context, id, definition string) (
 	})
 }
 
-// Close ends an order that stopped in Error in its present state. by is the name of the sender. A Closed
-// order takes no further command.
+// Close ends an order in Error without further work: its steps keep their states. by is the name of the
+// sender. A Closed order takes no further command.
 func (c *Client) Close(ctx context.Context, id, by, reason string, opts ...CommandOption) (Verdict, error) {
 	return c.command(ctx, id, core.Close{}, signed(by, reason, opts))
 }
 
 // Erase removes people's data from an order that has ended: content, inputs, outputs, answers, texts and
-// notes. States, times and identity stay. by is the name of the sender. It stays with the order, and so does
+// notes. States, times and identity stay. by is the name of the sender, which the order keeps, as it keeps
 // the reason. An erased order takes no further command, but accepts a repeated Erase.
 func (c *Client) Erase(ctx context.Context, id, by, reason string, opts ...CommandOption) (Verdict, error) {
 	return c.command(ctx, id, core.Erase{}, signed(by, reason, opts))
@@ -223,7 +223,7 @@ func signed(by, reason string, opts []CommandOption) []CommandOption {
 func (c *Client) command(ctx context.Context, order string, ev core.Event,
 	opts []CommandOption) (Verdict, error) {
 	number := core.CommandOf(ev).Number
-	cmd := command{event: ev, numbered: number < 0} // a Cancel and an answer have none
+	cmd := command{event: ev, numbered: number < 0} // a Cancel and an answer have no number
 	for _, set := range opts {
 		set(&cmd)
 	}

@@ -79,8 +79,8 @@ func linesOf(r io.Reader) iter.Seq2[sending, error] {
 	}
 }
 
-// readLine returns a line without its end. Of a line over the limit it returns only enough to show the server
-// that it is too long.
+// readLine returns a line without its end. It cuts a line that is over the limit, but only so far that the
+// server still finds it too long.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var text []byte
 	for {

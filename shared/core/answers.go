@@ -216,7 +216,7 @@ func (d *Definition) AnswerValue(i int, value json.RawMessage) (json.RawMessage,
 	return value, ""
 }
 
-// Addressed returns the steps that an answer is for. Without any it returns the reason.
+// Addressed returns the steps that an answer is for. If there are none, it returns the reason.
 func (t *Task) Addressed(def *Definition, e Answered) (steps []int, reason string) {
 	if def == nil {
 		return nil, "the order was cancelled before it came"

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// A step asks again for all open children after a pause: firstRound, doubled each time up to lastRound.
+// Bounds of the pause after which a step asks all open children again. The pause doubles each time.
 const (
 	firstRound = 10 * Minute
 	lastRound  = 6 * Hour

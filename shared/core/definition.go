@@ -68,7 +68,7 @@ type Definition struct {
 	// longest time that a final status stays unacknowledged before the Supervisor sends Settle (P11, an end
 	// is reported until settled)
 	ResendAfter Duration `json:"tellAfter"`
-	// forward claims between operator commands (P23, a hop budget bounds claims)
+	// largest number of forward claims between two commands of the operator (P23, a hop budget bounds claims)
 	HopBudget int `json:"hopBudget"`
 	// kinds of status messages that an order with a reply-to gets
 	Notify []StatusKind `json:"notify"`
@@ -129,7 +129,8 @@ type StepDefinition struct {
 	// nil if the step has no effect to undo ("undo: none"), or is past the point of no return
 	Undo  *Undo `json:"undo,omitempty"`
 	Grade Grade `json:"grade"`
-	// with OnFailureUndo: its proven refusal undoes the task (P22a, a proven refusal permits undo)
+	// the step is a point of no return; with OnFailureUndo, its proven refusal undoes the task (P22a, a
+	// proven refusal permits undo)
 	PointOfNoReturn bool `json:"pointOfNoReturn,omitempty"`
 }
 
@@ -200,7 +201,7 @@ const (
 	MaxConcurrency = 100      // per step
 	MaxChildDepth  = 3        // depth of workflows within workflows
 	MaxChildOrder  = 48 << 10 // bytes of a child's order
-	MaxCollected   = 16 << 10 // bytes of all that a step collects
+	MaxCollected   = 16 << 10 // bytes of all outputs that a step collects
 	maxFailedAt    = 20
 )
 

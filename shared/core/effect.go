@@ -73,12 +73,12 @@ const (
 	StatusCommandRefused StatusKind = "command-refused"
 )
 
-// Status is a message to the application's own queue. The one for an end is a complete summary,
-// so that lost earlier ones cost nothing (P11).
+// Status is a message to the application's own queue. The status of an end is a complete summary, so that
+// lost earlier statuses do no harm (P11).
 type Status struct {
 	Kind    StatusKind `json:"status"`
 	OrderID string     `json:"orderId"`
-	// received, refused, command-refused, undoing and progress have none
+	// number of the status; 0 for received, refused, command-refused, undoing and progress
 	Seq      int             `json:"seq,omitempty"`
 	Run      int             `json:"run"`
 	Workflow string          `json:"workflow,omitempty"`
@@ -90,8 +90,8 @@ type Status struct {
 	Output   json.RawMessage `json:"output,omitempty"`  // output of the step or of the workflow
 	Code     string          `json:"code,omitempty"`
 	Message  string          `json:"message,omitempty"`
-	Notes    []string        `json:"notes,omitempty"` // received: what of the submission has no effect
-	// command-refused: "cancel", "undo", "resubmit", "resolve", "close", "move", "erase"
+	Notes    []string        `json:"notes,omitempty"` // received: parts of the submission without effect
+	// command-refused: name of the command, such as "cancel"
 	Command   string        `json:"command,omitempty"`
 	CommandID string        `json:"commandId,omitempty"` // command-refused
 	By        string        `json:"by,omitempty"`        // closed: who closed it

@@ -42,7 +42,7 @@ const (
 	WhyCancel   Why = "cancel"
 	WhyOperator Why = "operator"
 	WhyDeadline Why = "deadline"
-	WhyParent   Why = "parent" // the step that it is a child of has stopped it, or is undone (P41)
+	WhyParent   Why = "parent" // the step of its parent has stopped it, or is being undone (P41)
 )
 
 // Task is one run of a workflow for one order. One conditional write replaces the whole document. Callers
@@ -98,7 +98,7 @@ type Commands struct {
 	Refused map[string][]string
 }
 
-// Attempts is the task's record of attempts that did not end done, and of steps that were removed.
+// Attempts is the task's record of attempts without the outcome done, and of the attempts of removed steps.
 type Attempts struct {
 	Last    []Attempt // the latest, oldest first; see MaxAttempts
 	Earlier Earlier   // counts of those before Last
@@ -118,8 +118,7 @@ type Start struct {
 type Reversal struct {
 	Why         Why
 	CancelAsked bool
-	// reason of the undo, kept in Error (undo) and in a Closed task after it; Task.Reason is the reason of
-	// the end
+	// reason of the undo; if the task then stops in Error, or is closed, Task.Reason is the reason of that
 	Reason Reason
 }
 
@@ -136,7 +135,8 @@ type End struct {
 	At    Time
 	Cause string // event that led to it (P4)
 	Seq   int    // number of its status; 0 if none is due
-	// Commands.Number when it entered Error, which the alert names each time (P12, effects are emitted again)
+	// Commands.Number when the task entered Error; every alert about this stop contains it (P12, effects are
+	// emitted again)
 	Command int
 	// next time to send an unacknowledged final status; zero if none is unacknowledged (P11, an end is
 	// reported until settled)
@@ -161,7 +161,7 @@ type Step struct {
 	Stops      Stops
 	Failures   Failures
 	Finish     Finish
-	EndState   State // State when the task entered Error, if the step has left it; for the status (P12)
+	EndState   State // State when the task entered Error, for its status (P12); "" if State is unchanged
 	Output     json.RawMessage
 	// time of the proof that no attempt has had an effect (P22a, a proven refusal permits undo); zero without
 	// a proof, and after a new claim
@@ -182,14 +182,14 @@ type Step struct {
 // Claim is the last claim of a step. When it ends, By, Cause, StopBy and Progress are cleared.
 type Claim struct {
 	By string // instance that made it
-	// agent that it asked, if it is not the first that the definition names (P44, several agents can do one
-	// step)
-	Agent     string
-	Undo      bool   // the attempt is an undo
-	Cause     string // event that led to it (P4)
-	At        Time
-	StopBy    Time          // no side effect of the attempt begins later (P6, two times in each request)
-	Allowance Duration      // time in the queue, doubled by a backlog; 0 once the step is Processed (P32)
+	// agent of the claim; "" means the first agent in the definition (P44, several agents can do one step)
+	Agent  string
+	Undo   bool   // the attempt is an undo
+	Cause  string // event that led to it (P4)
+	At     Time
+	StopBy Time // no side effect of the attempt begins later (P6, two times in each request)
+	// allowed time in the queue, which a backlog doubles; 0 once the step is Processed (P32)
+	Allowance Duration
 	Progress  *StepProgress // latest report of the attempt (P43)
 }
 
@@ -202,7 +202,7 @@ type First struct {
 // StepWait is the state of a waiting step.
 type StepWait struct {
 	At Time // end of the wait (P9a)
-	// Until is the end of a wait, or of the time for an answer, as the last claim has fixed it. It stays
+	// Until is the end of a wait, or of the time for an answer, as set by the last claim. It keeps its value
 	// after that time.
 	Until Time
 }
@@ -213,7 +213,7 @@ type Stops struct{ Do, Undo Time }
 // Failures counts a step's failures since the last command that reset them.
 type Failures struct {
 	Do, Undo int
-	Queued   Duration // time in the queue that was handed back uncounted (P32, queue time is not a failure)
+	Queued   Duration // total queue time of hand-backs that did not count (P32, queue time is not a failure)
 }
 
 // Finish is the moment when a step became Processed.
@@ -398,7 +398,7 @@ type Resolved struct {
 // Verdict is the answer to one command. The task stores it for the sender (P5).
 type Verdict struct {
 	ID string `json:"id"`
-	// "cancel", "undo", "resubmit", "resolve", "close", "move", "erase", "answer"
+	// name of the command: "cancel", "undo", "resubmit", "resolve", "close", "move", "erase", "answer"
 	Command  string `json:"command"`
 	Accepted bool   `json:"accepted"`
 	Reason   string `json:"reason,omitempty"`

@@ -126,7 +126,7 @@ func (t *template) evaluate(env *core.Environment) (json.RawMessage, error) {
 	return b, at(t.holes[0].source, checkResult(b))
 }
 
-// splice copies the raw JSON at a path, compacted and with all digits.
+// splice appends the raw JSON at a path, without white space and with all digits.
 func splice(b []byte, p *path, env *core.Environment) ([]byte, error) {
 	raw, err := p.raw(env)
 	if err != nil {

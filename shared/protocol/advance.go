@@ -260,8 +260,8 @@ func (r *deciding) undoNext(i int) bool {
 	return r.undoStep(i)
 }
 
-// undoStep begins the undo of a step by the rules of its grade, or the wait for it. It reports whether the
-// step is Compensated at once.
+// undoStep begins the undo of a step, or the wait before it, by the rules of the step's grade. It reports
+// whether the step is Compensated at once.
 func (r *deciding) undoStep(i int) bool {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	if d.Each != nil {
@@ -270,8 +270,8 @@ func (r *deciding) undoStep(i int) bool {
 	quiet := s.Quiet().Add(r.def.Agents[d.Agent].ClockSkew)
 	switch {
 	case d.Undo == nil:
-		// "undo: none", or a point of no return that is proven to have had no effect: no request, once the
-		// step is not in flight
+		// a step without undo, or a point of no return that is proven to have had no effect, needs no
+		// request; it only must not be in flight
 		if s.State == core.Processing {
 			return false
 		}
@@ -281,7 +281,7 @@ func (r *deciding) undoStep(i int) bool {
 		r.claimUndo(i)
 	case s.State == core.Processing:
 		return false
-	case r.at.Now <= quiet: // P21, an undo waits for quiet: a call may still run, whatever replies came (H2)
+	case r.at.Now <= quiet: // P21, an undo waits for quiet: a call may still run, even after a reply (H2)
 		release(s)
 		s.State = core.UndoWait
 		r.scheduleWake(s, quiet+1)

@@ -136,8 +136,8 @@ func (r *deciding) newVote(i int, by string, value json.RawMessage) (vote *core.
 	return vote, ""
 }
 
-// questionOf returns the people who may answer a step. The claim has stored them; before the claim the
-// question is evaluated. The result is unknown until every step that the question reads has ended.
+// questionOf returns the people who may answer a step. The claim stores them. Before the claim, questionOf
+// evaluates the question. The result is unknown until every step that the question reads has ended.
 func (r *deciding) questionOf(i int) (question *core.Answers, known bool) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	if s.Answers != nil && s.Answers.Need > 0 {

@@ -19,7 +19,7 @@ func (r *deciding) acceptAgain(reason string) { r.storeVerdict(true, reason) }
 
 func (r *deciding) reject(reason string) (string, error) {
 	r.changed = true
-	switch { // an older number is refused for good
+	switch { // an older number needs no record, because it is never accepted
 	case r.Number == r.t.Commands.Number:
 		r.t.Commands.Remember(r.ID, r.Name, r.Number)
 	case r.Number > r.t.Commands.Number:
@@ -144,7 +144,7 @@ func (r *deciding) undoCommand(core.Event) (refused string) {
 	}
 	r.accept("")
 	why := core.WhyOperator
-	if r.t.Phase == core.Undoing { // it continues with its earlier reason
+	if r.t.Phase == core.Undoing { // the undo keeps its earlier reason
 		why = r.t.Undo.Why
 	}
 	r.startUndo(why)
@@ -188,7 +188,7 @@ func (r *deciding) resubmitCommand(ev core.Event) (refused string) {
 	switch mode {
 	case errForward:
 		r.resume(e)
-	case errUndo: // never forward (H5)
+	case errUndo: // a stopped undo never goes forward (H5)
 		r.startUndo(r.t.Undo.Why)
 	case compensated:
 		r.restart(e)
@@ -196,8 +196,8 @@ func (r *deciding) resubmitCommand(ev core.Event) (refused string) {
 	return ""
 }
 
-// note returns the part of the history entry that names the input of a command for a step. It returns "" if
-// the command has none.
+// note returns the text for the history that names the step to which a command gives an input. It returns ""
+// if the command gives no input.
 func note(what, step string) string {
 	if step == "" {
 		return ""

@@ -26,7 +26,7 @@ func Decide(def *core.Definition, order []byte, task *core.Task, ev core.Event, 
 	}
 	r := &deciding{def: def, order: order, t: task.Clone(), at: at, about: aboutOf(ev, task)}
 	var ignored string
-	// one ID has one verdict: that of the first command with it
+	// all commands with one ID get the verdict of the first one
 	if r.verdict = task.Verdict(r.ID); r.verdict != nil {
 		ignored = "this command already has a verdict"
 	} else {
@@ -62,9 +62,9 @@ type deciding struct {
 	changed  bool        // the task changed although the event was refused, because it stores the verdict
 	effects  []core.Effect
 	verdict  *core.Verdict
-	items    map[int]json.RawMessage // needed items of the list of step itemsOf
+	items    map[int]json.RawMessage // items from the list of step itemsOf, by index
 	itemsOf  int
-	asked    bool // the parent asked, so that a child that has ended reports its end again
+	asked    bool // the parent sent a request, so a child that has ended reports its end again
 	err      error
 }
 

@@ -103,7 +103,7 @@ func (r *deciding) enterError(phase core.Phase, i int) {
 func (r *deciding) stopForOperator(phase core.Phase) {
 	for i := range r.t.Steps {
 		s := &r.t.Steps[i]
-		// The proof came before the stop, though by a clock that was ahead. The alert includes it.
+		// The proof came before the stop, even if its time is later because its clock was ahead.
 		s.NoEffect = min(s.NoEffect, r.at.Now)
 		if s.AwaitsWake() {
 			s.CompleteBy = 0
@@ -115,11 +115,12 @@ func (r *deciding) stopForOperator(phase core.Phase) {
 	r.enterEnd(core.Error, phase)
 }
 
-// enterEnd enters an end, or the Error of a phase. An end is reported until settled (P11), by its status.
+// enterEnd moves the task to an end, or to Error in a phase. An end is reported until settled (P11), by its
+// status.
 func (r *deciding) enterEnd(state core.State, phase core.Phase) {
 	t := r.t
 	t.ProcessState, t.Phase, t.End = state, phase, core.End{At: r.at.Now, Cause: r.cause}
-	if r.ended = true; state == core.Error { // keepEndStates needs them only then
+	if r.ended = true; state == core.Error { // keepEndStates needs the steps only in Error
 		r.endSteps = slices.Clone(t.Steps)
 	}
 	status := r.notifies(core.EndKind(t))
@@ -217,8 +218,8 @@ func (r *deciding) settle(_ int, _ core.Event) (string, error) {
 	return "sent again", nil
 }
 
-// reemit emits the earlier effects of r.cause again (P12): first visible effects in the order of their
-// numbers, then the messages of claims that still stand.
+// reemit emits the earlier effects of r.cause again (P12): first the numbered statuses in their order, and
+// then the messages of claims that still count.
 func (r *deciding) reemit() {
 	t := r.t
 	if t.Start.Seq > 0 && t.Start.Cause == r.cause {

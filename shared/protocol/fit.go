@@ -6,8 +6,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// unfit checks a stored task against its definition, so that a damaged document is an error of this one task
-// and no panic. It returns nil, or ErrUnfit with the fault.
+// unfit checks a stored task against its definition, so that a damaged document causes an error for this task
+// instead of a panic. It returns nil, or ErrUnfit with the fault.
 func unfit(def *core.Definition, t *core.Task) error {
 	if !knownTaskState(t) {
 		return fmt.Errorf("task %q: state %q, phase %q: %w", t.OrderID, t.ProcessState, t.Phase,

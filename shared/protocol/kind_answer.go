@@ -27,7 +27,7 @@ func (answerKind) prepare(r *deciding, i int) (prepared, error) {
 		a.Verdicts = s.Answers.Verdicts
 	}
 	switch {
-	case s.Decided(): // P35: asked again
+	case s.Decided(): // P35: the question is asked again
 		a.Round++
 	case s.Answers != nil: // P36: early answers count from now on
 		a.Votes = slices.DeleteFunc(slices.Clone(s.Answers.Votes), func(v core.Vote) bool {
@@ -153,11 +153,11 @@ func (r *deciding) decide(i int, decided core.Decided, failed *core.StepError) {
 	s := &r.t.Steps[i]
 	decided.At = r.at.Now
 	output, err := json.Marshal(decided)
-	if err != nil { // its value was checked on arrival
+	if err != nil { // the value was checked when it arrived
 		r.err = fmt.Errorf("step %s: %w", s.Name, err)
 		return
 	}
-	if r.def.Steps[i].Answer.Event != "" { // its value may be large, and stands in the output
+	if r.def.Steps[i].Answer.Event != "" { // the value may be large, and the output contains it
 		a := *s.Answers
 		a.Votes, s.Answers = nil, &a
 	}

@@ -27,12 +27,12 @@ func (callKind) resend(r *deciding, i int) {
 		op = core.UndoOp
 	}
 	input, err := r.input(i, op)
-	if r.err == nil && err == nil { // the input could be computed for the claim
+	if r.err == nil && err == nil { // the claim has computed the same input, so an error is not expected
 		r.emit(r.t.Request(r.def, i, input))
 	}
 }
 
-// woken claims a step again that was handed back.
+// woken claims a step that was handed back.
 func (callKind) woken(r *deciding, i int) {
 	if r.t.Overtaken(r.def, i) {
 		r.advance()

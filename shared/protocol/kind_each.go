@@ -98,7 +98,8 @@ func (eachKind) start(r *deciding, i int, p prepared) {
 	}
 	r.fillChildren(i)
 	at := r.at.Now
-	if len(c.Open) > 0 || r.err != nil { // otherwise no order could be computed, and a Wake ends the step
+	// without open children no order could be computed, and the next Wake ends the step
+	if len(c.Open) > 0 || r.err != nil {
 		at = at.Add(c.Pause())
 	}
 	r.wait(i, at)

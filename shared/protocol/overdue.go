@@ -139,7 +139,7 @@ func (r *deciding) resendDue(_ int, _ core.Event) (string, error) {
 	return "", nil
 }
 
-// wakeForward lets a step continue whose wait is over.
+// wakeForward continues a step when its wait is over.
 func (r *deciding) wakeForward(i int, _ core.Event) (string, error) {
 	switch s := &r.t.Steps[i]; {
 	case !s.Attempted():

@@ -7,7 +7,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// question puts off an open question until its next check.
+// question sets the time of the next check of an open question.
 func (r *deciding) question(i int) {
 	s := &r.t.Steps[i]
 	next := r.def.Steps[i].NextLook(s)
@@ -18,8 +18,8 @@ func (r *deciding) question(i int) {
 	r.emitLook(i)
 }
 
-// goOnAsking puts off an open question until its next check. It sends the last reminder again, because the
-// process that decided on it may have ended before it sent it (P12, effects are emitted again).
+// goOnAsking sets the time of the next check of an open question. It also sends the last reminder again,
+// because the process that decided on it may have ended before it sent it (P12, effects are emitted again).
 func (r *deciding) goOnAsking(i int) {
 	r.t.Steps[i].Claim.Cause = r.cause
 	r.emitReminder(i)
@@ -66,7 +66,7 @@ func (r *deciding) emitReminder(i int) {
 	}
 	var input json.RawMessage
 	input, err := r.input(ask, core.Do)
-	if err != nil || r.err != nil { // the input could be computed for the ask
+	if err != nil || r.err != nil { // the ask has computed the same input, so an error is not expected
 		return
 	}
 	n := s.Answers.Reminded

@@ -17,8 +17,9 @@ func (r *deciding) outputFits(i int, output json.RawMessage) bool {
 	return r.at.SizeLimit.KeepsReserve(r.def, c)
 }
 
-// outputTooLarge handles a do whose output cannot be stored. What is too large fails once (P28): a task that
-// goes forward needs the output. In any other task the undo runs, because an undo needs no output (P24).
+// outputTooLarge handles a do whose output cannot be stored. A task that goes forward needs the output, so
+// the step fails (P28, what is too large fails once). In any other task the undo runs, because an undo needs
+// no output (P24).
 func (r *deciding) outputTooLarge(i int, e core.Reply) (string, error) {
 	s := &r.t.Steps[i]
 	contradicted := s.NoEffect != 0

@@ -174,7 +174,7 @@ var stepRows = []stepRow{
 	{[]eventKind{overdue}, []core.State{core.Skipped, core.Processed, core.Compensated}, alive,
 		ignore(notNow)},
 
-	// H28, H29: the effect of a Wake depends on the task's direction first.
+	// H28, H29: the effect of a Wake depends first on the task's direction.
 	{[]eventKind{wakeStep}, []core.State{core.Pending, core.Waiting}, []mode{going},
 		action((*deciding).wakeForward)},
 	{[]eventKind{wakeStep}, []core.State{core.Pending, core.Waiting, core.Failed, core.UndoWait},

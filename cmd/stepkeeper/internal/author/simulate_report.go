@@ -77,8 +77,8 @@ func (o *simulateOptions) wrong() error {
 	return failure.Silent(failure.NotProcessed, "without faults an order does not end Processed")
 }
 
-// Simulated is the report for programs. It has everything in the text except the diagram, which the tape can
-// reproduce.
+// Simulated is the report for programs. It contains everything that the text contains, except the diagram,
+// which the tape can reproduce.
 type Simulated struct {
 	*simulate.Report
 	Statement string             `json:"statement,omitempty"` // absent if no seed was run

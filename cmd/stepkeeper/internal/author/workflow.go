@@ -56,7 +56,7 @@ type validated struct {
 	Problems source.Problems `json:"problems"` // empty if the file is valid
 }
 
-// budget is the share of their limits that the workflow's expressions use.
+// budget states how much of their limits the workflow's expressions use.
 type budget struct {
 	Parts        int `json:"parts"` // parts of the largest expression
 	PartsAllowed int `json:"partsAllowed"`

@@ -31,10 +31,10 @@ func filterOf(r *http.Request) filter {
 		q.Get("id"), q.Get("children"), q.Get("cursor")}
 }
 
-// Address returns the address of the page of orders with the filter, from a cursor on.
+// Address returns the address of the page of orders with the filter and a cursor.
 func (f filter) Address(cursor string) string { return f.on("/orders", cursor) }
 
-// on returns the address of a page with the filter, from a cursor on.
+// on returns the address of a page with the filter and a cursor.
 func (f filter) on(page, cursor string) string {
 	return address(page, map[string]string{"state": f.State, "workflow": f.Workflow, "step": f.Step,
 		"code": f.Code, "older": f.Older, "id": f.Prefix, "children": f.Children,

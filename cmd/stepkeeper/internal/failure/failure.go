@@ -18,7 +18,7 @@ const (
 	Refused      Code = 3 // the server refused it and said why
 	NotFound     Code = 4 // no such order, file or step
 	Unreachable  Code = 5 // the server did not answer
-	NotProcessed Code = 6 // an order ended otherwise than Processed, or stopped in Error
+	NotProcessed Code = 6 // an order did not end Processed, or stopped in Error
 )
 
 // Word is the code's name in JSON.

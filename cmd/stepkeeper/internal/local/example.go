@@ -179,7 +179,7 @@ func (e *example) next(server string) string {
 		id, e.orders(), server, id)
 }
 
-// someOrders returns lines for `stepkeeper submit`.
+// someOrders returns orders as JSON Lines for `stepkeeper submit`.
 func someOrders() []byte {
 	var b bytes.Buffer
 	n := 0
@@ -197,7 +197,7 @@ func (e *example) data() string      { return filepath.Join(e.dir, "data") }
 func (e *example) workflows() string { return filepath.Join(e.dir, "workflows") }
 func (e *example) agents() string    { return filepath.Join(e.dir, "agents.yaml") }
 
-// orders writes a file for `stepkeeper submit`: lines, or one order.
+// orders returns the name of the file for `stepkeeper submit`, which holds JSON Lines or one order.
 func (e *example) orders() string {
 	if e.name == exampleOrder {
 		return filepath.Join(e.dir, "orders.jsonl")

@@ -92,15 +92,15 @@ func Next(t view.Task, program string) []Advice {
 			say("if it was settled by hand: end it as it stands", "close %s --reason TEXT", t.OrderID)))
 	}
 	resolve, plain := facts(&t, say)
-	// A plain service in doubt does nothing more before the operator has checked (P31, a plain service needs
-	// a ledger). With other services another try is harmless.
+	// If a step of a plain service is in doubt, the operator must check it first (P31, a plain service needs
+	// a ledger). With any other service another attempt is harmless.
 	if plain {
 		return slices.Concat(resolve, advice, last)
 	}
 	return slices.Concat(advice, resolve, last)
 }
 
-// sayer makes an advice from its purpose and the command's words.
+// sayer makes an advice from its purpose and its command.
 type sayer = func(why, format string, args ...any) Advice
 
 // facts returns the facts that can be stated about the steps now. plain reports whether one of these steps is
@@ -158,8 +158,8 @@ func purpose(t view.Task, command string) string {
 // (P42, orders can go on after failures).
 func undoneAlone(s view.Step) bool { return s.State == core.UndoWait && s.FailedAs != "" }
 
-// whenToState returns when to state a fact about a step, or "" if the fact does not help in the direction of
-// the task or the step.
+// whenToState returns in which case the operator should state a fact about a step. It returns "" if the fact
+// is no help, because of the direction of the task or the step.
 func whenToState(t view.Task, s view.Step, fact core.Fact) string {
 	undo := t.Phase == core.Undoing || undoneAlone(s)
 	switch {
@@ -172,7 +172,8 @@ func whenToState(t view.Task, s view.Step, fact core.Fact) string {
 	case fact == core.Happened:
 		return "if the service did the step; add its output with --step-output FILE"
 	case fact == core.NotHappened && !accepts(t, view.Command{Command: "undo"}):
-		return "if the service did not do the step; then undo or resubmit the order, also with another --input"
+		return "if the service did not do the step; then undo or resubmit the order, also with another " +
+			"--input"
 	case fact == core.NotHappened:
 		return "if the service did not do the step; then resubmit the order, also with another --input"
 	}
