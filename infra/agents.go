@@ -109,6 +109,9 @@ func (s *Stepkeeper) agentEnvironment(name string, a Agent) map[string]*string {
 	for variable, value := range a.Environment {
 		environment[variable] = str(value)
 	}
+	if a.Folder == "" && a.Function == nil && environment[deployment.VarTraces] == nil {
+		s.traced(environment)
+	}
 	environment[deployment.VarAgent] = str(name)
 	queues := []string{port.Requests(name), port.Replies, port.Quarantine}
 	if high := port.High(port.Requests(name)); s.queues[high] != nil {

@@ -406,6 +406,7 @@ func TestProps(t *testing.T) {
 			"exactly one of HTTP, Folder, Function and External must be set, not 0", "Timeout is 1s",
 			"Memory is 64", "secret TOKEN must be made with",
 			"Replicas[0]", `ReplyTo "control"`, "there is no scope", `AlarmEmail is "ops"`,
+			`TracesEndpoint: the address of the collector is "10.0.0.5"`,
 			`Operators has "ops"`, `Operators has "arn:aws:sts`,
 			`SenderARNs has "arn:aws:iam::123456789012:role/*"`, `SenderIDs has "mailer"`,
 			"Subnets and SecurityGroups are for", "Environment must not set AWS_REGION",
@@ -423,7 +424,8 @@ func TestProps(t *testing.T) {
 	infra.NewStepkeeper(nil, "Engine", &infra.Props{
 		Shards: 5000, SweepInterval: 45 * time.Second, TaskTTL: time.Minute,
 		Replicas:   []infra.Replica{{Region: "eu-west-1", KeyARN: "arn"}},
-		AlarmEmail: "ops", Operators: []string{"ops", "arn:aws:sts::123456789012:assumed-role/ops/me"},
+		AlarmEmail: "ops", TracesEndpoint: "10.0.0.5",
+		Operators:     []string{"ops", "arn:aws:sts::123456789012:assumed-role/ops/me"},
 		PagesPerSweep: 10_001, Subnets: &awsec2.SubnetSelection{}, Tables: infra.Tables{Orders: "orders",
 			Ledgers: map[string]string{"missing": tableOf + "L"}},
 		Tuning: infra.Tuning{MaxReceives: 2, ReservedSchedulers: 5,

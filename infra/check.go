@@ -77,6 +77,11 @@ func (p Props) withDefaults() (Props, error) {
 	if p.AlarmEmail != "" && !strings.Contains(p.AlarmEmail, "@") {
 		c.wrong("AlarmEmail is %.100q; an address of mail is meant", p.AlarmEmail)
 	}
+	if p.TracesEndpoint != "" {
+		if _, err := deployment.Collector(p.TracesEndpoint); err != nil {
+			c.wrong("TracesEndpoint: %v", err)
+		}
+	}
 	c.topics(p)
 	c.billing(&p)
 	c.names(p.Names)

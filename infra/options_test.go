@@ -108,6 +108,7 @@ func TestRestoredTables(t *testing.T) {
 func TestTuning(t *testing.T) {
 	x := template(t, func(_ awscdk.Stack, p *infra.Props) {
 		p.PagesPerSweep, p.FairQueues, p.OutcomeMetrics = 200, true, true
+		p.TracesEndpoint = "http://10.0.0.5:4318"
 		p.Tuning.SystemLogLevel, p.Tuning.ReservedSchedulers = awslambda.SystemLogLevel_INFO, 60
 		p.Tuning.Warm = infra.Warm{Orders: infra.Throughput{Writes: 20_000},
 			Index: infra.Throughput{Writes: 8_000, Reads: 15_000}}
@@ -120,6 +121,9 @@ func TestTuning(t *testing.T) {
 	same(t, "fair queues", at(variables(x, "Scheduler"), "STEPKEEPER_FAIR_QUEUES"), "true")
 	for _, f := range []string{"Scheduler", "Supervisor"} {
 		same(t, f+": outcomes", at(variables(x, f), "STEPKEEPER_OUTCOMES"), "true")
+	}
+	for _, f := range []string{"Scheduler", "Supervisor", "AgentPayment"} {
+		same(t, f+": traces", at(variables(x, f), "OTEL_EXPORTER_OTLP_ENDPOINT"), "http://10.0.0.5:4318")
 	}
 	same(t, "output", x.Outputs["EngineFairQueues"].Value, "true")
 	same(t, "system log level", at(functions["AgentPayment"].Properties, "LoggingConfig", "SystemLogLevel"),
@@ -138,7 +142,7 @@ func TestTuning(t *testing.T) {
 	same(t, "Orders by default", x.of("AWS::DynamoDB::GlobalTable")["Orders"].Properties["WarmThroughput"],
 		nil)
 	for _, variable := range []string{"STEPKEEPER_SWEEP_PAGES", "STEPKEEPER_FAIR_QUEUES",
-		"STEPKEEPER_OUTCOMES"} {
+		"STEPKEEPER_OUTCOMES", "OTEL_EXPORTER_OTLP_ENDPOINT"} {
 		same(t, variable+" by default", fmt.Sprint(at(variables(x, "Supervisor"), variable),
 			at(variables(x, "Scheduler"), variable)), "<nil> <nil>")
 	}

@@ -154,6 +154,10 @@ type Props struct {
 	// OutcomeMetrics writes the metrics OrdersEnded and OrderDuration of ended orders, by workflow and state.
 	// AWS bills each combination that occurs: up to nine metrics, $2.70 a month, for a workflow.
 	OutcomeMetrics bool
+	// TracesEndpoint is the address of an OpenTelemetry collector, such as http://10.0.0.5:4318, to which
+	// Scheduler, Supervisor and ready agents send spans; "" means none. Each invocation waits up to 500 ms
+	// for the collector, and after a failure not at all for a minute. No credentials are sent.
+	TracesEndpoint string
 	// Tuning holds settings of Scheduler, Supervisor and alarms.
 	Tuning Tuning
 	// Build builds the functions; nil means build.Go.

@@ -93,6 +93,7 @@ func (s *Stepkeeper) engineEnvironment() map[string]*string {
 	if s.props.FinishedOrders {
 		environment[deployment.VarFinished] = str("true")
 	}
+	s.traced(environment)
 	if s.props.OutcomeMetrics {
 		environment[deployment.VarOutcomes] = str("true")
 	}
@@ -106,6 +107,13 @@ func (s *Stepkeeper) engineEnvironment() map[string]*string {
 		environment[deployment.VarReminder] = str(max(again, 0).String())
 	}
 	return environment
+}
+
+// traced adds the address of the collector to the environment of a shipped function.
+func (s *Stepkeeper) traced(environment map[string]*string) {
+	if s.props.TracesEndpoint != "" {
+		environment[deployment.VarTraces] = str(s.props.TracesEndpoint)
+	}
 }
 
 // namePeers adds the agents to the Scheduler's environment, because their roles are made after it.

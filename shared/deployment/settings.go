@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -256,4 +257,15 @@ func QueueOf(urls map[string]string, arn string) (string, error) {
 	}
 	return "", fmt.Errorf("an event came from queue %q, which is not in %s; correct the event source "+
 		"mapping: %w", arn, VarQueues, port.ErrNotFound)
+}
+
+// Collector returns the address in VarTraces to which spans are posted.
+func Collector(endpoint string) (*url.URL, error) {
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil,
+			fmt.Errorf("the address of the collector is %.200q; a URL like http://127.0.0.1:4318 is meant",
+				endpoint)
+	}
+	return u.JoinPath("v1", "traces"), nil
 }

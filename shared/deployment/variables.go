@@ -33,7 +33,9 @@ const (
 	VarSweepPages = "STEPKEEPER_SWEEP_PAGES" // limit of index pages in one sweep; if absent, 50
 	VarFairQueues = "STEPKEEPER_FAIR_QUEUES" // "true" if requests carry the tenant of their order
 	VarOutcomes   = "STEPKEEPER_OUTCOMES"    // "true" if ended orders are metrics; requires VarStack
-	VarAgent      = "STEPKEEPER_AGENT"       // the agent's name
+	// VarTraces is the address of a collector of spans. The name is OpenTelemetry's. Optional.
+	VarTraces = "OTEL_EXPORTER_OTLP_ENDPOINT"
+	VarAgent  = "STEPKEEPER_AGENT" // the agent's name
 	// VarLedger names the table, for agents of plain services (P31, a plain service needs a ledger).
 	VarLedger = "STEPKEEPER_LEDGER"
 	// VarSecrets is {"TOKEN": {"secret": "arn:…", "field": "token"}}. Optional.

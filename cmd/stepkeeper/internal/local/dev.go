@@ -26,6 +26,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/shifted"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/incident"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/tracing"
@@ -250,14 +251,14 @@ func addressAdvice(err error) string {
 
 // tracer returns a tracer, nil without a collector, and a function that closes it.
 func (o *devOptions) tracer(ctx context.Context) (port.Tracer, func(), error) {
-	endpoint := cmp.Or(o.otlp, o.app.Getenv(tracing.Variable))
+	endpoint := cmp.Or(o.otlp, o.app.Getenv(deployment.VarTraces))
 	if endpoint == "" {
 		return nil, func() {}, nil
 	}
 	t, err := tracing.New(ctx, endpoint, "stepkeeper", app.ReadVersion().Version)
 	switch {
 	case err != nil && o.otlp == "": // the variable may be set for other programs
-		o.app.Warn("no spans are sent, for " + tracing.Variable + " cannot be used: " + err.Error())
+		o.app.Warn("no spans are sent, for " + deployment.VarTraces + " cannot be used: " + err.Error())
 		return nil, func() {}, nil
 	case err != nil:
 		return nil, nil, failure.Wrap(err, failure.Usage, "correct --otlp", "spans cannot be sent")

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -104,6 +107,27 @@ func TestMetricsOfEndedOrders(t *testing.T) {
 		if n := strings.Count(out.String(), ended); n != want || strings.Count(out.String(), "\n") != want {
 			t.Errorf("with %q, want %d lines: %s", on, want, &out)
 		}
+	}
+}
+
+// The function sends a span of each handling before it returns, if the deployment names a collector.
+func TestSpansOfTheScheduler(t *testing.T) {
+	bodies := make(chan string, 1)
+	c := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		bodies <- string(body)
+	}))
+	defer c.Close()
+	d := tripping(t)
+	d.settings["STEPKEEPER_STACK"], d.settings["OTEL_EXPORTER_OTLP_ENDPOINT"] = "Shop/Engine", c.URL
+	d.take(d.instance("one"), "intake", "AIDASHOP", submission("o-1"))
+	select {
+	case got := <-bodies:
+		if !strings.Contains(got, `"Shop/Engine"`) || !strings.Contains(got, `"o-1"`) {
+			t.Errorf("sent: %s", got)
+		}
+	default:
+		t.Error("no spans were sent")
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
+	"github.com/stepkeeper/stepkeeper/functions/internal/spans"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
@@ -28,6 +29,10 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent
 	}
 	engine, alerts, outcomes := cloud.Open(c, settings.Engine, workflows, out, log)
 	engine.Count = counted(log)
+	tracer := spans.New(lookup, settings.Stack, log)
+	if tracer != nil {
+		engine.Tracer = tracer
+	}
 	if settings.TokenKeys != "" {
 		engine.Tokens = cloud.NewTokenKeys(c, settings.TokenKeys, engine.Clock).Read
 	}
@@ -50,6 +55,7 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent
 		response, err := batch(ctx, event)
 		outcomes.Write()
 		alerts.Wait(ctx)
+		tracer.Flush(ctx)
 		return response, err
 	}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -293,14 +294,24 @@ func TestOrdersInError(t *testing.T) {
 	}
 }
 
-// An order that a sweep stops is a metric of ended orders too, in the state Error.
+// An order that a sweep stops is a metric of ended orders too, in the state Error, and has a span.
 func TestSweepWritesOutcomes(t *testing.T) {
+	spans := make(chan string, 1)
+	c := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		spans <- string(body)
+	}))
+	defer c.Close()
 	d := sweeping(t)
+	d.settings[deployment.VarTraces] = c.URL
 	d.settings[deployment.VarOutcomes] = "true"
 	d.submit(time.Now().Add(-3*time.Hour), 1, "o-1", "o-2")
 	if metrics := d.sweep(t.Context()); metrics[len(metrics)-1]["OrdersEnded"] != 2.0 ||
 		metrics[len(metrics)-1]["State"] != "Error" {
 		t.Errorf("%v", metrics)
+	}
+	if got := <-spans; !strings.Contains(got, `"supervisor"`) || !strings.Contains(got, `"o-2"`) {
+		t.Errorf("spans %s", got)
 	}
 }
 
