@@ -109,7 +109,7 @@ func (c *Contestant) PID() int { return c.cmd.Process.Pid }
 
 // Close ends the process regularly, and kills it if that takes too long.
 func (c *Contestant) Close() error {
-	_ = c.in.Close() // it is closed already if the process has ended
+	_ = c.in.Close() // the pipe is closed already if the process has ended
 	late := time.AfterFunc(30*time.Second, func() { _ = c.cmd.Process.Kill() })
 	defer late.Stop()
 	return c.cmd.Wait()

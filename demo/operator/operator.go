@@ -24,8 +24,8 @@ type Operator struct {
 	Now    func() time.Time // nil means time.Now
 	// Undoes reports whether an order is undone instead of continued; nil means that all continue.
 	Undoes func(id string) bool
-	// Resubmits and Undone count, by order, how often the operator continued and undid it. Resolved counts
-	// the stated facts.
+	// Resubmits and Undone hold, by order, the number of times that the operator continued and undid it.
+	// Resolved counts the stated facts.
 	Resubmits, Undone map[string]int
 	Resolved          int
 }
@@ -62,7 +62,7 @@ func (p *Operator) Attend(ctx context.Context, id string) error {
 		return err
 	}
 	for _, s := range t.Steps {
-		// stated already, and no agent got a request since
+		// the operator has stated the fact already, and no agent got a request since
 		if !inDoubt(s) || s.Resolved != nil && s.Resolved.At > s.ClaimedAt {
 			continue
 		}
@@ -87,7 +87,7 @@ func (p *Operator) resume(ctx context.Context, t *client.Task) error {
 		if err != nil || verdict.Accepted {
 			p.Undone[t.OrderID]++
 			return err
-		} // past the point of no return only the way forward is left
+		} // past the point of no return the order can only continue
 	}
 	verdict, err := p.Client().Resubmit(ctx, t.OrderID, client.IfCommand(t.Command))
 	if err == nil && verdict.Accepted {

@@ -19,7 +19,7 @@ import (
 
 const (
 	readyPatience = 15 * time.Second
-	drainTimeout  = 8 * time.Second // SIGTERM ends it within 5 s
+	drainTimeout  = 8 * time.Second // the program ends within 5 s after SIGTERM
 )
 
 // ErrProcess means that the process did not start or did not stop when asked to.
@@ -69,7 +69,8 @@ func (s *Process) Start(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	began := time.Now()
-	cmd := exec.Command(s.Binary, s.Args...) // not CommandContext, because stop ends it in order
+	// not CommandContext, because Stop ends the process in an orderly way
+	cmd := exec.Command(s.Binary, s.Args...)
 	cmd.Stderr = log
 	cmd.Env = append(os.Environ(), s.Env...)
 	stdout, err := cmd.StdoutPipe()
@@ -84,7 +85,7 @@ func (s *Process) Start(ctx context.Context) (time.Duration, error) {
 	go func() {
 		defer close(exited)
 		follow(io.TeeReader(stdout, log), ready)
-		_ = cmd.Wait() // usually it was killed
+		_ = cmd.Wait() // the error of a killed process is expected
 		_ = log.Close()
 	}()
 	s.mu.Lock()
@@ -129,10 +130,11 @@ func follow(stdout io.Reader, ready chan<- string) {
 			ready <- url
 		}
 	}
-	_, _ = io.Copy(io.Discard, stdout) // a line that is too long must not block the process
+	// read the rest, so that a line that is too long does not block the process
+	_, _ = io.Copy(io.Discard, stdout)
 }
 
-// err names the process in an error.
+// err returns ErrProcess with the name of the process.
 func (s *Process) err() error { return fmt.Errorf("%w %s", ErrProcess, s.Name) }
 
 // Pid returns the present process's ID, or 0 before the first start.

@@ -50,7 +50,7 @@ func exact(n json.Number) *big.Rat {
 	if err != nil || math.Abs(f) > 1e15 {
 		return new(big.Rat)
 	}
-	if strings.ContainsAny(n.String(), "eE") { // exact, it could have a million digits
+	if strings.ContainsAny(n.String(), "eE") { // the exact number could have a million digits
 		return new(big.Rat).SetFloat64(f)
 	}
 	r, ok := new(big.Rat).SetString(n.String())

@@ -87,7 +87,7 @@ func encode(v any) []byte {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		panic(err) // plain data always encodes
+		panic(err) // encoding plain data cannot fail
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
@@ -141,7 +141,7 @@ func purchase(rng *rand.Rand, n int) order {
 	return o
 }
 
-// rare changes some orders so that a service refuses them. Each has one reason, so that every reason occurs.
+// rare changes some orders so that a service refuses them, each for one reason. Every reason occurs.
 func rare(rng *rand.Rand, n int, o *order, digital bool) {
 	switch u := rng.IntN(1000); {
 	case u < badCardShare:

@@ -25,7 +25,7 @@ type Stage struct {
 	mu       sync.Mutex
 	killed   bool
 	restarts []Restart
-	waiting  time.Time // ready since then, and no call of a service seen yet
+	waiting  time.Time // time of ready, while no service was called yet; otherwise zero
 }
 
 // Restart after a kill, in milliseconds.
@@ -81,8 +81,8 @@ func (s *Stage) Kill() error {
 	return nil
 }
 
-// AtWork notes how long it took from ready to the first call of a service, and reports whether that call has
-// come since the last restart.
+// AtWork reports whether a service was called since the last restart. At the first call it records the time
+// since ready.
 func (s *Stage) AtWork() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,6 +1,6 @@
 // Package answerpage is the page behind a link with a token. It shows the question, and accepts the answer
 // (P39, a token is an answer's permission). It needs no script. A GET never decides, because mail scanners
-// follow links. A POST does, with the round that was shown.
+// follow links. A POST decides, for the round that was shown.
 package answerpage
 
 import (
@@ -43,7 +43,7 @@ type Question struct {
 	Answers []string
 	Round   int
 	Person  string // person who may answer; "" means anyone who has the link
-	Closed  string // reason why it takes no answer now; "" if it does
+	Closed  string // reason why the step takes no answer now; "" if it takes one
 }
 
 // Field is a field of show.
@@ -220,5 +220,5 @@ func write(w http.ResponseWriter, status int, what shown) {
 	h.Set("X-Robots-Tag", "noindex")
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // a failure means that the client has gone
+	_, _ = w.Write(b.Bytes()) // a failure means that the client has disconnected
 }

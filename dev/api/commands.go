@@ -205,7 +205,8 @@ func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
 		return nil, ofOrder(in.ID, err)
 	}
 	order, err := e.backend.Order(ctx, t)
-	if err != nil && in.Documents { // otherwise the core asks for it, which is an acceptance
+	// without the documents the core's demand for the definition means that it accepts the move
+	if err != nil && in.Documents {
 		return nil, ofOrder(in.ID, err)
 	}
 	p := view.PlanOf(t, def, to, order, e.clock.Now(), state.Room)

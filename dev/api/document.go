@@ -61,7 +61,7 @@ func writeFormat(w io.Writer, v any) error {
 	if err := huma.DefaultJSONFormat.Marshal(&b, v); err != nil {
 		panic(err)
 	}
-	_, _ = w.Write(b.Bytes()) // a failure means that the client has gone
+	_, _ = w.Write(b.Bytes()) // a failure means that the client has disconnected
 	return nil
 }
 
@@ -70,7 +70,7 @@ func readFormat(data []byte, to any) error {
 	if err := rawjson.Check(data, rawjson.MaxLevels); err != nil {
 		return err
 	}
-	if generic, ok := to.(*any); ok { // huma compares it with the schema
+	if generic, ok := to.(*any); ok { // huma compares this form with the schema
 		d := json.NewDecoder(bytes.NewReader(data))
 		d.UseNumber()
 		if err := d.Decode(generic); err != nil {
@@ -81,8 +81,9 @@ func readFormat(data []byte, to any) error {
 	}
 	err := json.Unmarshal(data, to)
 	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) { // the value looked like an integer to huma
-		field := wrong.Field[strings.LastIndex(wrong.Field, ".")+1:] // the path begins with embedded types
+	if errors.As(err, &wrong) { // huma accepted the value as an integer
+		// the path begins with the names of embedded types
+		field := wrong.Field[strings.LastIndex(wrong.Field, ".")+1:]
 		return fmt.Errorf("%s: found %s; give a whole number of at most %d, in digits", field, wrong.Value,
 			math.MaxInt)
 	}

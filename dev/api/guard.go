@@ -18,7 +18,8 @@ func guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(under http.ResponseWriter, r *http.Request) {
 		w, body := &response{ResponseWriter: under}, r.Body
 		if r.ContentLength != 0 {
-			r.Body = io.NopCloser(body) // so that no handler can end the body, which finish reads
+			// so that no handler can close the body, because finish reads its rest
+			r.Body = io.NopCloser(body)
 		}
 		defer w.finish(r.Header.Get("Expect"), body)
 		defer recovered(w)
@@ -135,9 +136,9 @@ func (w *response) finish(expect string, body io.Reader) {
 	}
 	some := make([]byte, 1<<10)
 	if n, err := body.Read(some); n == 0 && err != nil {
-		return // nothing is left
+		return // the body was read completely
 	}
-	_ = w.FlushError() // the connection may be gone
+	_ = w.FlushError() // the client may have disconnected
 	_, _ = io.CopyN(io.Discard, body, maxDiscarded)
 }
 

@@ -100,7 +100,8 @@ func (e *edge) submitOne(w http.ResponseWriter, r *http.Request, wait time.Durat
 	}
 	if wait > 0 {
 		t, err := e.waited(r.Context(), order.OrderID, wait)
-		if err == nil && t.Ended { // it is stored nevertheless: 202
+		// without an end in time the response is still 202, because the order is stored
+		if err == nil && t.Ended {
 			writeJSON(w, http.StatusOK, t)
 			return
 		}
@@ -164,5 +165,5 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	}
 	w.Header().Set("Content-Type", jsonType)
 	w.WriteHeader(status)
-	_, _ = w.Write(b) // a failure means that the client has gone
+	_, _ = w.Write(b) // a failure means that the client has disconnected
 }

@@ -46,7 +46,7 @@ type OnAlert struct {
 const (
 	webhookTime = 10 * time.Second
 	commandTime = 30 * time.Second
-	// atOnce bounds the alerts that are with the webhook, or with the command, at the same time.
+	// atOnce bounds the concurrent calls of the webhook, and of the command.
 	atOnce = 4
 	// mostOutput is the number of bytes of a command's output in an error.
 	mostOutput = 500
@@ -84,7 +84,7 @@ func (s *Runtime) watch(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			s.log.ErrorContext(ctx, "incidents; they are looked at again", "error", err)
 		}
-		if err == nil || stopped != nil { // otherwise nothing was counted
+		if err == nil || stopped != nil { // without a count, the open incidents stay unchanged
 			s.metrics.stopped(stopped)
 		}
 	})
@@ -196,7 +196,7 @@ func (a alertSinks) post(ctx context.Context, body []byte) error {
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := hook.Do(req)
 	var failed *url.Error
-	if errors.As(err, &failed) { // its text has the address, which may hold a secret
+	if errors.As(err, &failed) { // the error's text contains the address, which may hold a secret
 		err = failed.Err
 	}
 	if err != nil {

@@ -45,7 +45,7 @@ func (s *Runtime) submit(ctx context.Context, orders []message.SubmitOrder, limi
 	}
 	defer done()
 	for begin, end := 0, 0; begin < len(orders); begin = end {
-		active := s.hub.activeOrders() // the new ones may only wait
+		active := s.hub.activeOrders() // count before the new orders, which may only wait
 		if end = min(begin+limit-active, len(orders)); end > begin {
 			s.take(ctx, orders[begin:end], results[begin:end])
 			continue
@@ -95,8 +95,9 @@ const carryTime = 30 * time.Second
 
 var errShuttingDown = fmt.Errorf("%w: shutting down", port.ErrUnavailable)
 
-// carry returns the context of a client's request. No queue would send the request again, so it continues
-// under a context of its own when its client disconnects, and Close waits for it (P12a, who emits again).
+// carry returns a context for the work of a client's request. No queue would send the request again, so it
+// continues under a context of its own when its client disconnects, and Close waits for it (P12a, who emits
+// again).
 func (s *Runtime) carry(ctx context.Context) (_ context.Context, done func(), err error) {
 	s.gate.RLock()
 	if s.closed.Load() {

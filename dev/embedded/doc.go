@@ -1,5 +1,6 @@
 // Package embedded is the runtime of `stepkeeper dev`: Scheduler, Agents and Supervisor in one process, state
-// in SQLite, queues in memory where a restart can rebuild them. Here the actors are wired to adapters.
+// in SQLite, queues in memory where a restart can rebuild them. The package connects the actors with their
+// adapters.
 //
 // Authority: a lock on the data folder makes this process the only writer. Submissions and commands are
 // acknowledged after their commit; when too many tasks are open, intake refuses until there is room.

@@ -94,7 +94,7 @@ func Open(ctx context.Context, o Options) (*Runtime, error) {
 		s.rest.Wait() // alerts may still be running
 		_ = s.store.Close()
 		return nil, fmt.Errorf("taking up the tasks under way: %w", errors.Join(err, ctx.Err()))
-	case err != nil: // one task that cannot be read must not stop all others
+	case err != nil: // an unreadable task must not stop all others
 		s.log.Error("some tasks are not taken up again; the Supervisor tries when they are due", "error", err)
 	}
 	if tasks > 0 {
@@ -188,7 +188,7 @@ func (s *Runtime) start() {
 	for _, a := range s.agents {
 		a.start(receiving, s, &s.consumers)
 	}
-	// in any order, because they are independent
+	// the loop may go in any order, because the goroutines are independent
 	for what, run := range map[string]func(context.Context){
 		"the Supervisor": s.sweep, "the statistics": s.sampleAlways, "the watch of alerts": s.watch,
 		"the removal of expired orders": s.expire, "the watch of workflow files": s.workflows.watch,
@@ -241,7 +241,7 @@ func (f *sweepFailure) isNews(err error, now time.Time) bool {
 
 const (
 	expireEvery = 10 * time.Second
-	expirePause = 10 * time.Millisecond // between two steps, for other writers
+	expirePause = 10 * time.Millisecond // pause between two steps, so that other writers can work
 )
 
 // expire removes expired records, step by step. Package state caches no task at rest.

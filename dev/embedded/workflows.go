@@ -30,8 +30,8 @@ type deployed struct {
 	empty    bool                // the folder has no file
 }
 
-// workflows follows the definitions in a folder. It refuses a broken file, and the previous version stays.
-// Running tasks pin theirs by hash, so that a change does not affect them.
+// workflows keeps the definitions of a folder up to date. It refuses a broken file, and the previous version
+// stays. Running tasks pin theirs by hash, so that a change does not affect them.
 type workflows struct {
 	dir  string
 	load func(dir string) ([]source.File, error)
@@ -125,7 +125,8 @@ func (w *workflows) reload() error {
 			problems = append(problems, p.String())
 		}
 		if f.Definition == nil {
-			if f.Workflow != "" && next.fileOf[f.Workflow] == "" { // else another file defines it
+			// otherwise another file defines this workflow
+			if f.Workflow != "" && next.fileOf[f.Workflow] == "" {
 				next.broken[f.Workflow] = f.Name
 			}
 			w.refused(old, next, f.Name, problems)
@@ -160,7 +161,7 @@ func (w *workflows) refused(old, next *deployed, file string, problems []string)
 			what = "workflow file refused; new orders get the version before it"
 		}
 	}
-	if slices.Equal(problems, old.problems[file]) { // logged already
+	if slices.Equal(problems, old.problems[file]) { // the problems are logged already
 		return
 	}
 	for _, p := range problems {

@@ -46,7 +46,7 @@ func (c *Clock) Advance(d time.Duration) {
 	c.mu.Unlock()
 }
 
-// Set jumps to t, forward or back, as a clock that was corrected does. What was due until t runs.
+// Set jumps to t, forward or back, like a corrected clock. Alarms that are due by t run.
 func (c *Clock) Set(t time.Time) {
 	now := c.Now()
 	if t.After(now) {
@@ -58,8 +58,8 @@ func (c *Clock) Set(t time.Time) {
 	c.mu.Unlock()
 }
 
-// At calls run once the clock shows at or later. The returned function cancels that. If at has come already,
-// it runs with the next Advance.
+// At calls run once the clock shows at or a later time. If that time has passed already, run is called at the
+// next Advance. stop cancels it.
 func (c *Clock) At(at time.Time, run func()) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -47,7 +47,7 @@ func (q *Queues) Next() (at time.Time, some bool) {
 	for _, name := range q.QueueNames() {
 		found, err := q.Queue(name)
 		if err != nil {
-			continue // it has just been listed
+			continue // the name has just been listed
 		}
 		if at, hidden := found.(*Queue).next(now); hidden {
 			first, some = min(first, at), true

@@ -18,7 +18,7 @@ const (
 // entry is one message's slot in the queue.
 type entry struct {
 	message  port.Message
-	seq      uint64 // never used twice; 0 while free
+	seq      uint64 // number that is never used twice; 0 while the slot is free
 	sent     time.Time
 	wake     int64 // time when it becomes visible, in nanoseconds since the epoch
 	received int
@@ -67,7 +67,7 @@ func (s *slab) holds(slot uint32, seq uint64) *entry {
 	return nil
 }
 
-// ticket names a message in the line of visible ones. Its message may have gone meanwhile.
+// ticket names a message in the line of visible ones. Its message may have been deleted meanwhile.
 type ticket struct {
 	slot uint32
 	seq  uint64

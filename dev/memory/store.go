@@ -14,8 +14,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Store implements port.Store in memory, for tests. A listing visits all records. Workflow and Created of a
-// record are those of its create. It is safe for concurrent use.
+// Store implements port.Store in memory, for tests. A listing visits all records. An update keeps the
+// Workflow and Created that the record was created with. It is safe for concurrent use.
 type Store struct {
 	shards int
 
@@ -87,7 +87,7 @@ func (s *Store) Forget(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// Load returns copies of the records; nil if there is none. It fails for all of them, or none.
+// Load returns copies of the records, or nil for an unknown ID. It fails for all of them or for none.
 func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
 	records := make([]*port.Record, len(ids))
 	if err := ctx.Err(); err != nil {
@@ -141,7 +141,7 @@ func (s *Store) Ended(ctx context.Context, id string) (bool, error) {
 	return r != nil && r.Ended, nil
 }
 
-// Due lists entries of one shard, earliest first; never stale here.
+// Due lists entries of one shard, earliest first. They are never stale.
 func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due,
 	limit int) ([]port.Due, error) {
 	if err := ctx.Err(); err != nil {

@@ -19,7 +19,7 @@ type cache struct{ *simplelru.LRU[string, *head] }
 
 // newCache returns a cache of that many heads. Below 1 it holds none.
 func newCache(heads int) cache {
-	lru, _ := simplelru.NewLRU[string, *head](max(heads, 1), nil) // it fails only below 1
+	lru, _ := simplelru.NewLRU[string, *head](max(heads, 1), nil) // it fails only for a size below 1
 	if heads < 1 {
 		lru.Resize(0)
 	}

@@ -109,7 +109,7 @@ func (s *Store) replace(tx *transaction, w *port.Write) (refusal, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if n != 1 { // the database decides, whatever the cache holds
+	if n != 1 { // the database decides, even if the cache is outdated
 		return fmt.Errorf("task %q is not at version %d: %w", r.ID, w.Expected, port.ErrConflict), nil
 	}
 	tx.heads[r.ID] = headOf(h.row, r)

@@ -32,7 +32,7 @@ type committer struct {
 	reported func(writes int, took time.Duration) // function called after each commit; nil means no reports
 	writer   *writer
 	sequence sequence
-	cache    cache // used by the committer alone, and filled once the disk has the tasks
+	cache    cache // only the committer uses it, and fills it once the tasks are on the disk
 
 	mu      sync.Mutex
 	wake    sync.Cond
@@ -122,7 +122,8 @@ func (c *committer) loop() {
 }
 
 // gather lets runnable goroutines go first as long as that makes the group larger, because a larger group
-// costs less for each write. A single writer does not wait. It holds the lock, except meanwhile.
+// costs less for each write. A single writer does not wait. The caller holds the lock, and gather releases it
+// meanwhile.
 func (c *committer) gather() {
 	for waiting := 0; waiting < len(c.pending); {
 		waiting = len(c.pending)
@@ -173,7 +174,7 @@ func (c *committer) transact(group []*job) error {
 	}
 	if port.Guard(nil, "a commit's report",
 		func() error { c.report(tx, len(group), time.Since(began)); return nil }) != nil {
-		c.cache.Purge() // it may lack commits that are on the disk
+		c.cache.Purge() // the cache may lack commits that are on the disk
 	}
 	return nil
 }
@@ -201,7 +202,7 @@ func (c *committer) report(tx *transaction, writes int, took time.Duration) {
 	}
 }
 
-// abort rolls back. After some errors SQLite has already done so, and then refuses, which is fine.
+// abort rolls back. After some errors SQLite has already rolled back. It then refuses, which does no harm.
 func (c *committer) abort(cause error) error {
 	_, _ = c.writer.rollback.exec()
 	return c.store.unavailable(cause)

@@ -30,9 +30,9 @@ const FileName = "stepkeeper.db"
 const walPages = "wal_autocheckpoint(2000)"
 
 const (
-	shards     = 16       // number of shards of the due index; the rows of a file are sorted into them
+	shards     = 16       // number of shards of the due index; the rows of existing files depend on it
 	maxReaders = 4        // limit of connections that read
-	pageBytes  = 16 << 20 // memory for SQLite's pages
+	pageBytes  = 16 << 20 // memory for SQLite's pages in bytes
 )
 
 // ErrLocked means that another process uses the data folder.
@@ -43,7 +43,8 @@ var ErrDamaged = port.ErrStoreDamaged
 
 // Options configures a store. A zero field means its default.
 type Options struct {
-	// running tasks whose heads are cached, so that a commit need not read them; default 10,000; below 0 none
+	// running tasks whose heads are cached, so that a commit need not read them; default 10,000; below 0
+	// means no cache
 	Heads   int
 	Keep    time.Duration // time that a task is kept once it is at rest, see Expire; 0 keeps it for ever
 	Clock   port.Clock    // clock of the queues and of Keep; default the machine's
@@ -105,7 +106,7 @@ func lockFolder(folder string) (*flock.Flock, error) {
 		return nil, fmt.Errorf("data folder %s cannot be made: %w; %s", folder, err, advice)
 	}
 	lock := flock.New(folder, flock.SetFlag(os.O_RDONLY))
-	if runtime.GOOS == "windows" { // it cannot lock a folder
+	if runtime.GOOS == "windows" { // Windows cannot lock a folder
 		lock = flock.New(filepath.Join(folder, "stepkeeper.lock"))
 	}
 	got, err := lock.TryLock()

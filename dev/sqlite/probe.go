@@ -38,7 +38,8 @@ func (s *Store) probe() error {
 	if found := s.damage.Load(); found != nil {
 		return *found
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), probeTime) // one result for all callers
+	// not the caller's context, because all callers share the result
+	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
 	defer cancel()
 	for _, o := range []operation{addProbe, dropProbe} {
 		switch err := s.committer.do(ctx, o); {

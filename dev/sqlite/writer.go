@@ -15,7 +15,7 @@ import (
 // may use it.
 type writer struct {
 	conn       driver.Conn
-	statements []*statement // prepared by prepareAll, to be closed
+	statements []*statement // statements of prepareAll, which close closes
 
 	begin, commit, rollback                                                   *statement
 	findTask, addOrder, addContent                                            *statement

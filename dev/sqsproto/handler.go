@@ -70,7 +70,7 @@ func New(c Config) http.Handler {
 	}
 	first, err := lru.New[string, int64](firstSeen)
 	if err != nil {
-		panic(err) // only for a size below 1
+		panic(err) // it fails only for a size below 1
 	}
 	return &handler{Config: c, first: first}
 }
@@ -110,7 +110,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", contentType)
-	_, _ = w.Write(b) // a failure means that the client has gone
+	_, _ = w.Write(b) // a failure means that the client has disconnected
 }
 
 func (h *handler) serve(w http.ResponseWriter, r *http.Request) (any, error) {

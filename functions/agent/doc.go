@@ -1,26 +1,25 @@
-// Package agent is what the author of an agent imports. An agent wraps one remote service: it takes
-// requests from its queue, calls the service, and answers.
+// Package agent is for authors of agents. An agent wraps one remote service: it takes requests from its
+// queue, calls the service, and sends replies.
 //
 //	err := agent.Serve(ctx, "payment", agent.Operations{
 //		"charge": agent.Typed(charge),
 //		"refund": agent.Typed(refund),
 //	})
 //
-// The package reads the requests, keeps the deadline, retries, opens a circuit breaker, falls silent
-// when it is too late, and keeps a ledger for services that know no idempotency keys. What an
-// operation has to do:
+// The package reads the requests, enforces deadlines, retries, has a circuit breaker, sends nothing when it
+// is too late, and keeps a ledger for services that do not recognise idempotency keys. An operation has these
+// duties:
 //   - hand Call.Key to the service, so that it acts once however often it is asked;
 //   - begin no side effect after its context has ended;
 //   - as an undo, succeed where nothing was done: it names the key of the do that it reverses;
 //   - say what an error means: Permanent, RetryAfter, NoEffect. Any other is tried again.
 //
-// Package agenttest finds out which grade the operations and their service earn together, and is how
-// an author tests them.
+// Package agenttest tests which grade the operations and their service earn together.
 //
-// The same program runs on Lambda and as a process of its own, beside `stepkeeper dev` or anywhere
-// else. On Lambda (AWS_LAMBDA_RUNTIME_API is set) the messages come with the invocation, and the
-// deployment sets all that is needed: STEPKEEPER_AGENT, STEPKEEPER_QUEUES, STEPKEEPER_LEDGER. A
-// process polls its queues, by these variables:
+// The same program runs on Lambda and as a separate process, beside `stepkeeper dev` or anywhere else. On
+// Lambda (AWS_LAMBDA_RUNTIME_API is set) the messages come with the invocation, and the deployment sets the
+// variables STEPKEEPER_AGENT, STEPKEEPER_QUEUES and STEPKEEPER_LEDGER. A process polls its queues. These
+// variables configure it:
 //
 //	AWS_ENDPOINT_URL_SQS       the endpoint, as in http://127.0.0.1:8377, by the name that every SDK
 //	                           of AWS knows; AWS otherwise
@@ -33,7 +32,7 @@
 //	STEPKEEPER_LEDGER_FOLDER   folder of that ledger on this machine, instead; the program needs the
 //	                           option ledger.InFolder of package ledger
 //
-// The build tag lambda.norpc, which is AWS's own and which the construct sets, leaves out what Lambda
-// does not need: the poller, the search for credentials. A program that was built without it
-// works on Lambda too; it is twice as large.
+// The build tag lambda.norpc, which is AWS's own and which the construct sets, leaves out the poller and the
+// search for credentials, which Lambda does not need. A program that was built without the tag works on
+// Lambda too, but is twice as large.
 package agent

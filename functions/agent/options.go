@@ -80,5 +80,6 @@ func WithLog(l *slog.Logger) Option { return func(s *settings) { s.log = l } }
 // not for Lambda.
 func WithClock(c port.Clock) Option { return func(s *settings) { s.clock = c } }
 
-// WithStats calls f with the final counts when Serve ends. On Lambda it does not end.
+// WithStats calls f with the final counts when Serve ends. On Lambda Serve does not end, so f is never
+// called.
 func WithStats(f func(worker.Stats)) Option { return func(s *settings) { s.stats = f } }

@@ -56,7 +56,7 @@ func New(t *testing.T) *Stub {
 	return s
 }
 
-// Fail makes an operation fail, such as "AmazonSQS.SendMessageBatch".
+// Fail makes an operation such as "AmazonSQS.SendMessageBatch" fail.
 func (s *Stub) Fail(target string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,7 +205,7 @@ func (s *Stub) serve(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	target := r.Header.Get("X-Amz-Target")
 	var in call
-	if target == "" { // the query protocol, of SNS
+	if target == "" { // the request uses the query protocol, as for SNS
 		form, _ := url.ParseQuery(string(body))
 		target, in.topic, in.published = "SNS."+form.Get("Action"), form.Get("TopicArn"), form.Get("Message")
 	} else {

@@ -49,7 +49,7 @@ type Peer struct {
 	Dollars    float64 `json:"dollars_per_million"`
 	Upper      float64 `json:"upper,omitempty"` // upper end of a range; absent if the price is not a range
 	Arithmetic string  `json:"arithmetic"`
-	Beside     string  `json:"beside"` // costs that are not included
+	Beside     string  `json:"beside"` // costs that Dollars does not include
 	// The same for other numbers of steps: a million sagas cost UnitDollars for each of FixedUnits and of
 	// UnitsPerStep × steps, and FurtherUnits more at the upper end of a range.
 	UnitDollars  float64 `json:"unit_dollars"`

@@ -65,13 +65,14 @@ type IdleProfile struct {
 
 // Totals are the units of one order.
 type Totals struct {
-	WRU           float64 `json:"wru"`
-	RRU           float64 `json:"rru"`
-	StrongReads   float64 `json:"strong_reads"`       // strongly consistent reads of tasks
-	SQSRequests   float64 `json:"sqs_requests"`       // requests of the deployment
-	AppRequests   float64 `json:"application_sqs"`    // the application's own
-	Invocations   float64 `json:"lambda_invocations"` // invocations of the Scheduler
-	AgentInvoked  float64 `json:"agent_invocations"`  // not in the total; Report.AgentFunctions has the price
+	WRU         float64 `json:"wru"`
+	RRU         float64 `json:"rru"`
+	StrongReads float64 `json:"strong_reads"`       // strongly consistent reads of tasks
+	SQSRequests float64 `json:"sqs_requests"`       // requests of the deployment
+	AppRequests float64 `json:"application_sqs"`    // requests of the application
+	Invocations float64 `json:"lambda_invocations"` // invocations of the Scheduler
+	// invocations of agents; not in the total, see Report.AgentFunctions
+	AgentInvoked  float64 `json:"agent_invocations"`
 	SchedulerGBms float64 `json:"scheduler_gb_ms"`    // measured value
 	ItemBytes     int     `json:"largest_item_bytes"` // largest item of an order
 	LogBytes      float64 `json:"log_bytes"`          // logs of the functions and the platform
@@ -205,7 +206,7 @@ func totals(s Shape) Totals {
 		t.RRU += l.RRU + l.IndexRRU
 		switch {
 		case l.Service == "dynamodb" && l.Operation == "GetItem" && l.Resource == "Orders":
-			// a strong read costs a unit, and the other reads, of contents, half a unit
+			// a strongly consistent read costs a unit, and each other read half a unit
 			t.StrongReads += 2*l.RRU - l.Calls
 		case l.Service == "sqs" && l.Application:
 			t.AppRequests += l.Requests

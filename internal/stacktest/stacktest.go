@@ -227,7 +227,7 @@ func (w *Deployment) consume(ctx context.Context, name string,
 	}
 	m := inprocess.Mapping{Queue: q, Batch: port.MaxBatch, Visibility: time.Minute,
 		Handle: func(ctx context.Context, name string, batch []port.Delivery) []string {
-			for w.Held.Load() && ctx.Err() == nil { // a receive may have begun before
+			for w.Held.Load() && ctx.Err() == nil { // the receive may have begun before Held was set
 				time.Sleep(time.Millisecond)
 			}
 			return handle(ctx, name, batch)
@@ -260,7 +260,7 @@ func (w *Deployment) reply(r *message.Request) *message.Reply {
 		Agent: r.Agent, Attempt: r.Attempt,
 		Operation: r.Operation, Outcome: core.OutcomeDone, Output: json.RawMessage(`{"ok":true}`)}
 	var in struct{ End string }
-	_ = json.Unmarshal(r.Input, &in) // the input of reserve has none
+	_ = json.Unmarshal(r.Input, &in) // the input of reserve has no such fields
 	switch {
 	case r.Operation == core.UndoOp || r.Step != "charge":
 	case in.End == "never":

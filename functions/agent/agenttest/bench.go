@@ -72,7 +72,7 @@ func (i *inside) worker(b *bench) (*worker.Worker, error) {
 		Ledger:     memory.NewLedger(), Clock: port.ClockFunc(time.Now), Retry: worker.Retry{Tries: 1},
 		Breaker: worker.Breaker{Off: true},
 	})
-	i.workers = map[*bench]*worker.Worker{b: w} // workers of earlier trials are not needed again
+	i.workers = map[*bench]*worker.Worker{b: w} // this drops the workers of earlier trials
 	return w, err
 }
 

@@ -30,8 +30,8 @@ type Probe struct {
 	// an undo has to work even if that was lost (P24, an undo needs no output).
 	UndoInput json.RawMessage
 	// Effects counts the effects for a key at the service, without the agent: 1 after a do, 0 before it and
-	// after its undo, 2 if it was done twice, -1 if something was undone that never happened. Required. It is
-	// called while no call runs.
+	// after its undo, 2 if it was done twice, -1 if something was undone that never happened. It is required,
+	// and called while no call runs.
 	Effects func(key string) int
 	// Refuse makes the service refuse calls without effect, until it is called with false. nil skips the
 	// trial of remembered refusals.

@@ -38,7 +38,7 @@ type Outside struct {
 
 	mu      sync.Mutex
 	replies []*message.Reply
-	lost    error // an unexpected message
+	lost    error // error of an unexpected message
 }
 
 const usualPatience = 30 * time.Second

@@ -17,7 +17,8 @@ type trial struct {
 	needsUndo    bool
 	needsRefusal bool
 	needsDelay   bool
-	// needs a wrapper between the worker and the operations, so not if the agent is another process
+	// the trial needs a wrapper between the worker and the operations, so it is impossible if the agent is
+	// another process
 	inside bool
 	run    func(b *bench)
 }

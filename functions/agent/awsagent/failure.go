@@ -18,7 +18,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// reported is an error that a function or an execution reports. It ran, so that its effect is in doubt.
+// reported is an error that a function or an execution reports. It ran, so its effect is in doubt.
 type reported struct {
 	name, text string
 	status     string // status of an execution
@@ -91,7 +91,8 @@ func (o *operation) failure(err error, sent bool) error {
 		return o.failed(own)
 	case errors.As(err, &entry):
 		text = o.classify(f, entry.code, http.StatusBadRequest)
-	// before the next one, because the service that gives the credentials can fail with an error of its API
+	// this case comes before API errors, because getting credentials can fail with an API error of another
+	// service
 	case !sent && strings.Contains(err.Error(), "get identity"):
 		return worker.Unauthorized(
 			fmt.Errorf("%s was not called, because the agent has no credentials for AWS: %s",
@@ -164,6 +165,6 @@ func (o *operation) failed(r *reported) error {
 
 // retryAfter returns the wait that a service asks for, at most an hour, or 0.
 func retryAfter(h http.Header) time.Duration {
-	seconds, _ := strconv.Atoi(h.Get("Retry-After")) // 0 if there is none
+	seconds, _ := strconv.Atoi(h.Get("Retry-After")) // 0 if the header is missing
 	return time.Duration(min(max(seconds, 0), 3600)) * time.Second
 }

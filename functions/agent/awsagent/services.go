@@ -47,7 +47,7 @@ func invoke(ctx context.Context, o *operation, call worker.Call, payload []byte)
 	}
 	if out.FunctionError != nil {
 		var e struct{ ErrorType, ErrorMessage string }
-		_ = json.Unmarshal(out.Payload, &e) // the error counts, whatever its text is
+		_ = json.Unmarshal(out.Payload, &e) // an unreadable text leaves the fields empty
 		return nil, &reported{name: e.ErrorType, text: e.ErrorMessage}
 	}
 	return orNothing(out.Payload), nil
@@ -125,7 +125,7 @@ func name(call worker.Call) *string {
 // startSync runs an express state machine, and waits for the end of the execution.
 func startSync(ctx context.Context, o *operation, call worker.Call, payload []byte) (json.RawMessage, error) {
 	client := sfn.NewFromConfig(o.aws, func(s *sfn.Options) {
-		if s.BaseEndpoint != nil { // an emulator, which has no host sync-*
+		if s.BaseEndpoint != nil { // an emulator has no host sync-*
 			s.APIOptions = append(s.APIOptions, noHostPrefix)
 		}
 	})
@@ -153,9 +153,9 @@ func noHostPrefix(stack *middleware.Stack) error {
 		}), middleware.After)
 }
 
-// Times between two looks at an execution.
+// Times between two reads of an execution's state.
 const (
-	firstLook = time.Second // after it was started
+	firstLook = time.Second // after the start of the execution
 	nextLook  = 5 * time.Second
 )
 

@@ -87,7 +87,7 @@ func (a *Auth) fields() map[string]*Reference {
 	return fields
 }
 
-// tokenURL returns the field, or one that is not used.
+// tokenURL returns the field of OAuth2, or an unused one without OAuth2.
 func (a *Auth) tokenURL() *Reference {
 	if a == nil || a.OAuth2 == nil {
 		return &Reference{}
@@ -240,7 +240,7 @@ type authenticator struct {
 	client  *http.Client  // client for the token endpoint
 	turn    chan struct{} // held by the call that gets a token
 	token   *oauth2.Token // guarded by turn
-	service *Service      // hides the tokens
+	service *Service      // service whose redactor hides the tokens
 }
 
 // newAuthenticator returns the authenticator for the agent's configuration.
@@ -273,7 +273,7 @@ func (a Agent) certificates() ([]tls.Certificate, error) {
 	}
 	c := a.Auth.Certificate
 	pair, err := tls.X509KeyPair([]byte(c.Chain.Secret), []byte(c.Key.Secret))
-	if err != nil { // the error names no content
+	if err != nil { // the error contains no part of the key
 		return nil, fmt.Errorf("auth: the client certificate cannot be read: %w", err)
 	}
 	return []tls.Certificate{pair}, nil
@@ -313,7 +313,7 @@ func (a *authenticator) current(ctx context.Context, stale *oauth2.Token) (*oaut
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	//nolint:forbidigo // the end of a token goes by the machine's clock
+	//nolint:forbidigo // the expiry of a token uses the machine's clock
 	if t := a.token; t != nil && t != stale && (t.Expiry.IsZero() || time.Until(t.Expiry) > renewBefore) {
 		return t, nil
 	}

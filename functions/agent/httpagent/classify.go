@@ -36,7 +36,7 @@ func (c Classify) problems() (p problems) {
 		case n < 300:
 			p.add("classify: status %s is no final answer; write one from 300 to 599", status)
 		}
-		// only such a status may be repeated without counting
+		// only a status that proves no effect may be repeated without counting
 		if name == classNotYet && n >= 300 && n < 600 && !classOf(n).noEffect {
 			p.add("classify: status %s does not prove that nothing was done, and cannot mean not-yet; "+
 				"let the service answer a 4xx such as 404, 409 or 425", status)

@@ -11,11 +11,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 )
 
-// networkFailure says what an exchange without an answer means:
+// networkFailure returns the failure of an exchange without a response:
 //
 //	what happened                                   class       proven without effect
 //	address refused by the rules                    permanent   yes
-//	certificate not to be trusted, no TLS there     permanent   yes: no request before the handshake
+//	untrusted certificate, or a server without TLS  permanent   yes: no request before the handshake
 //	name not found, no resolver                     transient   yes
 //	refused by the proxy                            transient   yes
 //	refused, unreachable, timeout while connecting  transient   yes

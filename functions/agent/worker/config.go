@@ -48,9 +48,10 @@ type Retry struct {
 type Breaker struct {
 	Off bool `yaml:"off" json:"off,omitzero"`
 	// transient failures among the last Window calls that open the breaker; default 5
-	Failures int           `yaml:"failures" json:"failures,omitzero"`
-	Window   int           `yaml:"window" json:"window,omitzero"` // default 10
-	Delay    time.Duration `yaml:"delay" json:"delay,omitzero"`   // how long it stays open; default 5 s
+	Failures int `yaml:"failures" json:"failures,omitzero"`
+	Window   int `yaml:"window" json:"window,omitzero"` // default 10
+	// time that the breaker stays open; default 5 s
+	Delay time.Duration `yaml:"delay" json:"delay,omitzero"`
 	// calls that must succeed before the breaker closes; default 1
 	Probes int `yaml:"probes" json:"probes,omitzero"`
 }

@@ -119,7 +119,8 @@ func (r *Replies) Failed(ctx context.Context, replyID string, why error) error {
 	if f.Permanent {
 		outcome = core.OutcomeFailed
 	}
-	if !f.Permanent && core.Uncounted(f.Code) { // the call was made (P45, "not now" is not a failure)
+	// the call was made, so this failure counts (P45, "not now" is not a failure)
+	if !f.Permanent && core.Uncounted(f.Code) {
 		f.Code = "failed"
 	}
 	return r.send(ctx, replyID, outcome, func(m *message.Reply) {

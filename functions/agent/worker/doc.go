@@ -1,8 +1,9 @@
-// Package worker handles a request: it calls the operation of the remote service that the request names, and
+// Package worker handles requests: it calls the operation of the remote service that a request names, and
 // sends a reply. Package functions/agent runs it for authors of agents.
 //
-// Authority: over the calls to one service, within the time of the request; it writes its own ledger and
-// nothing of the task. It knows the ports and the messages; neither the workflow, nor where its queues are.
+// Authority: it decides about the calls to one service, within the time of the request. It writes its own
+// ledger and no part of the task. It uses only the ports and the messages, and does not depend on the
+// workflow or on the kind of the queues.
 //
 // States of a ledger entry, for operations of a plain service and points of no return (P31, a plain service
 // needs a ledger): none, started, done, failed, later, repeated, fenced, undo-started. Each move is a

@@ -59,15 +59,15 @@ func Unauthorized(err error) error {
 	})
 }
 
-// NotYet returns the error of a service that was asked and did nothing, because the step's condition is not
-// met yet. It does not count as a failure: the step polls for up to its pollFor, each time after the given
-// wait at the earliest (P45). Wrap it to say what is missing.
+// NotYet returns the error of a service that did nothing, because the step's condition is not met yet. It
+// does not count as a failure: the step polls for up to its pollFor, and waits at least the given time before
+// each call (P45). Wrap it to state what is missing.
 func NotYet(after time.Duration) error {
 	return &Failure{NoEffect: true, Code: core.CodeNotYet, RetryAfter: max(0, after),
 		Err: errors.New("the service says: not yet")}
 }
 
-// turnedAway reports whether the service was asked, and did nothing. The code names the reason (P45).
+// turnedAway reports whether the service was called and did nothing. The code names the reason (P45).
 func (f *Failure) turnedAway() bool {
 	return !f.Permanent && f.NoEffect && (f.Code == core.CodeUnauthorized || f.Code == core.CodeNotYet)
 }

@@ -33,7 +33,7 @@ var errNoProgress = errors.New("the operation reported no progress, and was ende
 //
 // It may be called at any rate: a report is sent every 40 s, or every third of a shorter timeout, and other
 // calls do nothing. It does nothing for any other step. Percent is 0 to 100. At most 200 bytes of the note,
-// which people see, are kept. An error means that this report was not sent, and that a later one may be. Do
+// which people see, are kept. An error means that this report was not sent. A later report may succeed. Do
 // not end the operation because of it.
 func Progress(ctx context.Context, percent int, note string) error {
 	r, ok := ctx.Value(reporterKey{}).(*reporter)

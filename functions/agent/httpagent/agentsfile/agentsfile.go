@@ -1,5 +1,5 @@
-// Package agentsfile reads files of agents in YAML or JSON. It is apart from package httpagent so that
-// functions in the cloud contain no YAML: they get compiled settings.
+// Package agentsfile reads files of agents in YAML or JSON. It is separate from package httpagent so that
+// functions in the cloud, which get compiled settings, contain no YAML parser.
 package agentsfile
 
 import (
