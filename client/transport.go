@@ -37,7 +37,7 @@ type Transport interface {
 	Plan(ctx context.Context, id, definition string, documents bool) (view.Plan, error)
 	// Workflows returns the workflows that orders can name.
 	Workflows(ctx context.Context) ([]Workflow, error)
-	// Definition returns a version of a workflow: by its hash, or the Latest.
+	// Definition returns a version of a workflow, by its hash or as Latest.
 	Definition(ctx context.Context, workflow, definition string) (Definition, error)
 	// Schedules lists the workflows that start by the clock.
 	Schedules(ctx context.Context) ([]Schedule, error)

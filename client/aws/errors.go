@@ -28,7 +28,7 @@ const (
 	codeGone        = "not-deployed" // a table or queue from the outputs does not exist
 )
 
-// busyRetry is the wait of a throttled sender, beyond the SDK's own attempts.
+// busyRetry is the wait of a throttled sender, in addition to the SDK's own retries.
 const busyRetry = 300 * time.Millisecond
 
 var refusal = client.Errorf
@@ -113,8 +113,8 @@ func Failed(ctx context.Context, u Use, err error) error {
 	return refusal(http.StatusBadRequest, code, "%s on %s: %s", u.Action, u.On, api.ErrorMessage())
 }
 
-// disconnected keeps only the text of an error, because the time limit of one call is not the end of the
-// caller's context.
+// disconnected returns an ErrConnection with the text of err. It does not wrap err, because the time limit of
+// one call must not look like the end of the caller's context.
 func disconnected(what string, err error) error {
 	return fmt.Errorf("%w: %s%s", client.ErrConnection, what, err.Error())
 }

@@ -13,7 +13,8 @@ import (
 )
 
 // Room compares a deployment's functions with the account's quotas of Lambda. Concurrent executions above the
-// quota are throttled, and their messages come back late and count a receive. New accounts have 10.
+// quota are throttled: their messages return to the queue, come back late, and have one more receive. New
+// accounts have a quota of 10.
 type Room struct {
 	// executions of all event source mappings at once, and the Supervisor; 0 if the stack does not state it
 	Needs int

@@ -20,7 +20,7 @@ import (
 type Page struct {
 	Style   streams.Style
 	Now     time.Time
-	Program string          // call of the command line, for the commands to run next
+	Program string          // command line of this program, for the commands to run next
 	Width   int             // columns; 0 means no limit
 	Order   json.RawMessage // order as it was submitted; nil if it is not known
 	Receipt string          // cost of the order; "" if it is not known
