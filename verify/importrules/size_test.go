@@ -22,7 +22,7 @@ var budgets = map[string]int{
 	"infra":        5360,
 	"internal":     2930,
 	"localstack":   760,
-	"shared":       27570,
+	"shared":       27290,
 	"simulate":     11700,
 	"verify":       5010,
 	"workflows":    10,
