@@ -28,7 +28,7 @@ import (
 // Ctx is the context of every call.
 var Ctx = context.Background()
 
-// ear listens to what the actors log: a handler that panics has a fault, whatever it did about it.
+// ear reads the actors' log. A panic of a handler is a fault, even if the handler has recovered from it.
 type ear struct{ w *world.Simulation }
 
 func (e ear) Enabled(_ context.Context, l slog.Level) bool {
@@ -117,7 +117,7 @@ func SetUp(w *world.Simulation) {
 	if kept := w.Kept(); kept > 0 && w.Enabled[world.KeyForgotten] && w.Choose("world", "long", 2, 0.5) == 1 {
 		w.Until, w.Long = max(world.FaultTime, 4*kept), true
 	}
-	for _, a := range w.Agents { // its process is away, from the beginning
+	for _, a := range w.Agents { // the agent's process is absent from the beginning
 		if q := w.Queues[port.Requests(a)]; w.Enabled[world.Concurrency] &&
 			w.Choose("away", a, 2, 0.03) == 1 {
 			q.Stopped = 3_600_000 + w.Spread("away-for", a, 5*3_600_000)
@@ -152,8 +152,8 @@ func start(w *world.Simulation, instances int, taken []string) {
 	}
 }
 
-// swarm draws which faults may happen at all, and how often: a run with few kinds of them goes
-// deeper than one with all.
+// swarm draws which faults may happen, and how often. A run with few kinds of faults reaches other states
+// than one with all kinds.
 func swarm(w *world.Simulation) {
 	rates := [...]float64{0.004, 0.001, 0.01, 0.02, 0.05, 0}
 	w.Rate = rates[unrecorded(w, "rate", len(rates))]
@@ -186,7 +186,7 @@ func process(w *world.Simulation, name string, r world.Role, agent string, queue
 	}
 }
 
-// skewed draws how far a clock is off: half of the skew at most, in either direction.
+// skewed draws the offset of a clock: at most half of the skew, in either direction.
 func skewed(w *world.Simulation, name string) int64 {
 	const grid = 9
 	v := w.Choose("skew", name, grid, 0.5)
@@ -196,7 +196,7 @@ func skewed(w *world.Simulation, name string) int64 {
 	return int64(v) * w.Skew() / (2 * grid)
 }
 
-// Boot starts a process anew: it remembers nothing.
+// Boot starts a process again, without any memory of the earlier one.
 func Boot(p *world.Process) {
 	w := p.W
 	p.Up = true
@@ -227,7 +227,8 @@ func Boot(p *world.Process) {
 	}
 }
 
-// Equip makes the actor of a process that has none: it is new, or one of a snapshot, with what that one knew.
+// Equip makes the actor of a process that has none: a new process, or one of a snapshot, whose recorded waits
+// it keeps.
 func Equip(p *world.Process) {
 	w := p.W
 	switch {
@@ -251,7 +252,7 @@ func parts(p *world.Process) engine.Parts {
 	return engine.Parts{
 		State: stateOf(p), Queues: queuesPort{p}, Alerts: alarm{p}, Leases: leases{p}, Clock: p, Name: p.Name,
 		WakeSlack: time.Second, Logger: slog.New(ear{p.W}),
-		Tokens: func(context.Context, bool) (core.Tokens, error) { // a newer version comes with a new key
+		Tokens: func(context.Context, bool) (core.Tokens, error) { // a newer version has a new key
 			if p.Deploy > 0 {
 				return model.LaterKeys, nil
 			}
@@ -278,7 +279,8 @@ func stateOf(p *world.Process) *state.Store {
 	})
 }
 
-// encode spares the work of writing a definition again: it does not change once it has its hash.
+// encode returns a stored encoding of a definition if there is one, because a definition with a hash does not
+// change.
 func encode(w *world.Simulation, d *core.Definition) ([]byte, error) {
 	if data := w.Sc.Forms[d.Hash]; data != nil {
 		return data, nil
@@ -286,7 +288,7 @@ func encode(w *world.Simulation, d *core.Definition) ([]byte, error) {
 	return workflow.Encode(d)
 }
 
-// compile spares the work of reading a definition again: its bytes are those of its hash.
+// compile returns a known definition with that hash, to save the work of decoding it.
 func compile(w *world.Simulation, hash string, data []byte) (*core.Definition, error) {
 	if d := w.Definition(hash); d != nil {
 		return d, nil
@@ -304,13 +306,13 @@ func newWorker(w *world.Simulation, p *world.Process) *worker.Worker {
 		Log: slog.New(ear{w}),
 	})
 	if err != nil {
-		panic(fmt.Sprintf("simulate: %v", err)) // the configuration above is complete
+		panic(fmt.Sprintf("simulate: %v", err)) // impossible, because the configuration above is complete
 	}
 	return made
 }
 
-// backoff returns the time that a delivery that is returned to the queue stays hidden. An exploration takes
-// states for one that differ only in the IDs of messages, so the jitter must not depend on the IDs there.
+// backoff returns the time that a delivery that is returned to the queue stays hidden. In an exploration the
+// jitter must not depend on message IDs, because states that differ only in these IDs count as one.
 func backoff(w *world.Simulation, d port.Delivery) time.Duration {
 	if w.Driver != nil {
 		d.ID = ""
@@ -318,7 +320,7 @@ func backoff(w *world.Simulation, d port.Delivery) time.Duration {
 	return d.Backoff(world.Visibility * time.Millisecond)
 }
 
-// Deliver lets a process handle what it has received, and deletes what it is done with.
+// Deliver lets a process handle the received messages, and deletes those that it is done with.
 func Deliver(w *world.Simulation, p *world.Process, q *world.Queue, letters []*world.Letter) {
 	ds := make([]port.Delivery, len(letters))
 	for i, l := range letters {
@@ -342,13 +344,14 @@ func Deliver(w *world.Simulation, p *world.Process, q *world.Queue, letters []*w
 	})
 }
 
-// carriedOn lets a handler wait before it carries on what came to it without a queue (P12a, who emits again).
+// carriedOn lets a handler wait before it repeats the work on a message that came without a queue (P12a, who
+// emits again).
 func carriedOn(w *world.Simulation, try int) error {
 	iv := w.Cur
 	if pauseFor(iv, int64(1000*try)); iv.Dead || try > 10 {
 		return world.ErrCut
 	}
-	for _, s := range iv.Sights { // it decides on what came to it again, not on what followed from that
+	for _, s := range iv.Sights { // it decides on the message again, not on what followed from the message
 		s.Extra, s.Refused = nil, nil
 	}
 	return nil
@@ -405,7 +408,7 @@ func handle(w *world.Simulation, iv *world.Invocation, q *world.Queue, letters [
 	return done, back
 }
 
-// planSweep plans the Supervisor's next look. Ticks at which nothing is due are left out: they
+// planSweep plans the Supervisor's next sweep. It leaves out sweeps at which nothing is due, because they
 // would change nothing.
 func planSweep(w *world.Simulation) {
 	first, any := Earliest(w.Store)

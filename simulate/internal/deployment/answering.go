@@ -98,7 +98,7 @@ func answer(w *world.Simulation, o *world.Order, t *core.Task) core.Answered {
 		def, c.Run = w.DefOf(t), t.Run
 	}
 	steps := answersTo(def)
-	if len(steps) == 0 { // it was moved
+	if len(steps) == 0 { // the order was moved to a definition without answers
 		steps = answersTo(w.Def)
 	}
 	d := steps[w.Choose("answer", o.Id+"/step", len(steps), 0.6)]

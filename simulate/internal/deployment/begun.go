@@ -19,7 +19,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// FirstID is the ID of the first order of a run, and of a begun one. Choices, tapes and diagrams use it.
+// FirstID is the ID of the first order of a run, also of a begun order. Choices, tapes and diagrams use it.
 const FirstID = "o1"
 
 // Moved returns the scenario of a stored order that is moved to another definition of its workflow: to or, if
@@ -89,7 +89,7 @@ func MoveTask(t *core.Task, from, to *core.Definition, order json.RawMessage,
 }
 
 // begin puts the order into the store, and adds its past to the services, the ledgers and the checks. It lets
-// the operator continue it.
+// the operator continue the order.
 func begin(w *world.Simulation, t *core.Task) {
 	o := &world.Order{Id: t.OrderID, Acked: true, Seen: world.NewHistory(),
 		Submit: message.SubmitOrder{Schema: message.Schema, OrderID: t.OrderID, Workflow: t.Workflow,
@@ -110,7 +110,7 @@ func begin(w *world.Simulation, t *core.Task) {
 	r.Task, r.Record = t, &port.Record{ID: o.Id, Version: t.Version, State: string(t.ProcessState),
 		Workflow: t.Workflow,
 		Created:  t.Created.Std(), Bucket: port.Bucket(bucket), IndexAt: at.Std(), Document: document}
-	putDefinitions(w, append([]*core.Definition{w.Def}, w.Below...)) // the move has stored them
+	putDefinitions(w, append([]*core.Definition{w.Def}, w.Below...)) // the move has stored these definitions
 	o.Seen.Alerts[check.AlertID(t.End.At, t.Run, t.End.Command)] = t.ProcessState == core.Error
 	for _, v := range t.Commands.Verdicts {
 		o.Seen.Verdicts[v.ID] = v.Accepted
@@ -132,9 +132,9 @@ func begin(w *world.Simulation, t *core.Task) {
 	commands(w, o)
 }
 
-// behindIt records the effects of a step's call. It chooses what the task does not know: a do in doubt was
-// refused, or has happened and its answer was lost, or never arrived. The effect of an undo in doubt stands,
-// or not.
+// behindIt records the effects of a step's call. It chooses what the task does not show: a do in doubt was
+// refused, has happened without an answer, or never arrived; the effect of an undo in doubt stands or does
+// not.
 func behindIt(w *world.Simulation, t *core.Task, i int) {
 	s, d := &t.Steps[i], &w.Def.Steps[i]
 	key := core.Key(t.OrderID, t.Run, s.Name)
@@ -197,7 +197,7 @@ func SealedAll(data []json.RawMessage) (all []*core.Definition, err error) {
 		if err := json.Unmarshal(one, d); err != nil {
 			return nil, err
 		}
-		// which makes it canonical, whatever white space it was given
+		// this makes the definition canonical, independently of its white space
 		if err := workflow.Seal(d); err != nil {
 			return nil, err
 		}

@@ -27,7 +27,8 @@ func people(w *world.Simulation) {
 	} else {
 		application(w)
 	}
-	if !w.Sc.Alone && w.Choose("world", "operator", 2, 0.3) == 1 { // he is there while faults happen, too
+	// the operator also works while faults happen
+	if !w.Sc.Alone && w.Choose("world", "operator", 2, 0.3) == 1 {
 		w.Operating = true
 		w.After(40_000, func() { operate(w) })
 	}
@@ -122,12 +123,12 @@ func Submit(w *world.Simulation, o *world.Order) {
 		return
 	}
 	if o.Submit.ReplyTo == "" && !o.Api && w.Store.Rows[o.Id].Known() {
-		o.Acked = true // it looked the order up
+		o.Acked = true // the application looked the order up
 		return
 	}
 	if o.Submit.Deadline != 0 && core.Time(w.Start+w.Now-w.Skew()) > o.Submit.Deadline &&
 		w.Store.Rows[o.Id] == nil {
-		o.Refused = true // it gives up, and its messages in the queue are refused too
+		o.Refused = true // the application gives up, and its messages in the queue are refused too
 		return
 	}
 	w.After(60_000, func() { Submit(w, o) })

@@ -77,7 +77,7 @@ func forge(w *world.Simulation) {
 	if v < 2 {
 		q := w.Queues[w.Names[w.Choose("forged", "queue", len(w.Names), 0.6)]]
 		if q.Name == model.Shop || q.Name == port.Quarantine {
-			return // the application's own
+			return // these queues belong to the application
 		}
 		w.Trace("world", q.Name, "an unreadable message")
 		Put(q, port.Message{Body: []byte([]string{"{", world.NewerBody}[v])}, 0)
@@ -129,7 +129,7 @@ func forged(w *world.Simulation, t *core.Task, s *core.Step, v int) *message.Rep
 	case s.Attempt == 0 || s.First.Nth == 0:
 		return nil
 	case v == 2 && s.State == core.Waiting:
-		// a step that waits asks no agent (P33, a waiting step asks no agent)
+		// no agent was asked for a step that waits (P33, a waiting step asks no agent)
 		r.Operation = core.Do
 	case v == 3 && s.Attempt > 1:
 		r.Operation, r.Outcome, r.Attempt = core.Do, core.OutcomeFailed, s.Attempt-1

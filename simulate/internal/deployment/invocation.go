@@ -35,7 +35,8 @@ func Resume(w *world.Simulation, iv *world.Invocation) {
 	Ended(iv.P, iv)
 }
 
-// pauseFor lets virtual time pass. Where nothing else happens meanwhile there is no need to switch.
+// pauseFor lets virtual time pass. If nothing else happens meanwhile, it does not switch to another
+// coroutine.
 func pauseFor(iv *world.Invocation, d int64) {
 	if iv.Dead || d <= 0 {
 		return
@@ -50,7 +51,7 @@ func pauseFor(iv *world.Invocation, d int64) {
 	}
 }
 
-// Bury ends the coroutines of the dead: their ports answer errCut, so that they run to their end.
+// Bury ends the coroutines of dead handlers. Their ports return ErrCut, so that they run to their end.
 func Bury(w *world.Simulation) {
 	for len(w.Corpses) > 0 {
 		iv := w.Corpses[0]
@@ -88,7 +89,7 @@ func portCall(iv *world.Invocation, c world.Call, subject string, apply func(wor
 	}
 	note(w, c, subject, iv.P, a.Fault)
 	err := port.ErrUnavailable
-	if a.Fault != world.Throttle || c == world.CallLoad { // a load can strike one record alone
+	if a.Fault != world.Throttle || c == world.CallLoad { // a throttled load can affect a single record
 		err = apply(a.Fault)
 	}
 	if a.Fault == world.SendAnswerLost && err == nil {
@@ -111,7 +112,7 @@ func portCall(iv *world.Invocation, c world.Call, subject string, apply func(wor
 	return err
 }
 
-// failed notes what went wrong with a call. That something is there already, or is not, is an answer.
+// failed records whether a call failed. ErrExists and ErrNotFound are results and no failures.
 func failed(iv *world.Invocation, c world.Call, err error) {
 	switch {
 	case err == nil, errors.Is(err, port.ErrExists), errors.Is(err, port.ErrNotFound) &&
@@ -123,7 +124,7 @@ func failed(iv *world.Invocation, c world.Call, err error) {
 	}
 }
 
-// suffer carries out the faults that are the same at every call; cut says that the call is over.
+// suffer carries out the faults that are the same at every call. cut reports whether the call is over.
 //
 //nolint:revive // the error is the call's answer
 func suffer(iv *world.Invocation, f world.Fault, subject string) (err error, cut bool) {
@@ -157,7 +158,7 @@ func Ended(p *world.Process, iv *world.Invocation) {
 	}
 }
 
-// Kill ends the process with all that it has in hand; another one comes up after a while.
+// Kill ends the process with all its handlers. It starts again after a while.
 func Kill(p *world.Process) {
 	if !p.Up {
 		return
@@ -176,7 +177,7 @@ func Kill(p *world.Process) {
 	p.W.After(1000*(1+p.W.Spread("restart", p.Name, 30)), func() { Boot(p) })
 }
 
-// inject chooses what goes wrong at a call, mostly nothing.
+// inject chooses the fault of a call, mostly none.
 func inject(w *world.Simulation, r world.Role, c world.Call, subject string) world.Act {
 	switch {
 	case w.Driver != nil:
@@ -214,7 +215,7 @@ func latency(w *world.Simulation, c world.Call, subject string) int64 {
 	return 1 + delays[w.Choose("latency", subject, len(delays), 0.15)]
 }
 
-// note adds to the trace's hash.
+// note adds a call to the hash of the trace.
 func note(w *world.Simulation, c world.Call, subject string, p *world.Process, f world.Fault) {
 	const prime = 1099511628211
 	h := w.Hash ^ uint64(w.Now) //nolint:gosec // a hash

@@ -49,7 +49,7 @@ func Fact(w *world.Simulation, t *core.Task) (string, core.Fact) {
 // operate plays the operator: at intervals it handles each order that has stopped.
 func operate(w *world.Simulation) {
 	if w.Operating = restless(w) && (!w.Quiescing || stopped(w)); !w.Operating {
-		return // the next commit calls operate again
+		return // the next commit starts operate again
 	}
 	for _, o := range w.AllOrders {
 		t := w.Store.Task(o.Id)

@@ -62,7 +62,7 @@ func poll(q *world.Queue) {
 			return
 		}
 		p := consumer(q)
-		if p == nil { // they return, and poll then
+		if p == nil { // no consumer is running; try again in a second
 			q.Stopped = w.Now + 1000
 			return
 		}

@@ -47,7 +47,8 @@ func write(s *world.Store, wr *port.Write) error {
 		check.Committed(s.W, before, after, r.Record)
 		planSweep(s.W)
 		scripted(s.W, after)
-		if s.W.Quiescing && !s.W.Operating { // a late command has resumed an order
+		// the operator has stopped, and a late command has resumed an order
+		if s.W.Quiescing && !s.W.Operating {
 			s.W.Operating = true
 			s.W.After(30_000, func() { operate(s.W) })
 		}
@@ -192,7 +193,7 @@ func (s storePort) Content(_ context.Context, id, hash string) (content []byte, 
 		if stored := s.p.W.Store.Rows[id]; stored != nil {
 			r = stored.Row
 		}
-		// the content has expired since the task was loaded
+		// an error means that the content has expired since the task was loaded
 		if content, err = r.ContentOf(id, hash); err != nil {
 			s.p.W.Cur.Trouble, s.p.W.Cur.Broken = true, true
 		}

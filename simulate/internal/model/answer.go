@@ -12,12 +12,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// answer is an answer from outside (P35, an answer decides a round; P36, answers may come early, late or
+// answer applies an answer from outside (P35, an answer decides a round; P36, answers may come early, late or
 // twice). The same ID gets the same verdict.
 func (m *Model) answer(from *message.Control, c core.Answered) {
 	if m.T == nil {
 		if !m.Direct && from.Tries < 3 {
-			m.post('e', "", 0, 0) // its order may still come
+			m.post('e', "", 0, 0) // the order of the answer may still come
 			return
 		}
 		m.refuse(from.ReplyTo)
@@ -230,8 +230,8 @@ func wholeNeed(a *core.Answers) (core.Decided, bool) {
 	return core.Decided{}, false
 }
 
-// asked returns the part of a question that the claim of its step stores, and the time that the step waits.
-// ok is false for a failing input.
+// asked returns the part of a question that the claim of its step stores, and the time for answers. ok is
+// false if the input cannot be evaluated.
 func (m *Model) asked(i int) (a *core.Answers, timeout core.Duration, ok bool) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	var q struct {
@@ -280,7 +280,8 @@ func (m *Model) asked(i int) (a *core.Answers, timeout core.Duration, ok bool) {
 func (m *Model) claimAnswer(i int) {
 	s := &m.T.Steps[i]
 	a, timeout, _ := m.asked(i)
-	if s.Answers != nil && s.Output == nil { // a refusal at the claim gives its reason
+	// the claim stores a verdict with a reason for each vote that it refuses
+	if s.Answers != nil && s.Output == nil {
 		for _, v := range s.Answers.Votes {
 			if !May(a, v.By) || !m.shaped(&m.Def.Steps[i], v.Value) {
 				a.Verdicts = lastEight(a.Verdicts, core.Verdict{Command: "answer"})
@@ -329,7 +330,7 @@ func (m *Model) lookAtAnswers(i int) {
 	v.At = m.Now
 	output, err := json.Marshal(v)
 	if err != nil {
-		panic("simulate: " + err.Error()) // its value was read from JSON
+		panic("simulate: " + err.Error()) // encoding cannot fail, because the value was read from JSON
 	}
 	if d.Answer.Event != "" {
 		m.answers(i).Votes = nil

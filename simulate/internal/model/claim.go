@@ -36,7 +36,7 @@ func (m *Model) forward(again ...int) bool {
 	changed := false
 	for {
 		skipped := false
-		// one that has failed meanwhile is not claimed (P42, orders can go on after failures)
+		// a step that has failed meanwhile is not claimed (P42, orders can go on after failures)
 		claims := slices.DeleteFunc(slices.Clone(again), func(i int) bool {
 			return m.T.Steps[i].State != core.Pending && m.T.Steps[i].State != core.Failed
 		})
@@ -94,7 +94,7 @@ func (m *Model) forward(again ...int) bool {
 func (m *Model) Environment(i int) core.Environment {
 	env := core.Environment{OrderID: m.T.OrderID, Run: m.T.Run, Order: m.Content,
 		Outputs: map[string]json.RawMessage{}, Failures: map[string]string{}}
-	// P39, a token is an answer's permission: made again with the key that the order has
+	// P39, a token is an answer's permission: it is made with the order's key
 	env.Token = func(step, person string) (string, error) {
 		return LaterKeys.Token(m.T.TokenKey, m.T.OrderID,
 			core.TokenOf{Run: m.T.Run, Step: step, Person: person})
@@ -123,12 +123,12 @@ func results(s *core.Step, into core.Environment) {
 }
 
 // claim applies P1 (every claim has a new attempt), P3 (a reply names request and sender), P6 (two times in
-// each request) and P23 (a hop budget bounds claims). An input that fails is a failure of its step, before
-// any of them is claimed. Waits that are over at once come before all others, which are claimed when those
-// have ended (P34, a wait ends at a fixed time).
+// each request) and P23 (a hop budget bounds claims). If an input cannot be evaluated, its step fails before
+// any step is claimed. Waits that end at once are claimed first, and all other steps after their end (P34, a
+// wait ends at a fixed time).
 func (m *Model) claim(steps ...int) (ended bool) {
 	for _, i := range steps {
-		// P50, a rule can fail the order: its turn is its failure, without a claim
+		// P50, a rule can fail the order: such a step fails without a claim
 		d, ok := &m.Def.Steps[i], true
 		switch {
 		case d.Fail != nil:
@@ -151,7 +151,7 @@ func (m *Model) claim(steps ...int) (ended bool) {
 			if _, err := m.Def.Expr.Input(i, m.Environment(i)); err != nil {
 				m.end(&m.T.Steps[i], core.Failed)
 				m.policy(i, "expression")
-				return m.T.ProcessState == core.Processing // P42: the others are looked at again
+				return m.T.ProcessState == core.Processing // P42: the other steps are checked again
 			}
 		}
 	}
@@ -267,7 +267,8 @@ func (m *Model) allowance(i int) core.Duration {
 	return a
 }
 
-// backward undoes all that was attempted, latest first claim first (P7; P20; P21, an undo waits for quiet).
+// backward undoes all attempted steps, in the reverse order of their first claims (P7; P20; P21, an undo
+// waits for quiet).
 func (m *Model) backward() (changed bool) {
 	for {
 		i := -1
@@ -297,7 +298,7 @@ func (m *Model) backward() (changed bool) {
 	}
 }
 
-// undo is the undo of one step by the rules of its grade; it reports that the step is undone by that.
+// undo begins the undo of one step by the rules of its grade. It reports whether the step is undone already.
 func (m *Model) undo(i int) (done bool) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	quiet := s.Quiet().Add(m.Def.Agents[d.Agent].ClockSkew)
@@ -318,7 +319,7 @@ func (m *Model) undo(i int) (done bool) {
 }
 
 func (m *Model) claimUndo(i int) {
-	if m.T.Steps[i].State == core.Processing { // its service has a fence
+	if m.T.Steps[i].State == core.Processing { // the service of a step in flight has a fence here
 		m.ended(i, core.OutcomeSuperseded, "")
 	}
 	env := m.Environment(i)

@@ -52,18 +52,18 @@ func (m *Model) submit(o *message.SubmitOrder) {
 	m.advance()
 }
 
-// received is the status that the order is there, each time it is submitted (P14).
+// received sends the status "received", each time that the order is submitted (P14).
 func (m *Model) received() {
 	if !m.T.IsTombstone() && m.notifies(core.StatusReceived) {
 		m.post('c', "", 0, 0)
 	}
 }
 
-// refuse notifies the sender, or, without a queue for that, the operator.
+// refuse notifies the sender or, if the sender has no status queue, the operator.
 func (m *Model) refuse(replyTo string) {
 	m.refused = true
 	switch {
-	case m.Direct: // the sender has its answer
+	case m.Direct: // a direct sender already has the answer
 	case replyTo == Shop:
 		m.post('f', "", 0, 0)
 	default:
@@ -120,7 +120,7 @@ func (m *Model) command(c *message.Control) {
 	case number <= m.T.Commands.Number:
 	case len(m.T.Commands.Refused["command"]) < mostRefused:
 		m.remember("command", id)
-	case number-m.T.Commands.Number <= 1_000_000: // its number is passed over
+	case number-m.T.Commands.Number <= 1_000_000: // the number of the refused command is not used again
 		m.T.Commands.Number = number + 1
 	}
 	m.T.Commands.Verdicts = lastEight(m.T.Commands.Verdicts,
@@ -154,13 +154,13 @@ func (m *Model) remember(kind, id string) {
 	m.T.Commands.Refused = refused
 }
 
-// idHash returns the hash that a task remembers of an ID.
+// idHash returns the hash of an ID that a task stores.
 func idHash(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return base64.RawURLEncoding.EncodeToString(sum[:8])
 }
 
-// reported notifies the sender of a command from the queue that it was refused (P5).
+// reported notifies the sender of a command in the queue if it was refused (P5).
 func (m *Model) reported(yes bool) {
 	if !yes && !m.Direct && m.T.ReplyTo == Shop {
 		m.post('v', "", 0, 0)
@@ -218,7 +218,8 @@ func (m *Model) leave(state core.State, why core.Why) {
 	m.T.End = core.End{}
 }
 
-// turn goes on with the undo: every wait ends (P9a, a waiting step has two times), undo failures count anew.
+// turn begins or continues the undo. Every wait ends (P9a, a waiting step has two times), and the failures of
+// undos are reset.
 func (m *Model) turn(why core.Why) {
 	m.leave(core.Compensating, why)
 	for i := range m.T.Steps {
@@ -250,7 +251,7 @@ func (m *Model) mayForget(i int) bool {
 	return m.Now.Add(d.TimeoutOf(s)) > m.knownUntil(i)
 }
 
-// knownUntil is the last moment at which the service of a step knows its key for sure.
+// knownUntil returns the last time at which the service of a step certainly remembers its key.
 func (m *Model) knownUntil(i int) core.Time {
 	s, agent := &m.T.Steps[i], m.Def.Agents[m.Def.Steps[i].Agent]
 	if agent.KeyRetention == 0 {
@@ -286,14 +287,15 @@ func (m *Model) resume(c core.Resubmit) {
 	for i := range m.T.Steps {
 		s := &m.T.Steps[i]
 		switch {
-		case s.State == core.Waiting: // P33, a waiting step asks no agent: every one is looked at first
+		// P33, a waiting step asks no agent: all waiting steps are checked first
+		case s.State == core.Waiting:
 			m.lookAgain(i)
 		case s.State == core.UndoWait: // P42, orders can go on after failures
 			m.undo(i)
 		case s.Attempted() && (s.State == core.Failed || s.State == core.Pending):
 			again = append(again, i)
 		}
-		if m.T.ProcessState != core.Processing { // an answer is a refusal, or its time was over
+		if m.T.ProcessState != core.Processing { // an answer was a refusal, or the time for it was over
 			return
 		}
 	}

@@ -8,7 +8,9 @@ import (
 
 // Mail is a message, or an alert, that must have been sent.
 type Mail struct {
-	// r request, w Wake, s Settle, t status, u status of a waiting undo, p status of progress, a alert
+	// Kind is r for a request, w for a Wake, s for a Settle, t for a status, u for a status of a waiting
+	// undo, p for a status of progress, a for an alert, c for "received", f for "refused", v for "command
+	// refused", q for a message in quarantine, or e for a returned answer.
 	Kind    byte
 	Step    string
 	Attempt int // attempt, number of the status, or percent of progress

@@ -21,8 +21,8 @@ func (m *Model) target(definition string) *core.Definition {
 	return nil
 }
 
-// movable reports whether P49 (move pins another definition) allows a Move.
-// The command with the ID is the Move, or the Resubmit, that names the definition.
+// movable reports whether P49 (move pins another definition) allows a Move. id is the ID of the Move, or of
+// the Resubmit, that names the definition.
 func (m *Model) movable(id, definition string) bool {
 	t, to := m.T, m.target(definition)
 	state := t.ProcessState
@@ -105,7 +105,7 @@ func (m *Model) move(definition string) {
 			}
 		}
 		s.Claim.Agent = ""
-		if s.Answers != nil && s.Answers.RemindedAt != 0 { // P37: no reminder is sent again
+		if s.Answers != nil && s.Answers.RemindedAt != 0 { // P37: no reminder is sent again after a move
 			a := *s.Answers
 			a.Moved, s.Answers = true, &a
 		}

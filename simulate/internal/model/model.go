@@ -1,6 +1,6 @@
-// Package model is the protocol a second time, in its plainest form and written from its text: what one event
-// makes of one task. Every commit of the real actors is held against it, and so is every message that was
-// deleted although nothing was committed for it.
+// Package model is a second implementation of the protocol, as simple as possible and written from the
+// protocol's text. It computes the effect of one event on one task. The checks compare every commit of the
+// real actors with it, and every message that was deleted without a commit.
 package model
 
 import (
@@ -13,37 +13,40 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
-// Model is one task, and what decides about it.
+// Model is one task, with all data that decides about it.
 //
-// Where the protocol leaves a choice (jitter, a resend time within a range) the model takes what the
-// real task has, if it is within the rule.
+// If the protocol leaves a choice (jitter, a resend time within a range), the model uses the value of the
+// real task, provided that the rule permits it.
 type Model struct {
 	Def      *core.Definition
-	Defs     []*core.Definition // all that a task may be moved to
+	Defs     []*core.Definition // definitions that a task may be moved to
 	Latest   *core.Definition   // definition of new orders
 	Key      string             // token key of new orders (P39)
-	T        *core.Task         // its own copy
+	T        *core.Task         // the model's own copy of the task
 	Real     *core.Task         // committed task; nil if nothing was committed
 	Now      core.Time
 	By       string
 	cause    string
 	Content  []byte // content of the order
-	sweeping bool   // the Supervisor decides: it claims nothing
+	sweeping bool   // the Supervisor decides, which claims nothing
 	Waits    map[string]core.Duration
-	// another order of the same batch may have taught the instance a wait meanwhile
-	Loose   bool
-	Backlog func(queue string) bool // more waits in it than is taken at a time, or its agent takes nothing
-	Unasked string                  // a queue that was not asked for that
-	Direct  bool                    // it was asked without a queue, and gets the answer
+	// another order of the same batch may have changed the instance's recorded waits meanwhile
+	Loose bool
+	// Backlog reports whether more messages wait in the queue than its consumers take at a time, or whether it has
+	// no consumer.
+	Backlog func(queue string) bool
+	// name of a queue whose backlog was needed and whose depth the handling did not read
+	Unasked string
+	Direct  bool // the event came without a queue, and its sender gets the answer
 	// the order came to rest, and its record has expired (P26, an ID never runs twice)
 	Expired bool
 	Room    Room
-	Fresh   bool // the event was not handled before: it has nothing to send again (P12a, who emits again)
+	Fresh   bool // the event was not handled before, so nothing is sent again (P12a, who emits again)
 
 	Mails   []Mail
 	Changed bool
 	Ahead   bool // the message is ahead of the document: it must stay (P8, every commit is conditional)
-	refused bool // its sender is to be notified
+	refused bool // the event was refused, and its sender is to be notified
 }
 
 // CopyOf returns a copy of a task whose steps can be changed.
@@ -60,7 +63,7 @@ func (m *Model) post(kind byte, step string, attempt int, wakeAt core.Time) {
 	m.Mails = append(m.Mails, Mail{kind, step, attempt, wakeAt})
 }
 
-// Take lets the model take one event. It returns the rule that the event falls under.
+// Take applies one event. It returns the rule for the event.
 func (m *Model) Take(ev any) (rule string) {
 	switch e := ev.(type) {
 	case *message.SubmitOrder:
@@ -207,7 +210,8 @@ func (m *Model) end(s *core.Step, state core.State) {
 	unheld(s)
 }
 
-// earlier counts the present attempt among those before (P21, an undo waits for quiet).
+// earlier adds the stopBy of the present attempt to those of the earlier attempts (P21, an undo waits for
+// quiet).
 func earlier(s *core.Step) {
 	by := &s.Stops.Do
 	if s.Claim.Undo {
@@ -232,7 +236,7 @@ func (m *Model) notifies(kind core.StatusKind) bool {
 	return m.T.ReplyTo != "" && slices.Contains(m.Def.Notify, kind)
 }
 
-// realStep is the i-th step as it was committed.
+// realStep returns the committed version of step i.
 func (m *Model) realStep(i int) *core.Step {
 	if s := m.Real.Step(m.T.Steps[i].Name); s != nil {
 		return s
@@ -240,7 +244,7 @@ func (m *Model) realStep(i int) *core.Step {
 	return &core.Step{}
 }
 
-// wait puts a step off by something between lo and hi (P9a, a waiting step has two times).
+// wait delays a step by a time between lo and hi (P9a, a waiting step has two times).
 func (m *Model) wait(i int, state core.State, lo, hi core.Duration) {
 	s := &m.T.Steps[i]
 	m.end(s, state)
@@ -254,7 +258,7 @@ func (m *Model) wait(i int, state core.State, lo, hi core.Duration) {
 	m.post('w', s.Name, s.Attempt, s.Wait.At)
 }
 
-// wake applies the row Wake of section 4.
+// wake applies a Wake (P9a, a waiting step has two times).
 func (m *Model) wake(c core.Wake) {
 	if m.T == nil || c.Step == "" {
 		if undoing := m.T != nil && m.T.ProcessState == core.Compensating; undoing {
@@ -317,17 +321,17 @@ func (m *Model) settle() {
 	if m.T == nil || m.T.End.ResendAt == 0 {
 		return
 	}
-	m.cause, m.Fresh = m.T.End.Cause, false // it is what is asked for
+	m.cause, m.Fresh = m.T.End.Cause, false // a Settle requests that the effects are sent again
 	m.again()
 }
 
-// stop is Error. The times of waiting steps are cleared (P9, tasks not at rest are due).
+// stop puts the task into Error. It clears the times of waiting steps (P9, tasks not at rest are due).
 func (m *Model) stop(phase core.Phase) {
 	for i := range m.T.Steps {
 		s := &m.T.Steps[i]
 		s.NoEffect = min(s.NoEffect, m.Now)
 		switch {
-		case s.State == core.Waiting: // it ends when it would have (P33, a waiting step asks no agent)
+		case s.State == core.Waiting: // the end of the wait stays (P33, a waiting step asks no agent)
 			s.CompleteBy = 0
 		case Waits(s):
 			s.Wait.At, s.CompleteBy = 0, 0
@@ -336,7 +340,7 @@ func (m *Model) stop(phase core.Phase) {
 	m.enter(core.Error, phase)
 }
 
-// Waits reports a step that waits for a time.
+// Waits reports whether a step waits for a time.
 func Waits(s *core.Step) bool {
 	return s.State == core.Pending && s.Attempted() || s.State == core.Failed || s.State == core.UndoWait ||
 		s.State == core.Waiting
@@ -346,7 +350,7 @@ var endKinds = map[core.State]core.StatusKind{core.Processed: core.StatusComplet
 	core.Error:       core.StatusFailed,
 	core.Compensated: core.StatusUndone, core.Cancelled: core.StatusCancelled, core.Closed: core.StatusClosed}
 
-// enter is an end, or Error: what is to be reported, and by when (P11).
+// enter puts the task into an end or into Error, and plans its reports (P11).
 func (m *Model) enter(state core.State, phase core.Phase) {
 	t := m.T
 	t.ProcessState, t.Phase = state, phase
@@ -385,8 +389,8 @@ func (m *Model) announce() {
 	}
 }
 
-// Alerts reports whether the operator is alerted: of an Error, or of an order that a failure has undone if
-// its workflow asks for it (P11).
+// Alerts reports whether the end alerts the operator: an Error does, and an order that a failure has undone
+// if its workflow asks for it (P11).
 func Alerts(def *core.Definition, t *core.Task) bool {
 	undone := t.ProcessState == core.Compensated && t.Undo.Why == core.WhyFailure
 	return t.ProcessState == core.Error || undone && def != nil && def.AlertUndone
@@ -402,7 +406,8 @@ var (
 	LaterKeys = token.Fixed(true)
 )
 
-// UndoneFor describes the reason of an undo, which a task keeps apart from that of its stop.
+// UndoneFor describes the reason of an undo, which a stopped task keeps separately from the reason of its
+// stop.
 func UndoneFor(t *core.Task, stopped bool) string {
 	step, code := t.Reason.Step, t.Reason.Code
 	if t.ProcessState == core.Error || stopped {

@@ -46,7 +46,8 @@ func (m *Model) reply(r *message.Reply) {
 		m.failed(i, r)
 	case !isUndo && !done && r.NoEffect && m.Def.Steps[i].PointOfNoReturn && s.Attempted() &&
 		s.NoEffect == 0 &&
-		(s.State == core.Pending || s.State == core.Failed): // P22a: after its Overdue
+		// P22a: the reply comes after the step was overdue
+		(s.State == core.Pending || s.State == core.Failed):
 		m.Changed = true
 		m.proven(s)
 	case isUndo && !done && s.State == core.Compensating:
@@ -109,14 +110,14 @@ func codeOf(r *message.Reply) string {
 	return r.Error.Code
 }
 
-// uncounted is a reply of an agent that made no call which could have had an effect (P45, "not now" is not a
+// uncounted reports whether the agent made no call that could have had an effect (P45, "not now" is not a
 // failure).
 func uncounted(r *message.Reply) bool {
 	return r.Outcome == core.OutcomeRetryLater && r.Error != nil &&
 		(sick(r.Error.Code) || r.Error.Code == "not-yet")
 }
 
-// sick is the code of an agent that cannot use its service.
+// sick reports whether the code means that the agent cannot use its service.
 func sick(code string) bool { return code == "breaker-open" || code == "unauthorized" }
 
 // LongestHold returns the longest time for which a step may be handed back again and again for a code (P45).
@@ -217,7 +218,7 @@ func (m *Model) finish(i int, output json.RawMessage) {
 	m.end(s, core.Processed)
 	s.Output, s.Finish.At = output, m.Now
 	s.NoEffect, s.Claim.Allowance = 0, 0 // P32, queue time is not a failure
-	if m.T.ProcessState != core.Error {  // the number of "failed" stays the highest
+	if m.T.ProcessState != core.Error {  // the number of the status "failed" stays the highest
 		m.notifyFinished(s)
 	}
 }
@@ -232,7 +233,7 @@ func (m *Model) handBack(i int, atLeast core.Duration) {
 	m.wait(i, core.Pending, max(lo, atLeast), max(hi, atLeast))
 }
 
-// spanOf is between what and what the n-th backoff lies.
+// spanOf returns the bounds of the n-th backoff.
 func spanOf(b core.Backoff, n int) (lo, hi core.Duration) {
 	d := float64(b.Initial)
 	for range n - 1 {
@@ -278,7 +279,7 @@ func (m *Model) done(i int, r *message.Reply) {
 		m.finish(i, nil)
 		m.advance()
 	case !earlier:
-		if s.State == core.Processing { // 13: an attempt that was handed back was counted then
+		if s.State == core.Processing { // 13: an attempt that was handed back is counted already
 			s.Failures.Do++
 			m.ended(i, core.OutcomeFailed, "output-too-large")
 		}

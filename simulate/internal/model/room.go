@@ -11,8 +11,8 @@ import (
 // large fails once). The zero value sets no limit.
 type Room struct {
 	Limit   int
-	Failing bool // services fail so often that every step has a text
-	// least is what the longest document takes without outputs and reasons, by definition.
+	Failing bool // services fail so often that every step has an error text
+	// Least holds, by the hash of a definition, the size of the longest document without outputs and reasons.
 	Least map[string]int
 }
 

@@ -25,7 +25,7 @@ func (m *Model) Sweep() (rule string) {
 	unreported := t.End.ResendAt != 0 && t.End.ResendAt <= m.Now
 	for _, i := range steps {
 		if !t.Steps[i].InFlight() && m.Backlog(port.Control) {
-			continue // its Wake still waits in the control queue (P32)
+			continue // the Wake of the step still waits in the control queue (P32)
 		}
 		m.overdue(i)
 		rule = "P16"

@@ -7,15 +7,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// longestWait is how far ahead a wait may end, and longestDelay how long a message can be delayed (P34, a
-// wait ends at a fixed time).
+// LongestWait is the longest time until the end of a wait, and longestDelay the longest delay of a message
+// (P34, a wait ends at a fixed time).
 const (
 	LongestWait  = 366 * core.Day
 	longestDelay = 900 * core.Second
 )
 
 // spanOfWait returns the bounds between which a wait ends that is claimed now, because its share of the
-// spread is free. It is not ok if until is no time, or is too far ahead (P34).
+// spread is free. ok is false if the input is not a time, or is too far ahead (P34).
 func (m *Model) spanOfWait(i int) (from, to core.Time, ok bool) {
 	d := &m.Def.Steps[i]
 	from = m.Now.Add(d.Wait.For)
