@@ -178,7 +178,7 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	}
 	var rows []*row
 	for _, r := range s.rows {
-		if r.Record != nil && (start == nil || newestFirst(start, r) < 0) && selects(&q, r.Record) {
+		if r.Record != nil && (start == nil || newestFirst(start, r) < 0) && q.Selects(r.Record) {
 			rows = append(rows, r)
 		}
 	}
@@ -194,13 +194,6 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 		page.Records = append(page.Records, *r.Load())
 	}
 	return page, nil
-}
-
-func selects(q *port.Query, r *port.Record) bool {
-	return (q.State == "" || q.State == r.State) &&
-		(q.Workflow == "" || q.Workflow == r.Workflow) &&
-		(q.Before.IsZero() || r.Created.Before(q.Before)) &&
-		(q.After.IsZero() || !r.Created.Before(q.After))
 }
 
 func cursor(r *row) string {

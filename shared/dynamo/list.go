@@ -162,10 +162,7 @@ func (l *listing) kept(records []*port.Record, errs []error) ([]*port.Record, er
 }
 
 func (l *listing) selects(r *port.Record) bool {
-	q := &l.query
-	return (q.State == "" || q.State == r.State) && (q.Workflow == "" || q.Workflow == r.Workflow) &&
-		(q.Before.IsZero() || r.Created.Before(q.Before)) &&
-		(q.After.IsZero() || !r.Created.Before(q.After)) &&
+	return l.query.Selects(r) &&
 		(l.from == nil || newestFirst(&port.Record{ID: l.from.ID, Created: l.from.At}, r) < 0)
 }
 

@@ -71,6 +71,13 @@ type Query struct {
 	Cursor string // cursor from the previous page; "" for the first page
 }
 
+// Selects reports whether State, Workflow, Before and After select the record.
+func (q *Query) Selects(r *Record) bool {
+	return (q.State == "" || q.State == r.State) && (q.Workflow == "" || q.Workflow == r.Workflow) &&
+		(q.Before.IsZero() || r.Created.Before(q.Before)) &&
+		(q.After.IsZero() || !r.Created.Before(q.After))
+}
+
 // Page is one page of a listing, newest first. Next is "" at the end.
 type Page struct {
 	Records []Record
