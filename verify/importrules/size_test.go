@@ -15,7 +15,7 @@ import (
 var budgets = map[string]int{
 	"client":       5100,
 	"cmd":          13000,
-	"demo":         3950,
+	"demo":         3810,
 	"dev":          10640,
 	"examples":     210,
 	"functions":    9900,
