@@ -2,9 +2,11 @@ package stack
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -21,58 +23,44 @@ const (
 // for the place of the zips, an address for alarms and alerts, the retention of logs and each function's
 // memory. It changes the assembly's template.
 func (a *Assembly) WritePlain(dir string) (string, error) {
-	parameters := a.Template.object("Parameters")
-	parameters[ParamBucket] = parameter("String", "bucket with the functions' zips, in the stack's Region")
-	prefix := parameter("String", "start of the zips' keys, such as stepkeeper/")
-	prefix["Default"] = ""
-	parameters[ParamPrefix] = prefix
-	a.Template.Each("AWS::Lambda::Function", func(id string, p map[string]any) {
-		if code, ok := p["Code"].(map[string]any); ok && code["S3Key"] != nil {
-			p["Code"] = map[string]any{"S3Bucket": ref(ParamBucket),
-				"S3Key": map[string]any{"Fn::Sub": fmt.Sprintf("${%s}%v", ParamPrefix, code["S3Key"])}}
-		}
-		if p["MemorySize"] != nil {
-			memory := parameter("Number", "memory of "+id+" in MB")
-			memory["Default"], memory["MinValue"], memory["MaxValue"] = p["MemorySize"], 128, 10_240
-			parameters[id+"Memory"], p["MemorySize"] = memory, ref(id+"Memory")
-		}
-	})
-	a.Template.Each("AWS::Logs::LogGroup", func(_ string, p map[string]any) {
-		if p["RetentionInDays"] == nil {
-			return
-		}
-		if parameters[paramRetention] == nil {
-			retention := parameter("Number", "days for which the functions' logs are kept")
-			retention["Default"] = p["RetentionInDays"]
-			parameters[paramRetention] = retention
-		}
-		p["RetentionInDays"] = ref(paramRetention)
-	})
-	a.subscribe(parameters)
-	delete(a.Template.object("Resources"), "CDKMetadata")
-	delete(a.Template.object("Conditions"), "CDKMetadataAvailable")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
-	m, err := a.manifest()
+	zips, err := a.writeZips(dir)
 	if err != nil {
 		return "", err
 	}
-	for _, file := range m.Files {
-		if file.Source.Packaging != "zip" {
-			continue
+	parameters := a.Template.object("Parameters")
+	parameters[ParamBucket] = parameter("String", "Bucket with the functions' zips, in the stack's Region")
+	parameters[ParamPrefix] = parameter("String", "Start of the zips' keys, such as stepkeeper/",
+		"Default", "")
+	a.Template.Each("AWS::Lambda::Function", func(id string, p map[string]any) {
+		code, _ := p["Code"].(map[string]any)
+		if key, _ := code["S3Key"].(string); zips[key] {
+			p["Code"] = map[string]any{"S3Bucket": ref(ParamBucket),
+				"S3Key": map[string]any{"Fn::Sub": "${" + ParamPrefix + "}" + key}}
 		}
-		body, err := pack(filepath.Join(a.Dir, file.Source.Path), true)
-		if err != nil {
-			return "", fmt.Errorf("asset %s: %w", file.Source.Path, err)
+		if p["MemorySize"] != nil {
+			parameters[id+"Memory"] = parameter("Number", "Memory of "+id+" in MB",
+				"Default", p["MemorySize"], "MinValue", 128, "MaxValue", 10_240)
+			p["MemorySize"] = ref(id + "Memory")
 		}
-		for _, to := range file.Destinations {
-			if err := os.WriteFile(filepath.Join(dir, filepath.Base(to.ObjectKey)), body, 0o644); err != nil {
-				return "", err
-			}
-		}
+	})
+	a.replace("AWS::Logs::LogGroup", "RetentionInDays", paramRetention, "Number",
+		"Days for which the functions' logs are kept")
+	if a.replace("AWS::SNS::Subscription", "Endpoint", paramEmail, "String", emailText) == 0 {
+		a.subscribe(parameters)
+	}
+	delete(a.Template.object("Resources"), "CDKMetadata")
+	delete(a.Template.object("Conditions"), "CDKMetadataAvailable")
+	if len(a.Template.object("Conditions")) == 0 { // CloudFormation takes no empty section
+		delete(a.Template, "Conditions")
 	}
 	text, err := json.MarshalIndent(a.Template, "", " ")
+	if err == nil && bootstrapBucket.Match(text) {
+		err = errors.New("the app has files that are no function's code, in the bucket of the CDK's " +
+			"bootstrap; deploy it with the CDK")
+	}
 	if err != nil {
 		return "", err
 	}
@@ -80,34 +68,92 @@ func (a *Assembly) WritePlain(dir string) (string, error) {
 	return path, os.WriteFile(path, append(text, '\n'), 0o644)
 }
 
-// subscribe lets one parameter be the address of all e-mail subscriptions. If the app names no address, each
-// topic gets a subscription that exists only if the parameter is set.
-func (a *Assembly) subscribe(parameters map[string]any) {
-	email := parameter("String", "address that gets alarms, and alerts of orders in Error")
-	email["Default"] = ""
-	a.Template.Each("AWS::SNS::Subscription", func(_ string, p map[string]any) {
-		if address, is := p["Endpoint"].(string); is && p["Protocol"] == "email" {
-			email["Default"], p["Endpoint"] = address, ref(paramEmail)
+var bootstrapBucket = regexp.MustCompile(`cdk-[a-z0-9]+-assets-`)
+
+const emailText = "Address that gets alarms, and alerts of orders in Error"
+
+// writeZips writes the zips of the assembly to the folder dir, and returns their names.
+func (a *Assembly) writeZips(dir string) (map[string]bool, error) {
+	m, err := a.manifest()
+	if err != nil {
+		return nil, err
+	}
+	zips := map[string]bool{}
+	for _, file := range m.Files {
+		if file.Source.Packaging != "zip" {
+			continue
+		}
+		body, err := pack(filepath.Join(a.Dir, file.Source.Path), true)
+		if err != nil {
+			return nil, fmt.Errorf("asset %s: %w", file.Source.Path, err)
+		}
+		for _, to := range file.Destinations {
+			name := filepath.Base(to.ObjectKey)
+			if err := os.WriteFile(filepath.Join(dir, name), body, 0o644); err != nil {
+				return nil, err
+			}
+			zips[name] = true
+		}
+	}
+	return zips, nil
+}
+
+// replace lets a parameter replace a property if it has one value in all resources of a type. It returns the
+// number of values.
+func (a *Assembly) replace(kind, property, name, of, description string) int {
+	values := map[any]bool{}
+	a.Template.Each(kind, func(_ string, p map[string]any) {
+		if v := fixed(p[property]); v != nil {
+			values[v] = true
 		}
 	})
-	parameters[paramEmail] = email
-	if email["Default"] != "" {
-		return
+	if len(values) != 1 {
+		return len(values)
 	}
+	a.Template.Each(kind, func(_ string, p map[string]any) {
+		if fixed(p[property]) != nil {
+			a.Template.object("Parameters")[name] = parameter(of, description, "Default", p[property])
+			p[property] = ref(name)
+		}
+	})
+	return 1
+}
+
+// fixed returns a value that is no expression, and nil for an expression.
+func fixed(v any) any {
+	switch v.(type) {
+	case string, float64:
+		return v
+	}
+	return nil
+}
+
+// subscribe adds a subscription to the topics of alarms and alerts. It exists only if the parameter is set.
+func (a *Assembly) subscribe(parameters map[string]any) {
+	parameters[paramEmail] = parameter("String", emailText, "Default", "")
 	a.Template.object("Conditions")["HasEmail"] = map[string]any{
 		"Fn::Not": []any{map[string]any{"Fn::Equals": []any{ref(paramEmail), ""}}}}
-	resources := a.Template.object("Resources")
-	a.Template.Each("AWS::SNS::Topic", func(id string, _ map[string]any) {
-		resources[id+"Email"] = map[string]any{"Type": "AWS::SNS::Subscription", "Condition": "HasEmail",
-			"Properties": map[string]any{"Protocol": "email", "TopicArn": ref(id),
+	for name, output := range a.Template.object("Outputs") {
+		value, _ := output.(map[string]any)["Value"].(map[string]any)
+		topic, _ := value["Ref"].(string)
+		if topic == "" || !strings.HasSuffix(name, "AlertsTopic") && !strings.HasSuffix(name, "AlarmsTopic") {
+			continue
+		}
+		a.Template.object("Resources")[topic+"Email"] = map[string]any{"Type": "AWS::SNS::Subscription",
+			"Condition": "HasEmail", "Properties": map[string]any{"Protocol": "email", "TopicArn": ref(topic),
 				"Endpoint": ref(paramEmail)}}
-	})
+	}
 }
 
 func ref(id string) map[string]any { return map[string]any{"Ref": id} }
 
-func parameter(kind, description string) map[string]any {
-	return map[string]any{"Type": kind, "Description": strings.ToUpper(description[:1]) + description[1:]}
+// parameter returns a parameter with more properties, as names and values.
+func parameter(kind, description string, more ...any) map[string]any {
+	p := map[string]any{"Type": kind, "Description": description}
+	for i := 0; i+1 < len(more); i += 2 {
+		p[more[i].(string)] = more[i+1]
+	}
+	return p
 }
 
 // object returns a section of the template, which it adds if it is missing.

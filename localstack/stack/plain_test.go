@@ -16,18 +16,19 @@ const synthesised = `{"Resources":{
  "F":{"Type":"AWS::Lambda::Function","Properties":{"MemorySize":256,"Code":{
   "S3Bucket":{"Fn::Sub":"cdk-hnb659fds-assets-${AWS::AccountId}-${AWS::Region}"},"S3Key":"abc.zip"}}},
  "L":{"Type":"AWS::Logs::LogGroup","Properties":{"RetentionInDays":30}},
- "T":{"Type":"AWS::SNS::Topic"}EMAIL},
+ "T":{"Type":"AWS::SNS::Topic"},"Own":{"Type":"AWS::SNS::Topic"}EMAIL},
+ "Outputs":{"EngineAlertsTopic":{"Value":{"Ref":"T"}},"OwnUrl":{"Value":{"Ref":"Own"}}},
  "Conditions":{"CDKMetadataAvailable":{"Fn::Equals":["a","a"]}},
  "Parameters":{"BootstrapVersion":{"Type":"AWS::SSM::Parameter::Value<String>"}},
  "Rules":{"CheckBootstrapVersion":{}}}`
 
-// plain writes the template of an app whose output is given.
-func plain(t *testing.T, email string) (dir string, written map[string]map[string]any) {
+// assembly returns the output of an app with more resources.
+func assembly(t *testing.T, more string) *stack.Assembly {
 	t.Helper()
-	app, dir := t.TempDir(), filepath.Join(t.TempDir(), "release")
+	app := t.TempDir()
 	for name, text := range map[string]string{
 		"cdk.json":               `{"app":"cp -R out/. \"$CDK_OUTDIR\""}`,
-		"out/Shop.template.json": strings.Replace(synthesised, "EMAIL", email, 1),
+		"out/Shop.template.json": strings.Replace(synthesised, "EMAIL", more, 1),
 		"out/Shop.assets.json": `{"files":{"abc":{"source":{"path":"asset.abc","packaging":"zip"},"destinations":{"d":{"objectKey":"abc.zip"}}},
 			"t":{"source":{"path":"Shop.template.json","packaging":"file"},"destinations":{"d":{"objectKey":"t.json"}}}}}`,
 		"out/asset.abc/bootstrap": "program",
@@ -44,6 +45,13 @@ func plain(t *testing.T, email string) (dir string, written map[string]map[strin
 	if err != nil {
 		t.Fatal(err)
 	}
+	return a
+}
+
+// plain writes the plain template of such an app.
+func plain(t *testing.T, more string) (dir string, written map[string]map[string]any) {
+	t.Helper()
+	a, dir := assembly(t, more), filepath.Join(t.TempDir(), "release")
 	path, err := a.WritePlain(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -80,6 +88,9 @@ func TestPlainTemplate(t *testing.T) {
 			t.Errorf("%s\n got %s\nwant %s", what, c[0], c[1])
 		}
 	}
+	if got["Resources"]["OwnEmail"] != nil {
+		t.Error("the app's own topic gets alarms")
+	}
 	for _, unwanted := range []string{"cdk-hnb659fds", "BootstrapVersion", "CDKMetadata"} {
 		if strings.Contains(text(got), unwanted) {
 			t.Errorf("the template has %s: %s", unwanted, text(got))
@@ -101,5 +112,24 @@ func TestPlainTemplateWithAnAddress(t *testing.T) {
 	if parameter["Default"] != "ops@example.com" || got["Resources"]["TEmail"] != nil ||
 		got["Conditions"]["HasEmail"] != nil {
 		t.Errorf("%+v", got)
+	}
+}
+
+// What has different values is the app's own business, and an asset that is no code needs the bootstrap.
+func TestPlainTemplateOfAnApp(t *testing.T) {
+	_, got := plain(t, `,"S":{"Type":"AWS::SNS::Subscription","Properties":{"Protocol":"email","Endpoint":"a@example.com"}},
+		"S2":{"Type":"AWS::SNS::Subscription","Properties":{"Protocol":"email","Endpoint":"b@example.com"}},
+		"L2":{"Type":"AWS::Logs::LogGroup","Properties":{"RetentionInDays":7}},
+		"G":{"Type":"AWS::Lambda::Function","Properties":{"Code":{"S3Bucket":"mine","S3Key":"own.zip"}}}`)
+	text, err := json.Marshal(got)
+	if err != nil || got["Parameters"]["LogRetention"] != nil || got["Parameters"]["AlarmEmail"] != nil ||
+		!strings.Contains(string(text), `"RetentionInDays":7`) ||
+		!strings.Contains(string(text), `{"S3Bucket":"mine","S3Key":"own.zip"}`) {
+		t.Errorf("%s %v", text, err)
+	}
+	a := assembly(t, `,"Y":{"Type":"AWS::Lambda::LayerVersion","Properties":{"Content":{"S3Bucket":"cdk-abc-assets-1"}}}`)
+	if _, err := a.WritePlain(t.TempDir()); err == nil ||
+		!strings.Contains(err.Error(), "deploy it with the CDK") {
+		t.Error(err)
 	}
 }

@@ -24,6 +24,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 	"github.com/aws/aws-sdk-go-v2/service/sns"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -82,7 +83,11 @@ func TestAccount(t *testing.T) {
 		&secretsmanager.PutSecretValueInput{SecretId: &secret, SecretString: aws.String("2")}); err != nil {
 		t.Fatal(err)
 	}
-	c.deploy(topic, secret, "first", "added") // the workflows and the agents are in the functions' code
+	before := c.code()
+	c.deploy(topic, secret, "first", "added") // the workflows are in the Scheduler's code
+	if c.code() == before {
+		t.Error("the change did not update the Scheduler's code")
+	}
 	c.smoke("application", "added")
 	c.doctor()
 }
@@ -208,6 +213,16 @@ func (c *check) deploy(topic, secret string, names ...string) {
 	for _, o := range got.Stacks[0].Outputs {
 		c.outputs[*o.OutputKey] = *o.OutputValue
 	}
+}
+
+// code returns the hash of the Scheduler's code.
+func (c *check) code() string {
+	got, err := lambda.NewFromConfig(c.config).GetFunction(c.ctx,
+		&lambda.GetFunctionInput{FunctionName: aws.String(c.outputs["EngineSchedulerFunction"])})
+	if err != nil {
+		c.Fatal(err)
+	}
+	return *got.Configuration.CodeSha256
 }
 
 // emulate rewrites the template on the disk for MiniStack.

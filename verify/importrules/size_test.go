@@ -21,7 +21,7 @@ var budgets = map[string]int{
 	"functions":    9900,
 	"infra":        5360,
 	"internal":     2930,
-	"localstack":   760,
+	"localstack":   830,
 	"shared":       27290,
 	"simulate":     11700,
 	"verify":       5010,
