@@ -24,8 +24,11 @@ import (
 const (
 	sendTime = 500 * time.Millisecond // longest wait of an invocation for the collector
 	pause    = time.Minute            // time after a failure in which spans are dropped without a wait
+	idle     = 10 * time.Second       // time for which an unused connection is kept
 	maxSpans = 1000                   // spans of an invocation; further ones are dropped
 	maxText  = 1024                   // bytes of an error's text
+
+	kindConsumer, statusError = 5, 2 // values of OTLP's enumerations
 )
 
 // Tracer keeps the spans of an invocation until Flush sends them. It is safe for concurrent use.
@@ -54,7 +57,8 @@ func New(lookup deployment.Lookup, service string, log *slog.Logger) *Tracer {
 		return nil
 	}
 	return &Tracer{endpoint: u.String(), service: service, log: log,
-		client: http.Client{Transport: &http.Transport{}, // no proxy of the environment
+		// no proxy of the environment; a connection may be dead after Lambda froze the process
+		client: http.Client{Transport: &http.Transport{IdleConnTimeout: idle},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
@@ -75,12 +79,6 @@ type attribute struct {
 	Key   string            `json:"key"`
 	Value map[string]string `json:"value"`
 }
-
-// Values of OTLP's enumerations.
-const (
-	kindConsumer = 5
-	statusError  = 2
-)
 
 func text(key, value string) attribute {
 	return attribute{key, map[string]string{"stringValue": value}}
@@ -182,6 +180,8 @@ func (t *Tracer) send(ctx context.Context, all []span) error {
 		return err
 	}
 	request.Header.Set("Content-Type", "application/json")
+	// Package http does not send an empty key, and repeats the request if its connection was dead.
+	request.Header["Idempotency-Key"] = nil
 	response, err := t.client.Do(request)
 	if err != nil {
 		return err

@@ -177,3 +177,30 @@ func TestNoCollector(t *testing.T) {
 		tracer.Flush(t.Context())
 	}
 }
+
+// A connection that ended between two invocations, as while Lambda froze the process, loses no spans.
+func TestDeadConnection(t *testing.T) {
+	var calls atomic.Int64
+	c := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if calls.Add(1) == 2 { // the second request on the first connection
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_ = conn.Close()
+		}
+	}))
+	defer c.Close()
+	var log bytes.Buffer
+	tracer := spans.New(lookup(c.URL), "shop", slog.New(slog.NewTextHandler(&log, nil)))
+	for range 2 {
+		_, h := tracer.Begin(t.Context(), "scheduler")
+		h.End(port.Span{OrderID: "o-1"}, nil)
+		tracer.Flush(t.Context())
+	}
+	if calls.Load() != 3 || log.Len() > 0 {
+		t.Errorf("%d calls, the log is %s", calls.Load(), &log)
+	}
+}
