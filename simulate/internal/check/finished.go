@@ -41,6 +41,16 @@ func Finished(iv *world.Invocation, gone func(id string) bool) {
 	}
 }
 
+// Carried checks a call without a queue that returned an error. No queue repeats it, so the Scheduler itself
+// has sent all effects of its commit, unless it has given up (P12a, who emits again).
+func Carried(iv *world.Invocation) {
+	for _, s := range iv.Sights {
+		if s.After != nil && !s.Doubt && !iv.Dead && !iv.GaveUp && len(iv.W.Below) == 0 {
+			concluded(iv, s)
+		}
+	}
+}
+
 // tooFar reports whether no message can wait that long (P9a, a waiting step has two times), seen from any
 // time at which the handler has read its clock.
 func tooFar(iv *world.Invocation, want model.Mail) bool {

@@ -349,6 +349,7 @@ func Deliver(w *world.Simulation, p *world.Process, q *world.Queue, letters []*w
 func carriedOn(w *world.Simulation, try int) error {
 	iv := w.Cur
 	if pauseFor(iv, int64(1000*try)); iv.Dead || try > 10 {
+		iv.GaveUp = true
 		return world.ErrCut
 	}
 	for _, s := range iv.Sights { // it decides on the message again, not on what followed from the message

@@ -156,6 +156,8 @@ func Submit(w *world.Simulation, o *world.Order) {
 		case r.Err == nil:
 			acknowledged(w, o)
 			check.Finished(iv, func(string) bool { return true })
+		default:
+			check.Carried(iv)
 		}
 	})
 }
@@ -401,6 +403,8 @@ func Instruct(w *world.Simulation, o *world.Order, ev core.Event, direct bool) {
 			iv.Direct, iv.About = &c, c.OrderID
 			if _, err := p.Scheduler.Command(Ctx, c); err == nil {
 				check.Finished(iv, func(string) bool { return true })
+			} else {
+				check.Carried(iv)
 			}
 		})
 		return

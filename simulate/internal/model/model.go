@@ -32,8 +32,8 @@ type Model struct {
 	Waits    map[string]core.Duration
 	// another order of the same batch may have changed the instance's recorded waits meanwhile
 	Loose bool
-	// Backlog reports whether more messages wait in the queue than its consumers take at a time, or whether it has
-	// no consumer.
+	// Backlog reports whether the queue holds more messages than its consumers take at once, or whether the
+	// queue has no consumer.
 	Backlog func(queue string) bool
 	// name of a queue whose backlog was needed and whose depth the handling did not read
 	Unasked string

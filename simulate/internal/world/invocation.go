@@ -60,6 +60,7 @@ type Invocation struct {
 	Letters []*Letter       // letters that it handles
 	Handed  []port.Delivery // deliveries as they came
 	Direct  any             // message or command that it got without a queue
+	GaveUp  bool            // it has stopped repeating the work on Direct
 	About   string          // order of Direct
 	Sights  []*Sight
 	Clock   []Reading             // readings of its process's clock
