@@ -30,10 +30,14 @@ const FileName = "stepkeeper.db"
 const walPages = "wal_autocheckpoint(2000)"
 
 const (
-	shards     = 16       // number of shards of the due index; the rows of existing files depend on it
-	maxReaders = 4        // limit of connections that read
-	pageBytes  = 16 << 20 // memory for SQLite's pages in bytes
+	shards     = 16 // number of shards of the due index; the rows of existing files depend on it
+	maxReaders = 4  // limit of connections that read
 )
+
+// pageBytes is the memory of the writer for SQLite's pages, in bytes. SQLite visits each of them at most
+// commits, because the balance of an index makes it look for pages past the end of the file. So more memory
+// makes a commit slower: 16 MB instead of 4 MB cost 3 µs for each order, also beside 150,000 stored ones.
+const pageBytes = 4 << 20
 
 // ErrLocked means that another process uses the data folder.
 var ErrLocked = errors.New("data folder in use")
