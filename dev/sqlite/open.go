@@ -34,7 +34,7 @@ const (
 	maxReaders = 4  // limit of connections that read
 )
 
-// pageBytes is the memory of the writer for SQLite's pages, in bytes. SQLite visits each of them at most
+// pageBytes is the memory of the writer for SQLite's pages, in bytes. SQLite visits each of them in most
 // commits, because the balance of an index makes it look for pages past the end of the file. So more memory
 // makes a commit slower: 16 MB instead of 4 MB cost 3 µs for each order, also beside 150,000 stored ones.
 const pageBytes = 4 << 20
