@@ -65,7 +65,7 @@ type Order struct {
 	// the order itself; marshalled to JSON, except a json.RawMessage, which is sent unchanged
 	Content  any
 	Priority string    // "normal" (default) or "high"
-	ReplyTo  string    // logical name of the queue that gets the status messages; "" means none
+	ReplyTo  string    // logical name of the queue or bus that gets the status messages; "" means none
 	Deadline time.Time // zero means the workflow's deadline
 }
 

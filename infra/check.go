@@ -13,7 +13,6 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssecretsmanager"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 
 	"github.com/stepkeeper/stepkeeper/infra/build"
 	"github.com/stepkeeper/stepkeeper/infra/content"
@@ -94,7 +93,7 @@ func (p Props) withDefaults() (Props, error) {
 	c.priorities(p)
 	c.tables(p)
 	c.tokens(p.TokenKeys)
-	c.replyTo(p.ReplyTo)
+	c.replyTo(p)
 	return p, errors.Join(c.problems...)
 }
 
@@ -109,11 +108,19 @@ func (c *checker) agents(given map[string]Agent) map[string]Agent {
 	return agents
 }
 
-func (c *checker) replyTo(queues map[string]awssqs.IQueue) {
+func (c *checker) replyTo(p Props) {
 	own := []string{port.Intake, port.High(port.Intake), port.Replies, port.Control, port.Tasks,
 		port.Quarantine}
-	for _, name := range slices.Sorted(maps.Keys(queues)) {
-		q := queues[name]
+	for _, name := range sorted(p.ReplyToBuses) {
+		if !replyToName.MatchString(name) || slices.Contains(own, name) || p.ReplyToBuses[name] == nil ||
+			p.ReplyTo[name] != nil {
+			c.wrong(
+				"ReplyToBuses %.90q must be letters, digits, '.', '_' and '-', must be no name of a queue, "+
+					"and must name a bus", name)
+		}
+	}
+	for _, name := range sorted(p.ReplyTo) {
+		q := p.ReplyTo[name]
 		switch {
 		case !replyToName.MatchString(name) || slices.Contains(own, name) || q == nil:
 			c.wrong(

@@ -108,6 +108,13 @@ func (s *Stepkeeper) schedulerAccess() []awsiam.PolicyStatement {
 			statements = append(statements, allow("StatusKeys", useKey, keys...))
 		}
 	}
+	if names := sorted(s.props.ReplyToBuses); len(names) > 0 {
+		var buses []*string
+		for _, name := range names {
+			buses = append(buses, s.props.ReplyToBuses[name].EventBusArn())
+		}
+		statements = append(statements, allow("StatusEvents", []string{"events:PutEvents"}, buses...))
+	}
 	return append(statements, s.tablesKey()...)
 }
 

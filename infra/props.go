@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscodedeploy"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
@@ -28,6 +29,9 @@ type Props struct {
 	Agents map[string]Agent
 	// ReplyTo holds the applications' own status queues by the logical names that an order may use.
 	ReplyTo map[string]awssqs.IQueue
+	// ReplyToBuses holds event buses by the logical names that an order may use. A workflow with "events:
+	// true" needs one named "events".
+	ReplyToBuses map[string]awsevents.IEventBus
 
 	// Profile chooses the defaults of Alarms, SweepInterval, RemovalPolicy and LogRetention; default
 	// ProfileProduction. A property that is set keeps its value under every profile.

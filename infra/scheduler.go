@@ -24,7 +24,7 @@ func (s *Stepkeeper) addScheduler() error {
 		return err
 	}
 	environment := s.engineEnvironment()
-	if len(s.props.ReplyTo) > 0 {
+	if len(s.props.ReplyTo)+len(s.props.ReplyToBuses) > 0 {
 		environment[deployment.VarReplyTo] = s.replyToPlaces()
 	}
 	if agents := slices.Sorted(maps.Keys(s.content.Choosable)); len(agents) > 0 {
@@ -162,8 +162,8 @@ func shortened(q awssqs.Queue, start string) string {
 // requestsID begins the IDs of the agents' queues.
 const requestsID = "Requests"
 
-// replyToPlaces returns the applications' queues: only the name if the queue is in the intake's account and
-// Region.
+// replyToPlaces returns the applications' queues and buses: only the name if a queue is in the intake's
+// account and Region.
 func (s *Stepkeeper) replyToPlaces() *string {
 	stack := awscdk.Stack_Of(s.Construct)
 	places := map[string]*string{}
@@ -173,6 +173,9 @@ func (s *Stepkeeper) replyToPlaces() *string {
 		if env := q.Env(); *env.Account == *stack.Account() && *env.Region == *stack.Region() {
 			places[name] = q.QueueName()
 		}
+	}
+	for name, bus := range s.props.ReplyToBuses {
+		places[name] = bus.EventBusArn()
 	}
 	return stack.ToJsonString(places, nil)
 }

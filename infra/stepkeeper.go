@@ -19,6 +19,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/infra/content"
 	"github.com/stepkeeper/stepkeeper/infra/limits"
+	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
 // Stepkeeper is one deployment.
@@ -71,7 +72,7 @@ func prepare(scope constructs.Construct, id string, props *Props) *Stepkeeper {
 	if failed != nil {
 		panic(refused(id, failed))
 	}
-	made.Emulated = emulated
+	made.Emulated, made.Bus = emulated, complete.ReplyToBuses[core.Events] != nil
 	err = errors.Join(unknown, err, complete.placed(scope), made.Compile(complete.Workflows),
 		alike(made.Hashes))
 	if err != nil {

@@ -193,6 +193,6 @@ type SubmitOrder struct {
 	Workflow string    `json:"workflow" pattern:"^[a-z][a-z0-9-]{0,63}$" doc:"name of the workflow"`
 	Order    any       `json:"order" doc:"any JSON; numbers keep their digits"`
 	Priority string    `json:"priority,omitempty" enum:"normal,high"`
-	ReplyTo  string    `json:"replyTo,omitempty" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$" doc:"logical name of the queue that gets the status messages"`
+	ReplyTo  string    `json:"replyTo,omitempty" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$" doc:"logical name of the queue or bus that gets the status messages"`
 	Deadline core.Time `json:"deadline,omitempty"`
 }

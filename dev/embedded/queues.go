@@ -101,7 +101,7 @@ func (q *queues) ours(name string) port.Queue {
 }
 
 // ReplyTo resolves the logical name in an order.
-func (q *queues) ReplyTo(name string) (port.Queue, error) { return q.disk.ReplyTo(Status(name)) }
+func (q *queues) ReplyTo(name string) (port.Sender, error) { return q.disk.ReplyTo(Status(name)) }
 
 func (q *queues) names() []string {
 	all := append(q.memory.QueueNames(), q.disk.QueueNames()...)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -90,6 +91,30 @@ func TestNoStatusBeforeItsAlert(t *testing.T) {
 		w.FinalStatus("o-1") != "" {
 		t.Errorf("returned %v, %s, report %s, reported %q", failed, task.ProcessState, task.End.ResendAt,
 			w.FinalStatus("o-1"))
+	}
+}
+
+// P11, P12: an end that the bus refuses is sent again, to the reply-to too, and settled when both have it.
+func TestTheBusGetsTheEnd(t *testing.T) {
+	def := world.Definition()
+	def.Events, def.Steps = true, def.Steps[:1]
+	w := world.New(t, def).Boot()
+	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
+	done := deliver(world.Done(requests(t, w)["o-1 a/1 do"]))
+	w.Refuse = core.Events
+	failed := w.Scheduler.Handle(ctx, port.Replies, done)
+	if task := w.Task("o-1"); len(failed) != 1 || task.ProcessState != core.Processed || task.AtRest() {
+		t.Errorf("returned %v, %s, at rest %t", failed, task.ProcessState, task.AtRest())
+	}
+	w.Refuse, done[0].Received = "", 2
+	failed = w.Scheduler.Handle(ctx, port.Replies, done)
+	if task := w.Task("o-1"); len(failed) > 0 || !task.AtRest() {
+		t.Errorf("returned %v, at rest %t", failed, task.AtRest())
+	}
+	shop, bus := statuses(t, w, "shop"), statuses(t, w, core.Events)
+	if last := shop[len(shop)-1]; len(bus) != 1 || bus[0].Kind != core.StatusCompleted ||
+		!reflect.DeepEqual(bus[0], last) {
+		t.Errorf("the bus has %+v, the reply-to %+v", bus, shop)
 	}
 }
 

@@ -137,7 +137,7 @@ func TestRefusalThatCannotBeSentComesBack(t *testing.T) {
 // panicky are queues that panic when one reply-to is looked up.
 type panicky struct{ port.Queues }
 
-func (q panicky) ReplyTo(name string) (port.Queue, error) {
+func (q panicky) ReplyTo(name string) (port.Sender, error) {
 	if name == "panics" {
 		panic("a faulty adapter")
 	}

@@ -11,7 +11,7 @@
 //	workflows  files and folders, with commas between them                   app/order.yaml
 //	email      who gets alerts and alarms                                    none, with a warning
 //	operators  ARNs that may redrive dead letters, with commas               none
-//	reply-to   status queues, name=ARN with commas between them              a queue "shop" of the stack
+//	reply-to   status queues and event buses, name=ARN with commas between   a queue "shop" of the stack
 //	profile    Dev for a cheap stack that nobody depends on                  Production
 //	keep       false deletes tables and queues with the stack                true; Dev: false
 //	x86        build for x86-64                                              false

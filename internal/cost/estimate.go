@@ -11,6 +11,7 @@ type Workload struct {
 	Steps  int    `json:"steps"`  // sequential steps that call an agent in a successful order; 1 to MaxSteps
 	Waits  int    `json:"waits"`  // steps that wait, each up to 15 minutes, at most MaxSteps
 	Agents int    `json:"agents"` // number of deployed agents; 1 or more
+	Events int    `json:"events"` // events on a bus of an order; 0 or 1
 	Orders int    `json:"orders_per_month"`
 }
 
@@ -68,6 +69,7 @@ func (r Report) Estimate(w Workload) (*Estimate, error) {
 		}
 		t := four.carried(further, float64(w.Steps), w.Steps+w.Waits > inlineSteps).waiting(r, name,
 			float64(w.Waits))
+		t.Events = float64(w.Events)
 		e.ItemBytes = max(e.ItemBytes, t.ItemBytes)
 		e.PerOrder[name], e.PerMillion[name] = t, entries(t, r.Prices)
 		e.DollarsPerMillion[name], e.AgentFunctions[name] = sum(e.PerMillion[name]), r.agentFunctions(t)

@@ -41,6 +41,7 @@ const (
 	Metric          = "metric"
 	Key             = "kms-key"
 	Schedule        = "schedule"
+	Event           = "event"
 )
 
 // Peer is the cost of the same saga with another vendor's service.

@@ -80,7 +80,7 @@ func (r Report) Receipt(t *view.Task, content json.RawMessage) (receipt Receipt,
 
 // traffic counts messages of an order, to the Scheduler and from it.
 type traffic struct {
-	requests, replies, wakes, commands, children, statuses float64
+	requests, replies, wakes, commands, children, statuses, events float64
 }
 
 func trafficOf(t *view.Task) (m traffic) {
@@ -124,8 +124,19 @@ func trafficOf(t *view.Task) (m traffic) {
 	}
 	m.replies += max(0, m.requests-overdue)
 	m.commands += float64(len(t.Verdicts))
-	if m.statuses = float64(t.Statuses); t.ReplyTo != "" {
-		m.statuses++ // the status "received" is not in t.Statuses
+	numbered := float64(t.Statuses + 1) // the status "received" is not in t.Statuses
+	switch t.ReplyTo {
+	case "":
+	case core.Events:
+		m.events = numbered
+		return m
+	default:
+		m.statuses = numbered
+	}
+	for _, sent := range t.Messages {
+		if sent.Kind == view.MessageStatus && sent.Peer == core.Events {
+			m.events++
+		}
 	}
 	return m
 }
@@ -139,10 +150,11 @@ func consumed(t *view.Task, apart float64, shape Shape) Totals {
 	settled := 0.0
 	submitted := 1.0
 	toParent := 0.0
-	if t.Ended && (t.Reported || t.ReplyTo == "") {
+	reports := m.statuses+m.events > 0
+	if t.Ended && (t.Reported || !reports) {
 		ended = 1 // the index entry is removed
 	}
-	if t.Reported && (t.ReplyTo != "" || t.Parent != nil || t.State == core.Error) {
+	if t.Reported && (reports || t.Parent != nil || t.State == core.Error) {
 		settled = 1
 	}
 	if t.Parent != nil {
@@ -167,6 +179,7 @@ func consumed(t *view.Task, apart float64, shape Shape) Totals {
 		SQSRequests: (2*toScheduler+m.requests+m.wakes+m.children+m.statuses+toParent)/batch +
 			(2*m.requests+m.replies)/agents,
 		AppRequests: (2*m.statuses + m.commands + submitted) / batch,
+		Events:      m.events,
 		Invocations: toScheduler / batch, AgentInvoked: m.requests / agents, ItemBytes: t.ItemBytes,
 	}
 	got.SchedulerGBms = got.Invocations * math.Max(1,

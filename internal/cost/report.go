@@ -70,6 +70,7 @@ type Totals struct {
 	StrongReads float64 `json:"strong_reads"`       // strongly consistent reads of tasks
 	SQSRequests float64 `json:"sqs_requests"`       // requests of the deployment
 	AppRequests float64 `json:"application_sqs"`    // requests of the application
+	Events      float64 `json:"events,omitempty"`   // events on buses of EventBridge
 	Invocations float64 `json:"lambda_invocations"` // invocations of the Scheduler
 	// invocations of agents; not in the total, see Report.AgentFunctions
 	AgentInvoked  float64 `json:"agent_invocations"`
@@ -190,6 +191,8 @@ func Calculate(u Units, p Prices, service time.Duration) Report {
 			"OutcomeMetrics costs $%.2f a month for each metric that has values, at most %d of each "+
 				"workflow, and up to $%.2f of logs for a million orders.",
 			p.Prices[Metric].Of(1), outcomeMetrics, p.Prices[LogsGB].Of(outcomeLine*million/gigabyte)),
+		fmt.Sprintf("A status on an event bus costs $%s, the end of an order with events: true among them.",
+			each(p.Prices[Event])),
 		"An order that fails costs more: each failed attempt a write, a read, and the messages of a step; " +
 			"an alert one publication.",
 	}
@@ -228,7 +231,7 @@ func entries(t Totals, p Prices) []Entry {
 	logs.Assumed = platformLog(SystemLogLevel) > 0
 	taken := line("Lambda, Scheduler, time", t.SchedulerGBms/1000, "GB-s", LambdaTime)
 	taken.How = fmt.Sprintf("%.2f GB-ms at $%s a GB-s", t.SchedulerGBms, each(p.Prices[LambdaTime]))
-	return []Entry{
+	all := []Entry{
 		line("DynamoDB, writes", t.WRU, "WRU", DynamoWrite),
 		line("DynamoDB, reads", t.RRU, "RRU", DynamoRead),
 		line("SQS, the deployment's requests", t.SQSRequests, "requests", SQSRequest),
@@ -236,6 +239,10 @@ func entries(t Totals, p Prices) []Entry {
 		line("Lambda, Scheduler, invocations", t.Invocations, "invocations", LambdaRequest),
 		taken, logs,
 	}
+	if t.Events > 0 {
+		all = append(all, line("EventBridge, events", t.Events, "events", Event))
+	}
+	return all
 }
 
 // agentFunctions returns the invocations of the agents' functions and the time that these wait for their

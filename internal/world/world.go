@@ -74,7 +74,7 @@ type Entry struct {
 }
 
 // New returns a world with the definition. It has the queues of the definition's agents, and the reply-to
-// queues "shop" and "desk".
+// queues "shop", "desk" and "events".
 func New(t testing.TB, def *core.Definition) *World {
 	t.Helper()
 	def.Link()
@@ -93,7 +93,8 @@ func New(t testing.TB, def *core.Definition) *World {
 	for _, name := range slices.Sorted(maps.Keys(def.Agents)) {
 		names = append(names, port.Requests(name))
 	}
-	if w.Queues, err = inprocess.Queues(w.Clock, []string{"shop", "desk"}, names...); err != nil {
+	if w.Queues, err = inprocess.Queues(w.Clock, []string{"shop", "desk", core.Events},
+		names...); err != nil {
 		t.Fatal(err)
 	}
 	return w

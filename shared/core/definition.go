@@ -72,6 +72,8 @@ type Definition struct {
 	HopBudget int `json:"hopBudget"`
 	// kinds of status messages that an order with a reply-to gets
 	Notify []StatusKind `json:"notify"`
+	// the end of every order is sent to the reply-to Events too
+	Events bool `json:"events,omitempty"`
 	// an order that is undone because a step failed raises an alert (P11)
 	AlertUndone bool `json:"alertUndone,omitempty"`
 	// an input makes tokens of answers (P39, a token is an answer's permission)

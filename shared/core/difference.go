@@ -62,7 +62,8 @@ func Differences(from, to *Definition, t *Task) []Difference {
 	if from.Deadline != to.Deadline || from.OnDeadline != to.OnDeadline || from.HopBudget != to.HopBudget ||
 		from.Grace != to.Grace ||
 		from.ResendAfter != to.ResendAfter || from.AlertUndone != to.AlertUndone ||
-		!slices.Equal(from.Notify, to.Notify) || !maps.Equal(from.Agents, to.Agents) {
+		from.Events != to.Events || !slices.Equal(from.Notify, to.Notify) ||
+		!maps.Equal(from.Agents, to.Agents) {
 		all = append(all,
 			Difference{
 				What: "the deadline, the limits, the status messages, the alerts or the times of agents " +

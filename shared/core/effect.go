@@ -112,6 +112,9 @@ type SendStatus struct {
 	Status  Status
 }
 
+// Events is the reply-to name of the event bus that gets the ends of all orders of a workflow with Events.
+const Events = "events"
+
 // RaiseAlert alerts the operator: a task stopped in Error, or was undone because a step failed.
 type RaiseAlert struct {
 	OrderID  string   `json:"orderId"`
@@ -219,6 +222,17 @@ func (t *Task) FinishedStatus(s *Step) SendStatus {
 	return t.Status(Status{Kind: StatusStepFinished, Seq: s.Finish.Seq, At: s.Finish.At,
 		Step:   s.Name,
 		Output: s.Output})
+}
+
+// EndReceivers returns the reply-to names that get the final status.
+func (t *Task) EndReceivers(def *Definition) (names []string) {
+	if t.ReplyTo != "" {
+		names = append(names, t.ReplyTo)
+	}
+	if def != nil && def.Events && t.ReplyTo != Events {
+		names = append(names, Events)
+	}
+	return names
 }
 
 // FinalStatus returns the status of the present end.

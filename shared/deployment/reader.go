@@ -132,11 +132,14 @@ func (r *reader) urls(name string, required bool, beside string, needed ...strin
 // queueName matches the names that SQS allows.
 var queueName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
 
+// busARN matches the ARNs of event buses.
+var busARN = regexp.MustCompile(`^arn:[a-z-]+:events:[a-z0-9-]+:[0-9]{12}:event-bus/[A-Za-z0-9/._-]{1,256}$`)
+
 // place returns the URL of a queue. If given is a name, the URL is that of beside with the name instead of
-// its own.
+// its own. A reply-to may also be the ARN of an event bus.
 func (r *reader) place(variable, logical, given, beside string) string {
 	switch {
-	case isURL(given):
+	case isURL(given), variable == VarReplyTo && busARN.MatchString(given):
 		return given
 	case queueName.MatchString(given) && isURL(beside):
 		return beside[:strings.LastIndexByte(beside, '/')+1] + given

@@ -24,7 +24,7 @@ type Engine struct {
 	Finished    bool              // finished orders are in the index
 	TaskTTL     time.Duration     // time that an ended task is kept; 0 keeps it for ever
 	Queues      map[string]string // URLs by logical name
-	ReplyTo     map[string]string // URLs by logical name
+	ReplyTo     map[string]string // URLs of queues and ARNs of event buses, by logical name
 	Alerts      string            // ARN of the topic
 	// orders of high priority have queues of their own (P46, priority changes the order of requests only)
 	Priorities bool

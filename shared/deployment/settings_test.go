@@ -15,8 +15,9 @@ import (
 
 func good() map[string]string {
 	return map[string]string{
-		deployment.VarQueues:      `{"intake":"https://sqs/1/S-intake","replies":"https://sqs/1/S-replies","control":"https://sqs/1/S-control","quarantine":"https://sqs/1/S-q","requests-payment":"https://sqs/1/S-pay"}`,
-		deployment.VarReplyTo:     `{"shop":"https://sqs/1/shop"}`,
+		deployment.VarQueues: `{"intake":"https://sqs/1/S-intake","replies":"https://sqs/1/S-replies","control":"https://sqs/1/S-control","quarantine":"https://sqs/1/S-q","requests-payment":"https://sqs/1/S-pay"}`,
+		deployment.VarReplyTo: `{"shop":"https://sqs/1/shop",` +
+			`"events":"arn:aws:events:eu-west-3:111122223333:event-bus/b"}`,
 		deployment.VarOrders:      "orders",
 		deployment.VarDefinitions: "definitions",
 		deployment.VarShards:      "8",
@@ -48,7 +49,7 @@ func TestGood(t *testing.T) {
 	const engine = `Engine:{Instance:89abcdef Orders:orders Definitions:definitions Shards:8 Finished:true TaskTTL:720h0m0s ` +
 		`Queues:map[control:https://sqs/1/S-control intake:https://sqs/1/S-intake quarantine:https://sqs/1/S-q replies:https://sqs/1/S-replies ` +
 		`requests-far:https://sqs/2/far requests-mail:https://sqs/1/Cut-off-X requests-payment:https://sqs/1/S-pay requests-shipping:https://sqs/1/S-RequestsShip-1] ` +
-		`ReplyTo:map[shop:https://sqs/1/shop] Alerts:arn:aws:sns:eu-central-1:1:alerts Priorities:false Stack:Shop/Engine Window:0s Reminder:0s Outcomes:true Region: LogGroup: ` +
+		`ReplyTo:map[events:arn:aws:events:eu-west-3:111122223333:event-bus/b shop:https://sqs/1/shop] Alerts:arn:aws:sns:eu-central-1:1:alerts Priorities:false Stack:Shop/Engine Window:0s Reminder:0s Outcomes:true Region: LogGroup: ` +
 		`Senders:map[shipping:[AROASHIP AROASHIP2]]}`
 	sch, err1 := deployment.ReadScheduler(lookup(good()))
 	sup, err2 := deployment.ReadSupervisor(lookup(good()))
@@ -96,6 +97,9 @@ func TestEachProblem(t *testing.T) {
 		{deployment.VarQueues, `{"intake":"https://sqs/1/i"}`, `lacks the queue "replies"`},
 		{deployment.VarReplyTo, `{"shop":"shop queue"}`, "its URL is meant"},
 		{deployment.VarReplyTo, `{"shop":"https://sqs/1/"}`, "its URL is meant"},
+		{deployment.VarReplyTo, `{"shop":"arn:aws:sns:eu-west-3:111122223333:shop"}`, "its URL is meant"},
+		{deployment.VarReplyTo, `{"control":"arn:aws:events:eu-west-3:111122223333:event-bus/b"}`,
+			`has "control"`},
 		{deployment.VarAgents, "payment", `has the entry "payment"`},
 		{deployment.VarAgents, "mail=q=AROA=B=C", `has the entry "mail=q=AROA=B=C"`},
 		{deployment.VarAgents, "mail=q=AROA=h h", `"h h" for the queue "requests-mail-high"`},

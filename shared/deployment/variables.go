@@ -8,7 +8,8 @@ const (
 	VarQueues = "STEPKEEPER_QUEUES"
 	// VarAgents is "~=Shop-EngineRequests,payment=~Payment1A2B-X=AROA…", see Peers.
 	VarAgents = "STEPKEEPER_AGENTS"
-	// VarReplyTo is {"shop": "https://sqs…"}. A value may be a name, as in VarQueues. Optional.
+	// VarReplyTo is {"shop": "https://sqs…", "events": "arn:aws:events:…"}. A value may be the name of a
+	// queue, as in VarQueues. Optional.
 	VarReplyTo     = "STEPKEEPER_REPLY_TO"
 	VarOrders      = "STEPKEEPER_ORDERS"      // table
 	VarDefinitions = "STEPKEEPER_DEFINITIONS" // table

@@ -259,7 +259,7 @@ func (e *Engine) current(ctx context.Context, ev core.Submitted) (*core.Definiti
 	}
 	if _, err = e.Queues.ReplyTo(ev.ReplyTo); errors.Is(err, port.ErrNotFound) {
 		return nil, &message.Refusal{Code: message.CodeUnknownReplyTo, Field: "replyTo",
-			Text: fmt.Sprintf("no reply-to %q is deployed; add the queue to the list of reply-to names, or "+
+			Text: fmt.Sprintf("no reply-to %q is deployed; deploy a queue or a bus of that name, or "+
 				"leave it out", ev.ReplyTo)}
 	}
 	return def, err

@@ -138,7 +138,7 @@ type post struct {
 
 type route struct {
 	key      string
-	queue    port.Queue
+	queue    port.Sender
 	err      error // the queue was not found
 	letters  []letter
 	messages []port.Message
@@ -254,7 +254,7 @@ func (p *post) route(key string) *route {
 	return nil
 }
 
-func (p *post) open(key string, q port.Queue, err error) *route {
+func (p *post) open(key string, q port.Sender, err error) *route {
 	p.routes = append(p.routes, route{key: key, queue: q, err: err})
 	return &p.routes[len(p.routes)-1]
 }
@@ -300,7 +300,7 @@ func (p *post) unsent(ctx context.Context, r *route, l letter, err error) {
 }
 
 // sendShort sends a status without its output, which is too large for a message (P28).
-func sendShort(ctx context.Context, q port.Queue, s core.Status) error {
+func sendShort(ctx context.Context, q port.Sender, s core.Status) error {
 	s.Output, s.Code = nil, "output-too-large"
 	s.Message = "the output is too large for a message; look the order up by its ID"
 	errs := q.Send(ctx, []port.Message{{Value: &message.Status{Schema: message.Schema, Status: s}}})

@@ -149,7 +149,7 @@ func (m *Control) Check() error {
 	case !taskPattern.MatchString(m.OrderID):
 		return unreadable("task %.140q is no order's ID", m.OrderID)
 	case m.ReplyTo != "" && !replyToPattern.MatchString(m.ReplyTo):
-		return unreadable("replyTo %.100q must be the logical name of a deployed queue", m.ReplyTo)
+		return unreadable("replyTo %.100q must be the logical name of a deployed queue or bus", m.ReplyTo)
 	case m.Tries < 0:
 		return unreadable("tries counts from 0")
 	case k.name == "":

@@ -250,7 +250,7 @@ func (o *SubmitOrder) checkFields() error {
 		return refuse(CodeInvalid, "priority", `priority %.40q must be "normal" or "high"`, o.Priority)
 	case o.ReplyTo != "" && !replyToPattern.MatchString(o.ReplyTo):
 		return refuse(CodeInvalid, "replyTo",
-			"replyTo %.100q must be the logical name of a deployed queue, never an address", o.ReplyTo)
+			"replyTo %.100q must be the logical name of a deployed queue or bus, never an address", o.ReplyTo)
 	case o.Deadline != 0 && (o.Deadline < 0 || o.Deadline > maxDeadline):
 		return refuse(CodeInvalid, "deadline", "deadline must be between the years 1970 and 9999")
 	}

@@ -66,14 +66,19 @@ type Depth struct {
 	Oldest   time.Duration // age of the oldest visible message; 0 if it is unknown, or none is visible
 }
 
-// Queue is one queue. It delivers at least once, in any order. Batches hold 1 to MaxBatch entries, unless the
-// adapter's suite states otherwise. Errors of entries have the order of the entries.
-type Queue interface {
+// Sender takes messages. It is a queue, or an event bus for statuses.
+type Sender interface {
 	// Name returns the logical name: "intake", "requests-payment".
 	Name() string
 	// Send returns an error for each message: nil if the queue accepted it, ErrTooLarge, or ErrUnavailable if
 	// it is full or throttled.
 	Send(ctx context.Context, messages []Message) []error
+}
+
+// Queue is one queue. It delivers at least once, in any order. Batches hold 1 to MaxBatch entries, unless the
+// adapter's suite states otherwise. Errors of entries have the order of the entries.
+type Queue interface {
+	Sender
 	// Receive waits up to wait for the first message and returns at most max. An empty result is not an
 	// error. The messages become visible again after visibility, unless they are deleted before.
 	Receive(ctx context.Context, max int, wait, visibility time.Duration) ([]Delivery, error)
@@ -93,7 +98,7 @@ type Queues interface {
 	Queue(name string) (Queue, error)
 	// ReplyTo resolves an application's logical name from the list that the operator deployed. It returns
 	// ErrNotFound for any other name, because an address in a message is never used.
-	ReplyTo(name string) (Queue, error)
+	ReplyTo(name string) (Sender, error)
 }
 
 // Logical names of the queues.

@@ -123,7 +123,7 @@ func (r *deciding) enterEnd(state core.State, phase core.Phase) {
 	if r.ended = true; state == core.Error { // keepEndStates needs the steps only in Error
 		r.endSteps = slices.Clone(t.Steps)
 	}
-	status := r.notifies(core.EndKind(t))
+	status := r.def != nil && r.def.Notifies(core.EndKind(t)) && len(t.EndReceivers(r.def)) > 0
 	if status {
 		t.End.Seq = r.nextSeq()
 	}
@@ -194,7 +194,11 @@ func (r *deciding) keepEndStates(before *core.Task) {
 func (r *deciding) emitFinal() {
 	t := r.t
 	if t.End.Seq > 0 {
-		r.emit(t.FinalStatus())
+		for _, name := range t.EndReceivers(r.def) {
+			status := t.FinalStatus()
+			status.ReplyTo = name
+			r.emit(status)
+		}
 	}
 	r.notifyParent()
 	if core.RaisesAlert(r.def, t) {

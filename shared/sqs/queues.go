@@ -97,7 +97,7 @@ func (q *Queues) List(ctx context.Context, prefix string) ([]string, error) {
 }
 
 // ReplyTo returns a queue of the ReplyTo list.
-func (q *Queues) ReplyTo(name string) (port.Queue, error) {
+func (q *Queues) ReplyTo(name string) (port.Sender, error) {
 	if !slices.Contains(q.config.ReplyTo, name) {
 		return nil, fmt.Errorf("reply-to %.100q is not in the list that was deployed: %w", name,
 			port.ErrNotFound)

@@ -36,7 +36,7 @@ var taskFields = tableOf(
 	raw("Order", "the order as submitted; absent if it is kept apart",
 		func(t *core.Task) *json.RawMessage { return &t.Order }),
 	text("priority", "priority as submitted", func(t *core.Task) *string { return &t.Priority }),
-	text("replyTo", "logical name of the queue that gets the status messages",
+	text("replyTo", "logical name of the queue or bus that gets the status messages",
 		func(t *core.Task) *string { return &t.ReplyTo }),
 	text("phase", "direction in which the task was going; in Error only",
 		func(t *core.Task) *core.Phase { return &t.Phase }),

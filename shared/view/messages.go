@@ -232,13 +232,15 @@ func (m *messages) end() {
 		x.Final, x.Unreported, x.Until = true, t.End.ResendAt != 0, t.End.ResendAt
 	}
 	if t.End.Seq > 0 {
-		m.add(t.End.At, sent, MessageStatus, t.ReplyTo, string(core.EndKind(t)), func(x *Message) {
-			reported(x)
-			x.Seq = t.End.Seq
-			x.Code = t.Reason.Code
-			x.Text = t.Reason.Text
-			x.Step = t.Reason.Step
-		})
+		for _, name := range t.EndReceivers(m.def) {
+			m.add(t.End.At, sent, MessageStatus, name, string(core.EndKind(t)), func(x *Message) {
+				reported(x)
+				x.Seq = t.End.Seq
+				x.Code = t.Reason.Code
+				x.Text = t.Reason.Text
+				x.Step = t.Reason.Step
+			})
+		}
 	}
 	if t.Parent != nil {
 		m.add(t.End.At, sent, MessageEnd, t.Parent.OrderID, string(core.EndKind(t)), reported)

@@ -36,7 +36,7 @@ type Task struct {
 	Run        int             `json:"run" doc:"number of times that the order was started again from the beginning"`
 	Command    int             `json:"command" doc:"number to send back with undo, resubmit, resolve, close and erase"`
 	Priority   string          `json:"priority,omitempty"`
-	ReplyTo    string          `json:"replyTo,omitempty" doc:"logical name of the queue that gets the status messages"`
+	ReplyTo    string          `json:"replyTo,omitempty" doc:"logical name of the queue or bus that gets the status messages"`
 	Statuses   int             `json:"statuses,omitempty" doc:"number of numbered status messages sent so far"`
 	Reported   bool            `json:"reported,omitempty" doc:"true for an order that has ended and whose final status, alert and message to its parent were sent, if it has them"`
 	Parent     *Parent         `json:"parent,omitempty" doc:"step that a child order belongs to"`

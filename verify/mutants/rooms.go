@@ -53,7 +53,7 @@ var Rooms = []Room{
 			"functions/scheduler/bootstrap/wiring", "functions/supervisor/bootstrap/wiring"}},
 	{Name: "sqs", Packages: []string{"shared/sqs"}, Tests: []string{"shared/port/queuetest",
 		"functions/scheduler/bootstrap/wiring", "functions/supervisor/bootstrap/wiring"}},
-	{Name: "alerts", Packages: []string{"shared/incident", "shared/sns"},
+	{Name: "alerts", Packages: []string{"shared/incident", "shared/sns", "shared/eventbus"},
 		Tests: []string{"shared/message", "functions/internal/cloud", "dev/embedded",
 			"functions/scheduler/bootstrap/wiring", "functions/supervisor/bootstrap/wiring"}},
 	{Name: "aws", Packages: []string{"shared/awsclient", "shared/awsclient/wire", "shared/deployment"},

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/eventbus"
 )
 
 // reported is an error that a function or an execution reports. It ran, so its effect is in doubt.
@@ -29,11 +30,6 @@ func (r *reported) Error() string {
 	words := slices.DeleteFunc([]string{r.status, r.name, r.text}, func(w string) bool { return w == "" })
 	return excerpt(strings.Join(words, ": "))
 }
-
-// refusedEntry is an event that its bus refused.
-type refusedEntry struct{ code, text string }
-
-func (r *refusedEntry) Error() string { return excerpt(r.code + ": " + r.text) }
 
 // Codes of errors with a meaning of their own. None of these calls has had an effect.
 var (
@@ -85,12 +81,12 @@ func (o *operation) failure(err error, sent bool) error {
 	text := "was not sent, because the service could not be reached"
 	var api smithy.APIError
 	var own *reported
-	var entry *refusedEntry
+	var entry *eventbus.Refused
 	switch {
 	case errors.As(err, &own):
 		return o.failed(own)
 	case errors.As(err, &entry):
-		text = o.classify(f, entry.code, http.StatusBadRequest)
+		text = o.classify(f, entry.Code, http.StatusBadRequest)
 	// this case comes before API errors, because getting credentials can fail with an API error of another
 	// service
 	case !sent && strings.Contains(err.Error(), "get identity"):

@@ -25,6 +25,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/eventbus"
 )
 
 // kinds holds the calls by their names in the agents file.
@@ -62,22 +63,15 @@ func orNothing(result []byte) json.RawMessage {
 }
 
 func putEvents(ctx context.Context, o *operation, call worker.Call, payload []byte) (json.RawMessage, error) {
-	out, err := eventbridge.NewFromConfig(o.aws).PutEvents(ctx, &eventbridge.PutEventsInput{
-		Entries: []ebtypes.PutEventsRequestEntry{{
-			EventBusName: &o.target.ARN, Source: aws.String("stepkeeper." + o.agent), DetailType: &call.Name,
-			Detail: aws.String(string(payload)),
-		}},
+	put := eventbus.Put(eventbridge.NewFromConfig(o.aws).PutEvents)
+	ids, refused, err := put.Entries(ctx, ebtypes.PutEventsRequestEntry{
+		EventBusName: &o.target.ARN, Source: aws.String(eventbus.Source + "." + o.agent),
+		DetailType: &call.Name, Detail: aws.String(string(payload)),
 	})
-	if err != nil {
+	if err = errors.Join(append(refused, err)...); err != nil {
 		return nil, err
 	}
-	if len(out.Entries) != 1 {
-		return nil, errors.New("the bus answered for another number of events than one")
-	}
-	if e := out.Entries[0]; e.ErrorCode != nil {
-		return nil, &refusedEntry{*e.ErrorCode, aws.ToString(e.ErrorMessage)}
-	}
-	return json.Marshal(map[string]*string{"eventId": out.Entries[0].EventId})
+	return json.Marshal(map[string]string{"eventId": ids[0]})
 }
 
 func publish(ctx context.Context, o *operation, call worker.Call, payload []byte) (json.RawMessage, error) {

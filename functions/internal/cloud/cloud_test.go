@@ -164,7 +164,9 @@ func openTo(t *testing.T, out io.Writer, current map[string]*core.Definition,
 	variables := map[string]string{
 		deployment.VarOrders: "orders", deployment.VarDefinitions: "definitions", deployment.VarShards: "8",
 		deployment.VarTaskTTL: "720h",
-		deployment.VarAlerts:  "arn:aws:sns:eu-central-1:1:alerts", deployment.VarReplyTo: s.Queues("shop"),
+		deployment.VarAlerts:  "arn:aws:sns:eu-central-1:1:alerts",
+		deployment.VarReplyTo: strings.Replace(s.Queues("shop"), "{",
+			`{"events":"arn:aws:events:eu-west-3:111122223333:event-bus/shop",`, 1),
 		"LAMBDA_TASK_ROOT": "/var/task",
 		deployment.VarQueues: s.Queues(port.Intake, port.Replies, port.Control, port.Quarantine,
 			port.Requests("payment")),
@@ -265,9 +267,19 @@ func TestLinkToTheLog(t *testing.T) {
 
 // An order can name the queues of the list, and none of the deployment's own.
 func TestQueues(t *testing.T) {
-	_, engine := open(t, nil)
+	s, engine := open(t, nil)
 	if q, err := engine.Queues.ReplyTo("shop"); err != nil || q.Name() != "shop" {
 		t.Errorf("%v, %v", q, err)
+	}
+	if q, err := engine.Queues.ReplyTo(core.Events); err != nil || q.Name() != core.Events {
+		t.Errorf("%v, %v", q, err)
+	} else if err := q.Send(t.Context(), []port.Message{{Value: &message.Status{Schema: message.Schema,
+		Status: core.Status{Kind: core.StatusFailed, OrderID: "o-1"}}}})[0]; !errors.Is(err,
+		port.ErrUnavailable) || strings.Join(s.Calls(), ", ") != "PutEvents" {
+		t.Errorf("calls %q, and a response for no event is %v", s.Calls(), err)
+	}
+	if _, err := engine.Queues.Queue(core.Events); !errors.Is(err, port.ErrNotFound) {
+		t.Errorf("the bus is a queue: %v", err)
 	}
 	for _, name := range []string{port.Control, "http://127.0.0.1/1/other", ""} {
 		if _, err := engine.Queues.ReplyTo(name); !errors.Is(err, port.ErrNotFound) {

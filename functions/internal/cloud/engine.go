@@ -11,12 +11,14 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	sdk "github.com/aws/aws-sdk-go-v2/service/sns"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/engine"
+	"github.com/stepkeeper/stepkeeper/shared/eventbus"
 	"github.com/stepkeeper/stepkeeper/shared/incident"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -57,7 +59,7 @@ func Open(
 			Tombstones: d.TaskTTL > 0, OnCommit: outcomes.committed,
 		}),
 		Leases: store,
-		Queues: Queues(c, d.Queues, d.ReplyTo),
+		Queues: queues(c, d.Queues, d.ReplyTo),
 		Alerts: alerts,
 		Clock:  port.ClockFunc(time.Now),
 		Name:   d.Instance,
@@ -104,14 +106,19 @@ func options(stack string) string {
 	return "--stack " + stack
 }
 
-// Queues returns the deployment's queues and, by the names in the list, the applications' queues. Their names
-// are not among the deployment's, see package deployment.
-func Queues(c aws.Config, own, replyTo map[string]string) *sqs.Queues {
+// queues returns the deployment's queues and, by the names in the list, the applications' queues and buses.
+// Their names are not among the deployment's, see package deployment.
+func queues(c aws.Config, own, replyTo map[string]string) port.Queues {
 	urls := make(map[string]string, len(own)+len(replyTo))
 	names := make([]string, 0, len(replyTo))
-	for name, url := range replyTo {
-		urls[name], names = url, append(names, name)
+	buses := map[string]*eventbus.Bus{}
+	for name, place := range replyTo {
+		if bus, err := arn.Parse(place); err == nil {
+			buses[name] = eventbus.Open(c, name, bus)
+			continue
+		}
+		urls[name], names = place, append(names, name)
 	}
 	maps.Copy(urls, own)
-	return sqs.New(c, sqs.Config{URLs: urls, ReplyTo: names})
+	return eventbus.Queues{Queues: sqs.New(c, sqs.Config{URLs: urls, ReplyTo: names}), Buses: buses}
 }

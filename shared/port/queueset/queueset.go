@@ -56,7 +56,7 @@ func (s *Set[Q]) Queue(name string) (port.Queue, error) {
 }
 
 // ReplyTo returns a queue that orders may name, or ErrNotFound.
-func (s *Set[Q]) ReplyTo(name string) (port.Queue, error) {
+func (s *Set[Q]) ReplyTo(name string) (port.Sender, error) {
 	if s.replyTo[name] {
 		return s.queues[name], nil
 	}

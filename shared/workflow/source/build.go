@@ -32,6 +32,7 @@ func (b *builder) definition() *core.Definition {
 		Grace:       b.duration(b.root, "grace", limitGrace, 30*core.Second),
 		ResendAfter: b.duration(b.root, "tellAfter", limitGrace, 30*core.Second),
 		Notify:      b.notify(),
+		Events:      b.truth(b.root, "events"),
 		AlertUndone: b.notifies(core.StatusUndone),
 		HopBudget:   10,
 		Schedule:    b.schedule(),
@@ -116,9 +117,8 @@ func (b *builder) step(f field) core.StepDefinition {
 		OnFailure:    core.Policy(b.text(v, "onFailure")),
 		Grade:        core.Grade(b.text(v, "grade")),
 		After:        after(v),
-	}
-	if p := v.get("pointOfNoReturn"); p != nil {
-		s.PointOfNoReturn = p.truth
+
+		PointOfNoReturn: b.truth(v, "pointOfNoReturn"),
 	}
 	b.agentsOf(f, &s)
 	s.Undo = b.undo(v, &s)
@@ -233,13 +233,18 @@ func (b *builder) agents() {
 	}
 }
 
-// text returns the value of a field, or "" if the field is absent or is not a text. whole and float do the
-// same for numbers.
+// text returns the value of a field, or "" if the field is absent or is not a text. truth, whole and
+// float do the same for truth values and numbers.
 func (b *builder) text(v *value, key string) string {
 	if f := v.get(key); f != nil && f.shape == isText {
 		return f.text
 	}
 	return ""
+}
+
+func (b *builder) truth(v *value, key string) bool {
+	f := v.get(key)
+	return f != nil && f.truth
 }
 
 func (b *builder) whole(v *value, key string, absent int) int {

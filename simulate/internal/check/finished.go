@@ -15,12 +15,10 @@ func (m *move) settledHere(s *world.Sight) {
 	m.did("P11")
 	s.Settled = true
 	t := m.after
-	if t.End.Seq > 0 && !has(s, model.Mail{Kind: 't', Attempt: t.End.Seq}) {
-		m.fail("P11", "%s is settled by a handling that did not send its status %d", t.ProcessState,
-			t.End.Seq)
-	}
-	if model.Alerts(m.def, t) && !has(s, model.Mail{Kind: 'a', WakeAt: t.End.At}) {
-		m.fail("P11", "%s is settled by a handling that did not raise its alert", t.ProcessState)
+	for _, want := range model.OfEnd(m.def, t) {
+		if !has(s, want) {
+			m.fail("P11", "%s is settled by a handling that did not send %s", t.ProcessState, want)
+		}
 	}
 }
 
@@ -94,8 +92,7 @@ func concluded(iv *world.Invocation, s *world.Sight) {
 
 // sentAll reports whether the handling itself has sent all that the end has to report.
 func sentAll(s *world.Sight, def *core.Definition, t *core.Task) bool {
-	return (t.End.Seq == 0 || has(s, model.Mail{Kind: 't', Attempt: t.End.Seq})) &&
-		(!model.Alerts(def, t) || has(s, model.Mail{Kind: 'a', WakeAt: t.End.At}))
+	return !slices.ContainsFunc(model.OfEnd(def, t), func(want model.Mail) bool { return !has(s, want) })
 }
 
 // spent checks that messages of an order that are deleted without a commit change nothing. It returns what
@@ -148,7 +145,7 @@ func copied(iv *world.Invocation, s *world.Sight) {
 	}
 	iv.W.Checks.Did("P12a")
 	for _, m := range s.Sent {
-		if slices.Contains([]byte{'r', 'w', 's', 't', 'a'}, m.Kind) {
+		if slices.Contains([]byte{'r', 'w', 's', 't', 'b', 'a'}, m.Kind) {
 			iv.W.Violate("P12a", "order %s: a fresh copy that changes nothing sent %s", s.Id, m)
 		}
 	}

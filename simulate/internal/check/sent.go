@@ -72,6 +72,9 @@ func meant(w *world.Simulation, o *world.Order, r *message.Request) {
 func Sent(w *world.Simulation, p *world.Process, q *world.Queue, m port.Message) {
 	if iv := w.Cur; iv != nil && iv.P == p {
 		if id, letter, ok := mailOf(m.Value); ok {
+			if q.Name == core.Events {
+				letter.Kind = 'b'
+			}
 			sentBy(iv, id, letter)
 		}
 	}

@@ -137,11 +137,8 @@ func Restarted(iv *world.Invocation, due []DueAt) {
 					WakeAt: st.Wait.At})
 			}
 		}
-		if t.End.ResendAt != 0 && t.End.Seq > 0 {
-			s.Must = append(s.Must, model.Mail{Kind: 't', Attempt: t.End.Seq})
-		}
-		if t.End.ResendAt != 0 && model.Alerts(w.DefOf(t), t) {
-			s.Must = append(s.Must, model.Mail{Kind: 'a', WakeAt: t.End.At})
+		if t.End.ResendAt != 0 {
+			s.Must = append(s.Must, model.OfEnd(w.DefOf(t), t)...)
 		}
 		for _, want := range s.Must {
 			if !tooFar(iv, want) && !has(s, want) {

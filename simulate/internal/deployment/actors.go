@@ -102,6 +102,9 @@ func SetUp(w *world.Simulation) {
 	for _, name := range []string{port.Intake, port.Replies, port.Control, port.Quarantine, model.Shop} {
 		open(w, name, port.MaxBatch)
 	}
+	if slices.ContainsFunc(w.Defs, func(d *core.Definition) bool { return d.Events }) {
+		open(w, core.Events, port.MaxBatch)
+	}
 	taken := []string{port.Intake, port.Replies, port.Control}
 	if len(w.Below) > 0 {
 		open(w, port.Tasks, port.MaxBatch)
@@ -146,7 +149,11 @@ func start(w *world.Simulation, instances int, taken []string) {
 			process(w, a+"-"+strconv.Itoa(i), world.AnAgent, a, port.Requests(a))
 		}
 	}
-	process(w, "application", world.AClient, "", model.Shop, port.Quarantine)
+	received := []string{model.Shop, port.Quarantine}
+	if w.Queues[core.Events] != nil {
+		received = append(received, core.Events)
+	}
+	process(w, "application", world.AClient, "", received...)
 	for _, p := range w.Procs {
 		Boot(p)
 	}
@@ -464,11 +471,11 @@ func sweep(iv *world.Invocation) {
 	}
 }
 
-// blackout ends the single process of embedded mode. All actors end with it. All queues are lost except the
-// application's, which is on the disk (P27, the embedded runtime survives its queues).
+// blackout ends the single process of embedded mode. All actors end with it. All queues are lost except those
+// of statuses, which are on the disk (P27, the embedded runtime survives its queues).
 func blackout(w *world.Simulation, first *world.Process) {
 	for _, name := range w.Names {
-		if q := w.Queues[name]; name != model.Shop {
+		if q := w.Queues[name]; name != model.Shop && name != core.Events {
 			q.Messages, q.Dead = nil, nil
 		}
 	}

@@ -76,7 +76,7 @@ func forge(w *world.Simulation) {
 	v := w.Choose("forged", "replies", 12, 0.9)
 	if v < 2 {
 		q := w.Queues[w.Names[w.Choose("forged", "queue", len(w.Names), 0.6)]]
-		if q.Name == model.Shop || q.Name == port.Quarantine {
+		if q.Name == model.Shop || q.Name == core.Events || q.Name == port.Quarantine {
 			return // these queues belong to the application
 		}
 		w.Trace("world", q.Name, "an unreadable message")

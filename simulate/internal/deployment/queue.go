@@ -295,8 +295,8 @@ func (q queuesPort) Queue(name string) (port.Queue, error) {
 	return nil, fmt.Errorf("queue %s: %w", name, port.ErrNotFound)
 }
 
-func (q queuesPort) ReplyTo(name string) (port.Queue, error) {
-	if name != model.Shop {
+func (q queuesPort) ReplyTo(name string) (port.Sender, error) {
+	if name != model.Shop && name != core.Events {
 		return nil, fmt.Errorf("reply-to %s: %w", name, port.ErrNotFound)
 	}
 	return q.Queue(name)

@@ -57,7 +57,7 @@ func (d *drawing) definition(seed uint64) *core.Definition {
 	putPolls(rand.New(rand.NewPCG(seed, 0x9011)), def)    //nolint:gosec // not for secrets
 	putLong(rand.New(rand.NewPCG(seed, 0x1046)), def)     //nolint:gosec // not for secrets
 	putChildren(rand.New(rand.NewPCG(seed, 0xc41d)), def) //nolint:gosec // not for secrets
-	def.AlertUndone = seed%3 == 0
+	def.AlertUndone, def.Events = seed%3 == 0, seed%7 == 3
 	if d.chance(4) {
 		def.Deadline, def.OnDeadline = core.Duration(20+d.IntN(60))*core.Second, core.OnFailureUndo
 		if d.chance(2) {

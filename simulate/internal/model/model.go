@@ -355,7 +355,7 @@ func (m *Model) enter(state core.State, phase core.Phase) {
 	t := m.T
 	t.ProcessState, t.Phase = state, phase
 	t.End = core.End{At: m.Now, Cause: m.cause}
-	if m.notifies(endKinds[state]) {
+	if m.notifies(endKinds[state]) || m.Def.Events {
 		t.StatusSeq++
 		t.End.Seq = t.StatusSeq
 	}
@@ -381,12 +381,21 @@ func (m *Model) announce() {
 		m.post('s', "", 0, 0)
 		return
 	}
-	if m.T.End.Seq > 0 {
-		m.post('t', "", m.T.End.Seq, 0)
+	m.Mails = append(m.Mails, OfEnd(m.Def, m.T)...)
+}
+
+// OfEnd returns the mails of a task's end: its status to the application and to the bus, and its alert.
+func OfEnd(def *core.Definition, t *core.Task) (all []Mail) {
+	if t.End.Seq > 0 && t.ReplyTo != "" {
+		all = append(all, Mail{Kind: 't', Attempt: t.End.Seq})
 	}
-	if Alerts(m.Def, m.T) {
-		m.post('a', "", 0, m.T.End.At)
+	if t.End.Seq > 0 && def != nil && def.Events {
+		all = append(all, Mail{Kind: 'b', Attempt: t.End.Seq})
 	}
+	if Alerts(def, t) {
+		all = append(all, Mail{Kind: 'a', WakeAt: t.End.At})
+	}
+	return all
 }
 
 // Alerts reports whether the end alerts the operator: an Error does, and an order that a failure has undone

@@ -94,6 +94,9 @@ func (o *costOptions) workload() (w cost.Workload, asked bool, err error) {
 			return w, false, err
 		}
 		w.Name, w.Steps = def.Name, 0
+		if def.Events {
+			w.Events = 1
+		}
 		for i := range def.Steps {
 			switch def.Steps[i].Kind() {
 			case core.KindCall, core.KindEach:
