@@ -13,7 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Finding is a problem that needs no seed.
+// Finding is a problem of a workflow that Diagnose finds without a seed.
 type Finding struct {
 	Responsible Party  `json:"whose"`
 	Text        string `json:"text"`
@@ -40,7 +40,8 @@ func diagnoseCalm(sc Scenario) []Finding {
 	w := deployment.NewSimulation(sc, Plain{})
 	deployment.SetUp(w)
 	deployment.Play(w)
-	if w.Violation == nil && w.Ends[core.Processed] >= w.Orders && len(w.Ends) == 1 { // children end too
+	// with children, their ends count too
+	if w.Violation == nil && w.Ends[core.Processed] >= w.Orders && len(w.Ends) == 1 {
 		return nil
 	}
 	const what = "with nothing going wrong an order does not end Processed"
@@ -123,10 +124,11 @@ func exampleOf(a *core.Answer) string {
 	return "VALUE"
 }
 
-// readOutput is an expression's read of an output's field.
+// readOutput matches an expression that reads a field of an output.
 var readOutput = regexp.MustCompile(`steps\.([a-z0-9_]+)\.output\??\.([A-Za-z_][A-Za-z0-9_]*)`)
 
-// defaults returns further advice if an expression reads an output that only the real service returns.
+// defaults returns further advice if an expression failed because it reads an output that only the real
+// service returns.
 func defaults(e *core.StepError, def *core.Definition) string {
 	m := readOutput.FindStringSubmatch(e.Message)
 	if e.Code != "expression" || m == nil {
@@ -141,7 +143,8 @@ func defaults(e *core.StepError, def *core.Definition) string {
 	return ""
 }
 
-// diagnosePlain loses the first answer of each plain service in turn, and counts the results.
+// diagnosePlain loses the first answer of each plain service, one after another, and reports services whose
+// further attempts were useless.
 func diagnosePlain(sc Scenario) (all []Finding) {
 	for i := range sc.Definition.Steps {
 		d := &sc.Definition.Steps[i]

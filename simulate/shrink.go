@@ -109,7 +109,7 @@ func (s *shrinking) tryEarlier(choices []Choice) bool {
 	return false
 }
 
-// only returns the choices of a run of n orders, places maps the IDs of the orders that stay to their new
+// only returns the choices of a run with n orders. places maps the IDs of the orders that stay to their new
 // IDs.
 func only(choices []Choice, places map[string]string, n int) (next []Choice) {
 	if n > 1 {

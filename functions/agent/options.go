@@ -52,8 +52,8 @@ func WithRetry(r Retry) Option { return func(s *settings) { s.retry = r } }
 // WithBreaker sets the circuit breaker.
 func WithBreaker(b Breaker) Option { return func(s *settings) { s.breaker = b } }
 
-// WithLedger sets a ledger for plain services. It takes precedence over all others. Without any ledger their
-// requests are answered with retry-later.
+// WithLedger sets a ledger for plain services. It takes precedence over all others. Without any ledger the
+// agent replies retry-later to their requests.
 func WithLedger(l port.Ledger) Option { return func(s *settings) { s.ledger = l } }
 
 // LedgerFile is a ledger in a folder. Serve closes it when it returns.

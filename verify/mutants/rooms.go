@@ -100,11 +100,11 @@ var NotProduct = map[string]string{
 	"shared/dynamo/dynamotest": "a testing suite",
 }
 
-// ProductRoots are the folders that hold the product.
+// ProductRoots lists the folders with the product's code.
 var ProductRoots = []string{"client", "cmd", "dev", "functions", "infra", "shared", "demo/audit", "workflows",
 	"workflowtest"}
 
-// Choose returns the rooms of a comma-separated list. "" means all that need no name.
+// Choose returns the rooms of a comma-separated list. "" means all rooms without Asked.
 func Choose(names string) ([]Room, error) {
 	if names == "" {
 		return slices.DeleteFunc(slices.Clone(Rooms), func(r Room) bool { return r.Asked != "" }), nil

@@ -190,7 +190,7 @@ func start(ctx context.Context, o *operation, call worker.Call, payload []byte) 
 	}
 }
 
-// describe returns the execution of a call, and whether there is one.
+// describe returns the execution of a call, and reports whether it exists.
 func describe(ctx context.Context, client *sfn.Client, t httpagent.Target, call worker.Call) (
 	out *sfn.DescribeExecutionOutput, found bool, err error) {
 	arn := t.Execution(*name(call))

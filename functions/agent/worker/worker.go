@@ -38,7 +38,8 @@ type Verdict struct {
 var ack = Verdict{Delete: true}
 
 // Batch handles the deliveries concurrently. The verdicts have the order of the deliveries. A delivery does
-// not affect the others. It notifies a queue that gathers replies how many may still come.
+// not affect the others. It informs a queue that gathers replies about the number of replies that may still
+// come.
 func (w *Worker) Batch(ctx context.Context, deliveries []port.Delivery) []Verdict {
 	verdicts := make([]Verdict, len(deliveries))
 	begin, end := func() {}, func() {}

@@ -132,7 +132,7 @@ func refusedLedger(state string) bool {
 	return state == worker.StateFailed || state == worker.StateLater
 }
 
-// unasked returns the ledger entry of a point of no return that could not be called (P22a).
+// unasked returns the new ledger entry of a point of no return that could not be called (P22a).
 func unasked(e port.LedgerEntry, r *message.Request) (state string, command int) {
 	if f := r.Resolved; f != nil && f.Command > e.Command && f.Fact != core.Happened {
 		return worker.StateLater, f.Command
@@ -163,12 +163,12 @@ func Moves(iv *world.Invocation, before, after port.LedgerEntry) {
 		want, command = unasked(before, r)
 	case !a.Entered:
 		want, command = enterLedger(before, r)
-		if a.Happened { // a check has settled what was in doubt
+		if a.Happened { // a check has proven that the call happened
 			want = settledLedger(before.State, r.Operation)
 		}
 	case pivots(r) && r.Grade != core.Plain && !a.Called && mine && before.State == worker.StateStarted &&
 		after.State == worker.StateRepeated:
-		// its own write was reported as a conflict: it looks like another handling's
+		// its own write was reported as a conflict, so it takes the write for another handling's
 		want = worker.StateRepeated
 	case a.Called && a.Outcome == world.CallDone, a.Happened:
 		want = settledLedger(before.State, r.Operation)
@@ -275,7 +275,7 @@ func answersPlain(iv *world.Invocation, r *message.Reply) {
 		a.Called && a.Outcome == world.CallDone && isUndo && e.State == worker.StateUndoStarted:
 		w.Violate("P31", "%s was called and answered, and its ledger still says %q", a.Req.Key, e.State)
 	case isUndo && done && !a.Called && e.State != worker.StateFenced:
-		// whatever a check has said: nothing was begun
+		// this holds whatever a check returned, because no undo had begun
 		w.Violate("P31", "the undo of %s is answered done, and its ledger says %q", a.Req.Key, e.State)
 	case a.Called || a.Happened || a.Checked:
 	case !isUndo && done && a.First.State != worker.StateDone && !(a.Entered && a.State == worker.StateDone):

@@ -145,8 +145,7 @@ func (m *move) progressed(was, s *core.Step) {
 	}
 }
 
-// goesOn checks that a task continues without a failed step only as P42 (orders can go on after failures)
-// allows.
+// goesOn checks a task that continues without a failed step (P42, orders can go on after failures).
 func (m *move) goesOn(was, s *core.Step) {
 	m.did("P42")
 	t := m.after
@@ -172,9 +171,9 @@ func stoppedForward(t *core.Task) bool {
 }
 
 // undoneAlone reports whether this claim of an undo began while the task went forward, so that the order of
-// undos does not bind it (P42). It also returns true if the same commit turned the task and the order of its
-// events is unknown: the commit decided a batch, or a Resubmit may have resumed the undo before a step
-// failed.
+// undos does not bind it (P42). It also returns true if the same commit turned the task from forward to undo
+// and the order of its events is unknown: the commit decided a batch, or a Resubmit may have resumed the undo
+// before a step failed.
 func (m *move) undoneAlone(s *core.Step) bool {
 	t, b := m.after, m.before
 	switch {
@@ -189,8 +188,8 @@ func (m *move) undoneAlone(s *core.Step) bool {
 	return true
 }
 
-// waitsFor checks that a step is claimed only after the undo of each failed step before it that the task
-// continues without (P42).
+// waitsFor checks P42: if the task continues without a failed step, the steps after it are claimed only after
+// its undo.
 func (m *move) waitsFor(s *core.Step, d *core.StepDefinition) {
 	for _, name := range d.After {
 		if o := m.after.Step(name); o.FailureCode != "" && o.State != core.Compensated {

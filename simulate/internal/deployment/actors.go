@@ -1,5 +1,5 @@
 // Package deployment runs the real actors in a world: on simulated stores, queues, clocks and services, with
-// an application and an operator, until every order is at its end.
+// an application and an operator, until every order has ended.
 package deployment
 
 import (
@@ -140,7 +140,8 @@ func SetUp(w *world.Simulation) {
 	people(w)
 }
 
-// start starts the processes: instances of each actor, of which the Schedulers take from some queues.
+// start starts the processes: the given number of instances of each actor, and the application. taken lists
+// the queues that the Schedulers consume.
 func start(w *world.Simulation, instances int, taken []string) {
 	for i := 1; i <= instances; i++ {
 		process(w, "scheduler-"+strconv.Itoa(i), world.AScheduler, "", taken...)
@@ -247,7 +248,7 @@ func Equip(p *world.Process) {
 	case p.Role == world.ASupervisor && p.Supervisor == nil:
 		p.Supervisor = supervisor.New(supervisor.Config{
 			Parts:    parts(p),
-			Interval: 2 * time.Minute, // so that a lease lasts for a minute, past the death of its owner
+			Interval: 2 * time.Minute, // a lease then lasts for a minute, even if its owner dies
 			Capacity: func(string) int { return w.Capacity }, PageSize: w.Pages,
 		})
 	case p.Role == world.AnAgent && p.Worker == nil:

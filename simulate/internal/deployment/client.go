@@ -46,7 +46,7 @@ func application(w *world.Simulation) {
 	n := 1 + w.Choose("world", "orders", most, 0.6)
 	burst := w.Sc.Orders == 0 && w.Choose("world", "burst", 2, 0.04) == 1
 	if burst {
-		// more than a batch of messages at once (P13, delete after sending), and a flood for slow agents
+		// this is more than one batch of messages (P13, delete after sending), and a flood for slow agents
 		// (P32, queue time is not a failure)
 		n += 8
 	}
@@ -87,7 +87,7 @@ func commands(w *world.Simulation, o *world.Order) {
 	for range w.Choose("commands", o.Id, 3, 0.15) {
 		w.After(500+w.Spread("command", o.Id, 200_000), func() { interfere(w, o) })
 	}
-	if w.Choose("late-command", o.Id, 2, 0.06) == 1 { // minutes later, or days
+	if w.Choose("late-command", o.Id, 2, 0.06) == 1 { // the command comes minutes or days later
 		late := []int64{25 * 60_000, 5 * world.Day,
 			11 * 60_000}[w.Choose("late-command", o.Id+"/when", 3, 0.6)]
 		w.After(late+w.Spread("command", o.Id+"/late", 200_000), func() { interfere(w, o) })
@@ -217,7 +217,7 @@ func interfere(w *world.Simulation, o *world.Order) {
 		message.Close, message.Move}
 	kind := kinds[w.Choose("kind", o.Id, len(kinds), 0.5)]
 	if t != nil && t.ProcessState == core.Compensated && kind != message.Cancel && kind != message.Move {
-		kind = message.Resubmit // no other of these kinds can succeed
+		kind = message.Resubmit // no other kind of command can succeed
 	}
 	if t == nil {
 		o.Early = true
@@ -263,8 +263,8 @@ func interfere(w *world.Simulation, o *world.Order) {
 	}
 }
 
-// insist simulates a person who repeats a command, each time under a new ID and with the present number, and
-// whose first message comes again at the end.
+// insist simulates a person who repeats a command, each time with a new ID and the present number. At the end
+// the first message comes again.
 func insist(w *world.Simulation, o *world.Order, first core.Event, direct bool) {
 	after := int64(0)
 	for range 8 + w.Choose("insists", o.Id+"/times", 12, 0.5) {
@@ -323,7 +323,8 @@ func Command(w *world.Simulation, o *world.Order, t *core.Task, kind message.Con
 // resolve adds a step and a fact, or returns nil.
 func resolve(w *world.Simulation, o *world.Order, t *core.Task, c core.Resolve) core.Event {
 	if step := stillWaits(t); step != "" && w.Choose("hasty", o.Id+"/wait", 2, 0.5) == 1 {
-		c.Step, c.Fact = step, core.Happened // nothing of it is in doubt (P33, a waiting step asks no agent)
+		// a waiting step is not in doubt, so the command must be refused (P33, a waiting step asks no agent)
+		c.Step, c.Fact = step, core.Happened
 		return c
 	}
 	if c.Step, c.Fact = Fact(w, t); c.Step == "" {
@@ -364,7 +365,8 @@ func stillWaits(t *core.Task) string {
 	return ""
 }
 
-// aim returns a definition to move an order to: an existing one, the deployed one, or none.
+// aim returns a definition to move an order to: the hash of an existing one, message.Latest, or an unknown
+// hash.
 func aim(w *world.Simulation, o *world.Order) string {
 	defs := w.Defs
 	if t := w.Store.Task(o.Id); t != nil && t.Parent != nil {
@@ -384,7 +386,7 @@ func aim(w *world.Simulation, o *world.Order) string {
 	return strings.Repeat("0", len(w.Def.Hash))
 }
 
-// believed reports whether a fact about the step may be accepted, so that it must be true.
+// believed reports whether the task may accept a fact about the step. Such a fact must be true.
 func believed(w *world.Simulation, t *core.Task, step string) bool {
 	s := t.Step(step)
 	return t.ProcessState == core.Error && inDoubt(s) && core.Time(w.Start+w.Now+w.Skew()) > s.LastStop()

@@ -84,7 +84,7 @@ func WithoutEffect(s *core.Step) bool {
 	return s.NoEffect != 0 || stated && s.State == core.Compensated || s.First.Nth == 0 && s.FailureCode != ""
 }
 
-// move applies P49. The steps stand in the new order, and removed steps leave their attempts.
+// move applies P49. The steps get the new order, and the attempts of removed steps stay known.
 func (m *Model) move(definition string) {
 	t, to := m.T, m.target(definition)
 	gone := map[string]int{}
@@ -136,8 +136,8 @@ func (m *Model) move(definition string) {
 	}
 }
 
-// askOn gives an open question of a task that goes forward the times of the new definition (P37, a question
-// has a time).
+// askOn applies the times of the new definition to open questions of a task that goes forward (P37, a
+// question has a time).
 func (m *Model) askOn() {
 	for i := range m.T.Steps {
 		if m.T.ProcessState == core.Processing && m.Def.Steps[i].Answer != nil &&

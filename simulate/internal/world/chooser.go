@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// Point names one choice: its place, its subject, and its number there. It keeps its name when earlier
-// choices are removed, which makes shrinking possible.
+// Point names one choice by its place, its subject, and its number among the choices of both. The name stays
+// the same when other choices are removed, which makes shrinking possible.
 type Point struct {
 	Site    string
 	Subject string
-	Nth     int // number of the time, from 1
+	Nth     int // number of the choice, from 1
 }
 
 // Chooser makes every choice of a run.
