@@ -19,7 +19,8 @@ import (
 
 const name = "stepkeeper"
 
-// TestMain is the program itself where it is called by its name: the tests run it as a user does.
+// TestMain runs the program itself if the test binary is called by the program's name, so that the tests run
+// it as a user does.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == name {
 		main()
@@ -55,7 +56,7 @@ func (x *terminal) command(line string) *exec.Cmd {
 	return cmd
 }
 
-// run runs a line to its end.
+// run executes a line and waits for its end.
 func (x *terminal) run(t *testing.T, line string, wantCode int, want ...string) string {
 	t.Helper()
 	began := time.Now()
@@ -80,7 +81,8 @@ func (x *terminal) run(t *testing.T, line string, wantCode int, want ...string) 
 	return string(out)
 }
 
-// leave starts a line, and leaves it running once a line of its output matches; it answers the match.
+// leave starts a line, waits until a line of its output matches, and returns the match. The program continues
+// to run.
 func (x *terminal) leave(t *testing.T, line string, ready *regexp.Regexp) string {
 	t.Helper()
 	cmd := x.command(line)
@@ -109,7 +111,7 @@ func (x *terminal) leave(t *testing.T, line string, ready *regexp.Regexp) string
 	return ""
 }
 
-// lines are those of the block of a document that begins with a text, without their comments.
+// lines returns the lines of the block of a document that begins with a text, without comments.
 func lines(t *testing.T, file, first string) []string {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -144,7 +146,7 @@ func (x *terminal) edit(t *testing.T, file, old, new string) {
 var address = regexp.MustCompile(`http://(127\.0\.0\.1:\d+)`)
 
 // TestFirstHour runs the lines of the first tutorial, and of the project that they make, one after the other.
-// Only the ports differ, and how long an undo waits.
+// Only the ports and the wait before an undo differ.
 func TestFirstHour(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and starts processes")
@@ -179,8 +181,8 @@ func TestFirstHour(t *testing.T) {
 	restore(t, x)
 }
 
-// firstWorkflow runs the lines of the second tutorial in the project and on the server of the first one. Not
-// run are those that need a stopped order, a counterexample or another folder.
+// firstWorkflow runs the lines of the second tutorial in the project and on the server of the first one. It
+// leaves out lines that need a stopped order, a counterexample or another folder.
 func firstWorkflow(t *testing.T, x *terminal) {
 	t.Helper()
 	const page = "../../docs/tutorials/first-workflow.md"
@@ -212,8 +214,8 @@ func restore(t *testing.T, x *terminal) {
 	}
 }
 
-// exitCodes of docs/reference/command-line.md, as the process answers them; a server with the two orders
-// above runs.
+// exitCodes checks that the process returns the exit codes of docs/reference/command-line.md. A server with
+// the two orders above runs.
 func exitCodes(t *testing.T, x *terminal) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -231,7 +233,7 @@ func exitCodes(t *testing.T, x *terminal) {
 		{"stepkeeper resubmit o-1", 3},
 		{"stepkeeper show o-3", 4},
 		{"stepkeeper show o-1 --server http://127.0.0.1:1", 5},
-		// Several reasons: the first of 1, 5, 2, 3, 4, 6 counts, wherever it occurs.
+		// If there are several reasons, the first of the codes 1, 5, 2, 3, 4, 6 counts, wherever it occurs.
 		{"stepkeeper resubmit o-3 o-1", 3},
 		{"stepkeeper resubmit o-1 o-3", 3},
 		{`printf '{"seat":"1","card":"declined","price":1}\nnonsense\n' | stepkeeper submit --workflow booking --wait -`, 2},
@@ -243,7 +245,7 @@ func exitCodes(t *testing.T, x *terminal) {
 	unwritten(t, x)
 }
 
-// unwritten: an output that is full, or that has no reader, is a failure for scripts.
+// unwritten checks that the program fails, as scripts expect, if its output is full or has no reader.
 func unwritten(t *testing.T, x *terminal) {
 	t.Helper()
 	for _, command := range []string{"version", "show o-1", "help", "list --output json"} {
@@ -254,8 +256,8 @@ func unwritten(t *testing.T, x *terminal) {
 	}
 }
 
-// TestSignal runs the command of the README. SIGTERM ends the runtime in good order, within the time that the
-// document promises.
+// TestSignal runs the command of the README. SIGTERM ends the runtime without an error, within the time that
+// the document promises.
 func TestSignal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a process")

@@ -26,7 +26,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// supervisor is one that came at a time, of one shard.
+// supervisor returns leases that show one sweep, of one shard, at a given time.
 type supervisor struct {
 	*memory.Store
 	last, due time.Time
@@ -48,7 +48,7 @@ func (s *supervisor) Due(_ context.Context, b port.Bucket, shard int, before tim
 	return []port.Due{{ID: "o", At: s.due}}, nil
 }
 
-// account is what AWS answers of one: limits, what may be done, and what was written in a minute.
+// account holds the replies of AWS about one account: its limits, permissions, and the log lines of a minute.
 type account struct {
 	off
 	limit, unreserved int
@@ -120,7 +120,7 @@ func (a *account) GetAccountSettings(context.Context, *lambda.GetAccountSettings
 	}, nil
 }
 
-// find returns the check of a name; the test ends without one.
+// find returns the check with this name, and ends the test if there is none.
 func find(t *testing.T, checks []client.Check, name string) client.Check {
 	t.Helper()
 	i := slices.IndexFunc(checks, func(c client.Check) bool { return c.Name == name })
@@ -146,7 +146,7 @@ clock, unknown: the response of AWS has no Date header; compare the clocks yours
 dead letters, ok: none in 1 queue; 
 `
 
-// Each check finds the fault that it is for, and says what to do.
+// Each check finds the fault that it is for, and its text states what to do.
 func TestChecks(t *testing.T) {
 	ok := []string{
 		"stack ok", "access ok", "message_path ok", "version ok", "messages_in_flight ok", "table_writes ok",
@@ -199,7 +199,8 @@ func TestChecks(t *testing.T) {
 			"deployed with"},
 		{"the account is small", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.limit = 9 },
 			"concurrency", client.CheckFailed,
-			"10 at a time, and the account allows 9 in this Region: invocations above the limit are throttled",
+			"10 at a time, and the account allows 9 in this Region: invocations above the " +
+				"limit are throttled",
 			"higher quota"},
 		{"others have reserved what the functions need",
 			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.limit, a.unreserved = 1000, 7 },
@@ -248,7 +249,8 @@ func TestChecks(t *testing.T) {
 				"/eu-west-1/AWSReservedSSO_Admin_abc to send", ""},
 		{"a role with a path may send nothing", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
 			a.denied, a.roles = "Intake", map[string]string{"ops": "arn:aws:iam::7:role/teams/ops"}
-		}, "message path", client.CheckFailed, "IAM does not allow arn:aws:iam::7:role/teams/ops to send", ""},
+		}, "message path", client.CheckFailed, "IAM does not allow arn:aws:iam::7:role/teams/ops to send",
+			""},
 		{"the path of a role of single sign-on may not be asked",
 			func(_ *stacktest.Deployment, _ *supervisor, a *account) {
 				a.caller = "arn:aws:sts::7:assumed-role/AWSReservedSSO_Admin_abc/ann"
@@ -406,8 +408,8 @@ func (deniedTasks) Content(context.Context, string, string) ([]byte, error) {
 func (deniedTasks) Ended(context.Context, string) (bool, error)         { return false, nil }
 func (deniedTasks) List(context.Context, port.Query) (port.Page, error) { return port.Page{}, nil }
 
-// Through the SDK: dead letters of each queue are counted and reported with their age, and the clock is
-// AWS's.
+// Through the SDK: the dead letters of each queue are counted and reported with their age, by the clock of
+// AWS.
 func TestChecksOfDeadLetters(t *testing.T) {
 	c, open := stackOf(t)
 	count := depths(map[string]int{"EngineRequestsPaymentDeadUrl": 2, "EngineQuarantineUrl": 1})
@@ -443,7 +445,7 @@ func TestChecksOfDeadLetters(t *testing.T) {
 	}
 }
 
-// The outputs name each queue of dead letters by the queue whose they are.
+// The outputs name each dead-letter queue after the queue that its messages come from.
 func TestDeadLettersOfTheOutputs(t *testing.T) {
 	values := golden(t)
 	values["EngineMappings"] += ",requests-card-payment=x,tasks=y"

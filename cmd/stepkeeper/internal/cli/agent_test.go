@@ -64,7 +64,7 @@ func TestAgentNewCompiles(t *testing.T) {
 			t.Fatalf("go %v: %v\n%s", args, err, out)
 		}
 	}
-	// Its grade, as its README says: without a ledger of its own.
+	// The grade that its README states: without a ledger of its own.
 	service := &booksInFiles{folder: t.TempDir()}
 	server := httptest.NewServer(service)
 	defer server.Close()
@@ -76,7 +76,7 @@ func TestAgentNewCompiles(t *testing.T) {
 		want(t, failure.OK, "card-payment earns idempotent")
 }
 
-// booksInFiles is a service that knows keys, and has a file for each that was charged.
+// booksInFiles is a service that remembers keys. It has a file for each key that was charged.
 type booksInFiles struct {
 	mu     sync.Mutex
 	folder string

@@ -17,10 +17,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/ledger"
 )
 
-// deskVariable makes TestDeskAgent the agent "desk", with its books in that folder.
+// deskVariable is a variable that lets TestDeskAgent run as the agent "desk". Its value is the folder of the
+// agent's files.
 const deskVariable = "STEPKEEPER_TEST_DESK"
 
-// TestDeskAgent is no test but the agent that TestAgentTry starts: it knows keys, and has no fence.
+// TestDeskAgent is not a test but the agent that TestAgentTry starts. It remembers keys, and has no fence.
 func TestDeskAgent(t *testing.T) {
 	folder := os.Getenv(deskVariable)
 	if folder == "" {

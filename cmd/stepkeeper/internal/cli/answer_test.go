@@ -11,7 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
-// asking is an order that waits for a second person.
+// asking returns an order that waits for the answer of a second person.
 func asking(b *backend) {
 	at := core.TimeOf(noon)
 	b.put(&core.Task{OrderID: "asking", Workflow: "expense", ProcessState: core.Processing, Created: at,

@@ -14,13 +14,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 )
 
-// A new project has what deploys it. The CDK app is a module of its own, in which npm's files do not count,
-// and it compiles without the network.
+// A new project contains the files that deploy it. The CDK app is a module of its own, ignores the files of
+// npm, and compiles without the network.
 func TestInitForAWS(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "2nd Shop! été")
 	call{}.run(t, "init", dir, "--aws", "--module", "example.com/shop").want(t, failure.OK,
 		"aws/main.go", ".github/workflows/aws.yaml", "stepkeeper aws local up")
-	if text := read(t, filepath.Join(dir, "aws/main.go")); !strings.Contains(text, `"app-2nd-shop-t-"+stage`) ||
+	if text := read(t, filepath.Join(dir, "aws/main.go")); !strings.Contains(text,
+		`"app-2nd-shop-t-"+stage`) ||
 		strings.Count(text, "\n") > 70 {
 		t.Errorf("the app is not short, or its stacks have another name:\n%s", text)
 	}
@@ -46,7 +47,8 @@ func TestInitForAWS(t *testing.T) {
 		ci.Jobs["deploy"].Permissions["id-token"] != "write" {
 		t.Errorf("%+v", ci)
 	}
-	// As an agent does, and what npm installs beside the app: Go that does not compile.
+	// An agent can have Go files that do not compile, and so can the packages that npm installs beside the
+	// app.
 	broken := filepath.Join(dir, "aws/node_modules/aws-cdk/%name%.template.go")
 	if err := os.MkdirAll(filepath.Dir(broken), 0o700); err != nil {
 		t.Fatal(err)
@@ -65,7 +67,7 @@ func TestInitForAWS(t *testing.T) {
 	}
 }
 
-// The pipeline tests each agent that is no part of the project's own module, and fails with the first one.
+// The pipeline tests each agent outside the project's own module, and fails at the first agent that fails.
 func TestPipelineTestsAgents(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the pipeline's commands are for bash")
@@ -118,7 +120,7 @@ func TestPipelineTestsAgents(t *testing.T) {
 	}
 }
 
-// An existing project gets the same. Nothing that is there is touched.
+// An existing project gets the same files. None of its own files is changed.
 func TestAWSInit(t *testing.T) {
 	t.Chdir(t.TempDir())
 	call{}.run(t, "aws", "init").want(t, failure.Usage, "nothing was written", "holds no project",

@@ -11,8 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
-// The command reports what it has written, names the keys that it has not, and says what to do if it cannot
-// write.
+// The command reports the files that it has written and the keys that are not in them, and states what to do
+// if it cannot write.
 func TestBackup(t *testing.T) {
 	data := t.TempDir()
 	s, err := sqlite.Open(t.Context(), data, sqlite.Options{})

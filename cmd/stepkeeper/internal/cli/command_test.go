@@ -108,7 +108,7 @@ func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 	}
 }
 
-// Each kind is sent under the ID that is asked for.
+// Each kind of command is sent with the ID of the flag.
 func TestCommandsAreSentUnderTheirID(t *testing.T) {
 	b := newBackend(noon)
 	fill(b)
@@ -201,7 +201,7 @@ func TestCommandsRefused(t *testing.T) {
 	}
 }
 
-// Several reasons: the worst one decides, in whatever order they come.
+// If there are several reasons, the worst one decides the exit code, in any order.
 func TestWorstExitCode(t *testing.T) {
 	b := newBackend(noon)
 	fill(b)
@@ -222,7 +222,8 @@ func TestWorstExitCode(t *testing.T) {
 	}
 }
 
-// bulk: a dry run lists the orders and sends nothing; what is sent stands in a file, by which it goes on.
+// A dry run of bulk lists the orders and sends nothing. Sent commands are recorded in a file, from which bulk
+// continues.
 func TestBulk(t *testing.T) {
 	t.Chdir(t.TempDir())
 	b := newBackend(noon)

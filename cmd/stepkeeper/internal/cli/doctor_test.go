@@ -22,7 +22,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// What a server says of itself becomes lines, what is wrong with what to do; and its clock is looked at.
+// The report of a server is printed in lines. Each fault has a line with what to do. The clock of the server
+// is checked.
 func TestDoctorOfAServer(t *testing.T) {
 	health := ""
 	date := time.Duration(0)
@@ -52,9 +53,11 @@ func TestDoctorOfAServer(t *testing.T) {
 	}
 	health = reported()
 	r := run()
-	r.want(t, failure.OK, "ok       server: it accepts orders", "ok       message path: the server received a test order",
+	r.want(t, failure.OK, "ok       server: it accepts orders",
+		"ok       message path: the server received a test order",
 		"ok       version: this program and the server run the same version, (devel)",
-		"ok       clock: the clock here is within 30s of that of the server", "ok       store: no problem found",
+		"ok       clock: the clock here is within 30s of that of the server",
+		"ok       store: no problem found",
 		"ok       consumers: every queue has a consumer")
 	if strings.Contains(r.out, "fix:") {
 		t.Error(r.out)
@@ -116,7 +119,7 @@ func TestDoctorOfAServer(t *testing.T) {
 	run("now").want(t, failure.Usage, "no arguments")
 }
 
-// ops is a role that may do what its number says; the queues are at the addresses of stacktest.
+// ops returns a role with the rights that the number selects. The queues have the addresses of stacktest.
 type ops struct {
 	allowed iamtypes.PolicyEvaluationDecisionType
 }
@@ -137,8 +140,8 @@ func (o ops) may(_ context.Context, in *iam.SimulatePrincipalPolicyInput,
 	return out, nil
 }
 
-// Of a stack, what could not be looked at is unknown, and no fault; what is wrong is reported with what to
-// do.
+// A part of a stack that cannot be read is reported as unknown, not as a fault. Each fault is reported with
+// what to do.
 func TestDoctorOfAStack(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	w.Parts.Outputs.Dead = map[string]string{"intake": "url"}

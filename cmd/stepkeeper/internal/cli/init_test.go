@@ -36,7 +36,7 @@ func TestInit(t *testing.T) {
 		failure.OK, "valid, workflow booking")
 }
 
-// Nothing that is there is touched, and nothing is written beside it.
+// Existing files are not changed, and nothing is written beside them.
 func TestInitOverwritesNothing(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("order.json", []byte("mine"), 0o600); err != nil {

@@ -234,7 +234,7 @@ func TestErrorsAsJSON(t *testing.T) {
 	}
 }
 
-// A wrong flag or argument is one document too, wherever it stands.
+// With JSON output, a wrong flag or argument at any place is reported as one document too.
 func TestUsageErrorsAsJSON(t *testing.T) {
 	for _, line := range []string{
 		"show a --colour --output json", "show --output=json", "--output json shwo",
@@ -280,8 +280,8 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 
-// Who reads the output gets all of it, or the command fails. A command that went on after a failed write
-// would never end here.
+// The reader gets the whole output, or the command fails. A command that continued after a failed write would
+// never end in this test.
 func TestOutputThatCannotBeWritten(t *testing.T) {
 	c := call{out: full{}, in: orderLine("o-9", "")}
 	for _, line := range strings.Split(strings.TrimSpace(printing), "\n") {

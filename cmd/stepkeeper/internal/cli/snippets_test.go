@@ -69,7 +69,7 @@ func asGo(s snippet) (goSnippet, bool) {
 	return goSnippet{}, false
 }
 
-// calls: there is a name of a package in it; a line for the shell can look like Go otherwise.
+// calls matches a name of a package. Without one, a line for the shell can look like Go.
 func calls(f *ast.File) (found bool) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		if s, ok := n.(*ast.SelectorExpr); ok {
@@ -96,7 +96,7 @@ var imports = map[string]string{
 	"jsii":                "github.com/aws/jsii-runtime-go",
 }
 
-// around are the names that the text around a snippet speaks of.
+// around declares the names that the text around a snippet introduces.
 const around = `package snippets
 
 import (
@@ -203,7 +203,7 @@ func compile(t *testing.T, all []goSnippet) {
 	}
 }
 
-// sourceOf is the file to compile, with the lines of the document.
+// sourceOf returns the file to compile, with line numbers of the document.
 func sourceOf(s goSnippet) (string, error) {
 	text := s.head + s.text + s.tail
 	f, err := parser.ParseFile(token.NewFileSet(), s.file, text, 0)
@@ -230,7 +230,7 @@ func sourceOf(s goSnippet) (string, error) {
 	slices.Sort(lines)
 	head := strings.Replace(s.head, "package snippets\n", "package snippets\n"+strings.Join(lines, "\n")+"\n",
 		1)
-	// A main function of a snippet is one of several things that the page shows, not a program.
+	// A main function in a snippet is part of a page, not a program.
 	body := strings.Replace(s.text, "func main()", "func _()", 1)
 	if _, err := format.Source([]byte(head + body + s.tail)); err != nil {
 		return "", err

@@ -34,7 +34,7 @@ func onStack(w *stacktest.Deployment, in string) call {
 	}}
 }
 
-// The same commands as with --server, with the same exit codes.
+// With --stack the commands work as with --server, and have the same exit codes.
 func TestCommandsOnAStack(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	line := func(id, workflow, end string) string {
@@ -50,7 +50,7 @@ func TestCommandsOnAStack(t *testing.T) {
 		"with the ID \"o-1\" and other content")
 	run(line("o-2", "order", "fail")+"nonsense\n", "submit", "-").want(t, failure.Usage,
 		"standard input:2: not sent")
-	// Queued is not there yet: submitting it again, which is harmless, waits until it is.
+	// A queued order does not exist yet. Submitting it again, which is harmless, waits until it exists.
 	run(line("o-2", "order", "fail"), "submit", "--wait", "-").want(t, failure.NotProcessed,
 		"o-2: Compensated")
 	run("", "watch", "o-2").want(t, failure.NotProcessed, "o-2  Compensated")
@@ -260,8 +260,8 @@ func (q looked) Queue(name string) (port.Queue, error) {
 	return lookedAt{found}, err
 }
 
-// An agent whose mapping is disabled is reported in the words and places of `dev`: by show, list, submit, and
-// by smoke before its first order.
+// An agent whose mapping is disabled is reported with the words of `dev` and by the same commands: show,
+// list, submit, and smoke before its first order.
 func TestUnattendedAgentOnAStack(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	w.Parts.Outputs.Requests = map[string]string{"shop": "url"}
@@ -275,7 +275,8 @@ func TestUnattendedAgentOnAStack(t *testing.T) {
 	line := func(id string) string {
 		return fmt.Sprintf(`{"schema":1,"orderId":%q,"workflow":"order","order":{"end":"never"}}`+"\n", id)
 	}
-	const reported = "queue requests-shop has had no consumer for 40.0s, 2 messages waiting: its event source mapping is " +
+	const reported = "queue requests-shop has had no consumer for 40.0s, 2 messages waiting: its event " +
+		"source mapping is " +
 		"disabled; " +
 		"enable it with `aws lambda update-event-source-mapping --uuid m-shop --enabled --region us-east-1`"
 	r := run(line("o-1")+line("o-2"), "submit", "-")
@@ -315,7 +316,7 @@ func TestUnattendedAgentOnAStack(t *testing.T) {
 		t.Errorf("smoke: %v", got)
 	}
 
-	// What may not be looked at is a warning, reported once.
+	// A queue that may not be read gets one warning.
 	mappings["m-shop"] = ""
 	const unknown = "not known whether something takes from requests-shop: the permission " +
 		"lambda:GetEventSourceMapping on the event source mapping of requests-shop is missing"

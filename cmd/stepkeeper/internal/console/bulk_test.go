@@ -25,7 +25,7 @@ import (
 
 var why = bulk.Action{Command: "resubmit", By: "ada", Reason: "the bank is back"}
 
-// list freezes the orders that stopped at charge.
+// list makes a list of the orders that stopped at charge.
 func (w *world) list(a bulk.Action, pace bulk.Pace) (file string) {
 	w.Helper()
 	where := bulk.Where{"step": "charge"}
@@ -54,7 +54,7 @@ func (w *world) work(ctx context.Context, file string, report func(bulk.Report))
 	return r
 }
 
-// verdicts are those of an order's bulk command.
+// verdicts returns the verdicts of an order's bulk command.
 func (w *world) verdicts(id string) (all []client.Verdict) {
 	w.Helper()
 	o, err := w.client.Get(context.Background(), id)
@@ -69,7 +69,7 @@ func (w *world) verdicts(id string) (all []client.Verdict) {
 	return all
 }
 
-// stopped has some orders stop at charge.
+// stopped lets some orders stop at charge.
 func (w *world) stopped(n int) []string {
 	w.Helper()
 	close(w.hold)
@@ -84,9 +84,9 @@ func (w *world) stopped(n int) []string {
 
 var quick = bulk.Pace{Canary: 3, Rate: 500, StopAt: 0.2, Patience: 20}
 
-// The listed orders are fixed, and reported so when their step has passed. Others that stop meanwhile are not
-// touched, and one that has changed since the list was made is refused. Working through the list again
-// changes nothing.
+// The listed orders are repaired, and are reported as fixed when their step is done. Orders that stop
+// meanwhile are left alone, and one that has changed since the list was made is refused. A second run of the
+// list changes nothing.
 func TestBulkFixes(t *testing.T) {
 	w := newWorld(t, nil)
 	all := w.stopped(12)
@@ -125,7 +125,7 @@ func TestBulkFixes(t *testing.T) {
 	}
 }
 
-// The rest is not sent where the first are not fixed.
+// If the first orders are not fixed, the commands for the rest are not sent.
 func TestBulkStopsAtItsCanary(t *testing.T) {
 	w := newWorld(t, nil)
 	all := w.stopped(8)
@@ -141,7 +141,7 @@ func TestBulkStopsAtItsCanary(t *testing.T) {
 	}
 }
 
-// An accepted command has fixed nothing before its step is done.
+// An order counts as fixed only when its step is done, not when its command is accepted.
 func TestBulkWaitsForTheStep(t *testing.T) {
 	w := newWorld(t, nil)
 	all := w.stopped(2)
@@ -155,7 +155,7 @@ func TestBulkWaitsForTheStep(t *testing.T) {
 	}
 }
 
-// No more are sent when too large a share has failed again. What goes on is waited for.
+// Sending stops when too large a share has failed again. The list still waits for the orders that run.
 func TestBulkStopsWhereTooManyFailAgain(t *testing.T) {
 	w := newWorld(t, nil)
 	w.stopped(40)
@@ -177,7 +177,7 @@ func TestBulkStopsWhereTooManyFailAgain(t *testing.T) {
 	}
 }
 
-// After a crash the list goes on: no order gets a second command, and none is left out.
+// After a crash the list continues: no order gets a second command, and none is left out.
 func TestBulkGoesOnAfterACrash(t *testing.T) {
 	w := newWorld(t, nil)
 	all := w.stopped(20)
@@ -199,7 +199,7 @@ func TestBulkGoesOnAfterACrash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What the process has not written: the last results, and half a line.
+	// The crashed process has not written the last results, and has written only half of a line.
 	lines := strings.SplitAfter(strings.TrimSuffix(string(text), "\n"), "\n")
 	cut := strings.Join(lines[:len(lines)-3], "") + `{"orderId":"o-0` + strings.Repeat("0", 10_000)
 	if err := os.WriteFile(file, []byte(cut), 0o600); err != nil {
@@ -223,8 +223,8 @@ func TestBulkGoesOnAfterACrash(t *testing.T) {
 	}
 }
 
-// What is left of a list is sent at the list's rate, as the first part was: also what was on the way when it
-// was interrupted.
+// The rest of a list is sent at the rate of the list, like its first part. This includes commands that were
+// being sent at the interruption.
 func TestBulkGoesOnAtItsRate(t *testing.T) {
 	w := newWorld(t, nil)
 	w.stopped(12)
@@ -248,8 +248,8 @@ func TestBulkGoesOnAtItsRate(t *testing.T) {
 	}
 }
 
-// A list has all the orders that match, not those of one page; each kind of command is sent, and is done as
-// it is meant.
+// A list has all orders that match, not only those of one page. Each kind of command is sent, and has its
+// effect.
 func TestBulkOfEachKind(t *testing.T) {
 	w := newWorld(t, nil)
 	w.submit("impossible", ids("i", 1_100)...)
@@ -303,8 +303,8 @@ func TestBulkOfEachKind(t *testing.T) {
 	}
 }
 
-// A Cancel is of whatever state an order is in, but not of an order that got another command since the list
-// was made.
+// A Cancel is sent to an order in any state, but is refused by an order that got another command since the
+// list was made.
 func TestBulkCancel(t *testing.T) {
 	w := newWorld(t, nil)
 	all := w.stopped(2)
@@ -322,7 +322,8 @@ func TestBulkCancel(t *testing.T) {
 	}
 }
 
-// What cannot be is said before anything is sent; what one process works through, another one leaves alone.
+// A wrong list is refused before anything is sent. While one process works on a list, another one does not
+// start it.
 func TestBulkRefuses(t *testing.T) {
 	w := newWorld(t, nil)
 	w.stopped(1)
@@ -413,8 +414,8 @@ func TestBulkRefuses(t *testing.T) {
 	}
 }
 
-// The pages show what would become of the orders, start with exactly those that were shown, say how far it
-// is, and stop.
+// The pages show what the command would do to the orders, start with exactly the orders that were shown,
+// report the progress, and can stop it.
 func TestBulkPages(t *testing.T) {
 	folder := t.TempDir()
 	w := newWorld(t, func(o *console.Options) { o.Folder = folder })
@@ -460,7 +461,7 @@ func TestBulkPages(t *testing.T) {
 	wants(t, next().data, "12 it would go on with charge")
 	w.submit("order", "late")
 	w.until("it stops", w.inState("late", "Error"))
-	for range 2 { // the page that is open goes on to show what its form would send
+	for range 2 { // the open page still shows what its form would send
 		if e := next(); e.name != "beat" {
 			t.Errorf("%+v", e)
 		}

@@ -34,7 +34,7 @@ func wants(t *testing.T, body string, texts ...string) {
 	}
 }
 
-// Each page says what is there, and lets in nothing from elsewhere.
+// Each page shows its content, and its policy permits nothing from another host.
 func TestPages(t *testing.T) {
 	w := newWorld(t, nil)
 	w.refusing("charge")
@@ -68,7 +68,8 @@ func TestPages(t *testing.T) {
 		"/workflows/order": {"New orders run the definition", "reserve", "class=\"graph\"",
 			"Definitions in use", "shop: charge"},
 		"/health": {
-			"it accepts orders", "the server received a test order", "this program and the server run the same version, (devel)",
+			"it accepts orders", "the server received a test order",
+			"this program and the server run the same version, (devel)",
 			"within 30s of that of the server", "stepkeeper doctor",
 		},
 		"/workflows/nothing": {"nothing", "is deployed"},
@@ -213,7 +214,7 @@ func TestMove(t *testing.T) {
 	}
 }
 
-// What is wrong with an address is said, with what to do.
+// A wrong address gets a page that names the fault and states what to do.
 func TestBadAddresses(t *testing.T) {
 	w := newWorld(t, nil)
 	for path, want := range map[string]struct {
@@ -238,7 +239,7 @@ func TestBadAddresses(t *testing.T) {
 	}
 }
 
-// The actions of the pages are the commands of the command line; the page shows their verdicts.
+// The actions of the pages are the same commands as on the command line. The page shows their verdicts.
 func TestActions(t *testing.T) {
 	w := newWorld(t, nil)
 	close(w.hold)
@@ -294,7 +295,7 @@ func TestActions(t *testing.T) {
 		t.Errorf("%+v %v", o, err)
 	}
 
-	// Its input cannot be computed, so that it was not asked: it gets another one (P51).
+	// The input of the step cannot be computed, so no request was sent. The step gets another input (P51).
 	w.submit("impossible", "i-2")
 	w.until("it stops", w.inState("i-2", "Error"))
 	_, body = w.get("/orders/i-2")
@@ -314,7 +315,8 @@ func TestActions(t *testing.T) {
 	wants(t, body, "ada replaced the input", "got another input (ada)",
 		"&#34;amount&#34;: 12")
 
-	// It did happen, and what it returned is needed later. The page says from when on that can be stated.
+	// The call took effect, and its result is needed later. The page shows from which time the operator can
+	// state this.
 	w.refusing("charge")
 	w.submit("billed", "b-1")
 	w.until("it stops", w.inState("b-1", "Error"))
@@ -345,7 +347,7 @@ func TestActions(t *testing.T) {
 	wants(t, body, "&#34;number&#34;: 4711")
 	w.refusing("")
 
-	// The page is older than another's command: it is refused, and nothing happens.
+	// The page is older than another person's command, so its form is refused and nothing changes.
 	action, form = w.form("/orders/o-3", "kind", "undo")
 	w.refusing("charge")
 	if _, err := w.client.Resubmit(context.Background(), "o-3"); err != nil {
@@ -419,7 +421,7 @@ func TestFormsOfAnOlderPageAreRefused(t *testing.T) {
 	}
 }
 
-// Only a form of this console, sent by its own page, acts; and none does where it only reads.
+// Only a form that a page of this console sends has an effect. In a console that only reads, no form has one.
 func TestActionsOfOthers(t *testing.T) {
 	w := newWorld(t, nil)
 	w.submit("order", "o-1")
@@ -493,7 +495,7 @@ func TestActionsOfOthers(t *testing.T) {
 	}
 }
 
-// An open page gets a change by itself, and where nothing changes a heartbeat.
+// An open page gets changes by itself, and heartbeats while nothing changes.
 func TestLive(t *testing.T) {
 	w := newWorld(t, nil)
 	w.submit("order", "o-1")
@@ -518,8 +520,8 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// A browser has six connections to a server. Of the streams of one host the oldest is ended when there are
-// too many, and is answered when to come back; the others go on.
+// A browser has six connections to a server. If one host has too many streams, the oldest ends, and is told
+// when to reconnect. The others continue.
 func TestManyStreams(t *testing.T) {
 	w := newWorld(t, nil)
 	w.submit("order", "o-1")
@@ -558,8 +560,8 @@ func TestManyStreams(t *testing.T) {
 	}
 }
 
-// The rows of an open listing keep their places: what changes is shown in them, what does not match any more
-// is marked, and new orders are counted and not pushed in.
+// The rows of an open listing keep their places. They show changes, rows that do not match any more are
+// marked, and new orders are counted but not inserted.
 func TestHeldRows(t *testing.T) {
 	w := newWorld(t, nil)
 	w.submit("order", "o-1", "o-2")
@@ -592,7 +594,7 @@ func TestHeldRows(t *testing.T) {
 	}
 }
 
-// Pages of a listing follow each other without gaps, whatever is selected.
+// The pages of a listing follow each other without gaps, with any filter.
 func TestPaging(t *testing.T) {
 	w := newWorld(t, nil)
 	close(w.hold)
@@ -632,7 +634,7 @@ func TestPaging(t *testing.T) {
 	}
 }
 
-// What the file names is on no page.
+// The contents of the token's file are on no page.
 func TestRedaction(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "redact.txt")
 	if err := os.WriteFile(file, []byte("# cards\ncard\n**.card # also in inputs\n**.customer.*\n"),
@@ -691,7 +693,7 @@ func TestRedactionOfDocuments(t *testing.T) {
 	}
 }
 
-// A console over a server that does not answer says so, and recovers by itself.
+// A console reports that its server does not reply, and recovers by itself.
 func TestServerAway(t *testing.T) {
 	w := newWorld(t, nil)
 	pages := console.New(console.Options{
@@ -741,7 +743,7 @@ func TestAssets(t *testing.T) {
 	}
 }
 
-// A page with all that it loads has 60 KB at most, compressed as a server before it would.
+// A page with everything that it loads has at most 60 KB, compressed as by a proxy in front of the console.
 func TestPagesAreSmall(t *testing.T) {
 	h := console.New(console.Options{Client: recordedClient(t), Name: "shop", Program: "stepkeeper",
 		Log: quiet})
@@ -808,8 +810,8 @@ func TestPagesOfAStack(t *testing.T) {
 	}
 }
 
-// Orders that wait for an agent stand under its name, which their definition has; that of a stack is in its
-// table.
+// Orders that wait for an agent are listed under its name, which their definition contains. On a stack the
+// definition is in the table.
 func TestWaitingForAgents(t *testing.T) {
 	w := newWorld(t, nil)
 	w.slow.Store(true)

@@ -25,7 +25,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/sqs"
 )
 
-// quarantined is an order in quarantine.
+// quarantined returns an order in quarantine.
 func quarantined(id, workflow string) port.Message {
 	body := `{"schema":1,"orderId":"` + id + `","workflow":"` + workflow +
 		`","order":{"card":"4111111111111111","customer":{"name":"Ada"},"note":"fragile"}}`
@@ -34,7 +34,7 @@ func quarantined(id, workflow string) port.Message {
 		1_800_000_000_000)}
 }
 
-// recordedQueues are those of a server with two quarantined orders and a dead reply, in the protocol of SQS.
+// recordedQueues replies in the protocol of SQS like a server with two quarantined orders and a dead reply.
 func recordedQueues(t *testing.T) http.Handler {
 	t.Helper()
 	clock := port.ClockFunc(func() time.Time { return moment(30).Std() })
@@ -60,7 +60,7 @@ func recordedQueues(t *testing.T) http.Handler {
 	return sqsproto.New(sqsproto.Config{Queues: queues, Clock: clock})
 }
 
-// giveUp puts messages into a queue of the server.
+// giveUp puts messages into a dead-letter queue of the server.
 func (w *world) giveUp(queue string, messages ...port.Message) {
 	w.Helper()
 	q, err := sqs.New(sdk.Config{Region: "local", BaseEndpoint: &w.url,
@@ -75,8 +75,7 @@ func (w *world) giveUp(queue string, messages ...port.Message) {
 	}
 }
 
-// Messages that were given up are listed, looked at, redriven and discarded; what is done stands in a file
-// first.
+// Dead letters can be listed, read, redriven and discarded. Each action is recorded in a file before.
 func TestDeadLetterPages(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "made")
 	w := newWorld(t, func(o *console.Options) {
@@ -178,7 +177,7 @@ func TestDeadLetterPages(t *testing.T) {
 	}
 }
 
-// handlingForm is the form of a page of messages, with nothing chosen.
+// handlingForm returns the form of a page of messages, with nothing chosen.
 func (w *world) handlingForm(page string) url.Values {
 	w.Helper()
 	_, body := w.get(page)
@@ -189,7 +188,7 @@ func (w *world) handlingForm(page string) url.Values {
 	return url.Values{"token": token[1:]}
 }
 
-// Nothing is done where it cannot be recorded, nor by a console that only reads.
+// No message is handled if this cannot be recorded, and none by a console that only reads.
 func TestDeadLettersAreNotHandled(t *testing.T) {
 	folder := t.TempDir()
 	w := newWorld(t, func(o *console.Options) { o.Folder = filepath.Join(folder, "file") })
@@ -218,8 +217,7 @@ func TestDeadLettersAreNotHandled(t *testing.T) {
 	}
 }
 
-// In a browser: what is chosen stays chosen while the page is open, is redriven, and what is refused is
-// reported.
+// In a browser, chosen messages stay chosen while the page is open, and are redriven. Refusals are reported.
 func TestBrowserDeadLetters(t *testing.T) {
 	b := newTab(t)
 	close(b.hold)
