@@ -634,7 +634,7 @@ func TestPaging(t *testing.T) {
 	}
 }
 
-// The contents of the token's file are on no page.
+// Values of the fields that the redaction file names are on no page.
 func TestRedaction(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "redact.txt")
 	if err := os.WriteFile(file, []byte("# cards\ncard\n**.card # also in inputs\n**.customer.*\n"),

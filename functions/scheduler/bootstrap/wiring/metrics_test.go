@@ -131,7 +131,7 @@ func TestSpansOfTheScheduler(t *testing.T) {
 	}
 }
 
-// noSpace takes nothing.
+// noSpace is a writer that fails.
 type noSpace struct{}
 
 func (noSpace) Write([]byte) (int, error) { return 0, errors.New("no space") }

@@ -39,14 +39,14 @@ import (
 // quiet drops the log.
 var quiet = slog.New(slog.DiscardHandler)
 
-// charge is a workflow of one step, which stops for the operator at its first failure or its second.
+// charge returns a workflow of one step, which stops for the operator at its first or second failure.
 const charge = `
 workflow: charge
 steps:
   pay: {agent: payment, operation: charge, timeout: 1s, onFailure: stop, undo: refund, grade: fenced, retry: {maxFailures: %d}}
 `
 
-// sweeps is a deployment whose tables are kept.
+// sweeps is a deployment with tables in memory.
 type sweeps struct {
 	t *testing.T
 	*awsstub.Stub
@@ -97,7 +97,7 @@ func (d *sweeps) submit(at time.Time, maxFailures int, ids ...string) {
 	}
 }
 
-// sweep lets the function handle a tick. It answers the lines of metrics.
+// sweep lets the function handle a tick. It returns the lines of metrics.
 func (d *sweeps) sweep(ctx context.Context) (metrics []map[string]any) {
 	d.t.Helper()
 	d.out.Reset()
@@ -199,8 +199,8 @@ func TestASweep(t *testing.T) {
 	}
 }
 
-// P32: what an agent takes at a time is what the deployment says; more than that waiting is a backlog.
-// A queue that is not there holds none.
+// P32: the deployment states how many requests an agent takes at a time. More waiting requests are a backlog.
+// A missing queue has no backlog.
 func TestBacklogs(t *testing.T) {
 	for name, c := range map[string]struct {
 		capacity string
@@ -236,7 +236,7 @@ func TestBacklogs(t *testing.T) {
 	}
 }
 
-// Rule 17: the sweep begins at the shard that is the turn of its interval, by the clock.
+// Rule 17: each sweep begins at another shard, which follows from the clock and the interval.
 func TestFirstShardOfASweep(t *testing.T) {
 	const shards = 997
 	for every, interval := range map[string]time.Duration{"": time.Minute, "7m": 7 * time.Minute} {
