@@ -44,7 +44,7 @@ func lookup(env map[string]string) deployment.Lookup {
 	return func(name string) (string, bool) { v, ok := env[name]; return v, ok }
 }
 
-// What a deployment says is read whole.
+// All settings of a deployment are read.
 func TestGood(t *testing.T) {
 	const engine = `Engine:{Instance:89abcdef Orders:orders Definitions:definitions Shards:8 Finished:true TaskTTL:720h0m0s ` +
 		`Queues:map[control:https://sqs/1/S-control intake:https://sqs/1/S-intake quarantine:https://sqs/1/S-q replies:https://sqs/1/S-replies ` +
@@ -71,7 +71,7 @@ func TestGood(t *testing.T) {
 	}
 }
 
-// One error lists everything, so that a broken deployment is corrected once.
+// One error lists every fault, so that a broken deployment is corrected in one step.
 func TestAllProblemsAtOnce(t *testing.T) {
 	_, err := deployment.ReadScheduler(lookup(nil))
 	for _, want := range []string{
@@ -140,7 +140,7 @@ func TestEachProblem(t *testing.T) {
 	}
 }
 
-// The bounds themselves can be used, and what is absent has the meaning that the docs give it.
+// Values at the bounds are allowed, and absent settings have their documented defaults.
 func TestBounds(t *testing.T) {
 	for _, c := range []map[string]string{
 		{deployment.VarShards: "1", deployment.VarSweepPages: "1", deployment.VarSweepEvery: "1m",
@@ -233,7 +233,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// An agent elsewhere gets the addresses of its three queues, or none.
+// An agent outside the deployment gets the addresses of its three queues, or none.
 func TestProcess(t *testing.T) {
 	urls := map[string]string{
 		deployment.VarRequestsURL: "https://sqs/1/S-pay", deployment.VarRepliesURL: "https://sqs/1/S-replies",
@@ -304,7 +304,8 @@ func TestQueueOf(t *testing.T) {
 	}
 }
 
-// What the construct writes of its agents is read as it was meant, whatever names CloudFormation gives.
+// The settings that the construct writes for its agents are read correctly, whatever names CloudFormation
+// chooses.
 func TestPeers(t *testing.T) {
 	env := maps.Clone(good())
 	env[deployment.VarQueues] = `{"intake":"https://sqs.x/1/S-Intake","replies":"S-Replies","control":"S-Control","quarantine":"S-q"}`

@@ -9,7 +9,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/expression"
 )
 
-// P35: which value of an answer is a refusal is an expression over it, and over all that an input may read.
+// P35: an expression decides which value of an answer is a refusal. It reads the value, and everything that
+// an input may read.
 func TestRefusals(t *testing.T) {
 	for _, c := range []struct {
 		source, value string
@@ -42,8 +43,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A check names the step that a token cannot be of, or that cannot be asked about, as it is written in the
-// file and in an expression.
+// The problem of a token for a wrong step names the step as it is written in the file and in an expression.
 func TestStepsThatCannotBeNamed(t *testing.T) {
 	scope := expression.Scope{Steps: []string{"pay-out", "approve", "bought"},
 		Answered: map[string]bool{"approve": false, "bought": true}, Continues: map[string]bool{}}

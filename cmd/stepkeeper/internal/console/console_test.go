@@ -520,8 +520,8 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// A browser has six connections to a server. If one host has too many streams, the oldest ends, and is told
-// when to reconnect. The others continue.
+// A browser has six connections to a server. If one host has too many streams, the oldest ends with the time
+// of its next connection. The others continue.
 func TestManyStreams(t *testing.T) {
 	w := newWorld(t, nil)
 	w.submit("order", "o-1")
