@@ -19,7 +19,7 @@ type queue struct {
 	queue   awssqs.Queue
 	dead    awssqs.IQueue
 	mapping Mapping
-	source  awslambda.EventSourceMapping // nil if an external agent takes from it
+	source  awslambda.EventSourceMapping // nil if an external agent receives from the queue
 	oldest  time.Duration                // the alarm goes off if a message is older
 }
 

@@ -38,7 +38,7 @@ func ParseAnswers(given []string, def *core.Definition) (map[string]json.RawMess
 		}
 		raw := json.RawMessage(value)
 		if def.Steps[i].Answer.Event == "" || !json.Valid(raw) {
-			raw, _ = json.Marshal(value) // a text can always be written
+			raw, _ = json.Marshal(value) // encoding a string cannot fail
 		}
 		compact, fault := def.AnswerValue(i, raw)
 		if fault != "" {

@@ -34,7 +34,7 @@ type OnAlert struct {
 	// Command is a program with its arguments, without a shell. It gets the alert's JSON on its standard
 	// input and has 30 s to exit with 0. nil means no command.
 	Command []string
-	Timeout time.Duration // limit of URL and Command; 0 means their defaults
+	Timeout time.Duration // time limit of Webhook and of Command; 0 means their defaults
 	// Window is the time for which an incident gathers orders before their number is reported; 0 means
 	// incident.DefaultWindow.
 	Window time.Duration
@@ -91,7 +91,7 @@ func (s *Runtime) watch(ctx context.Context) {
 }
 
 // alertRefusals notifies the operator that new orders are refused because MaxOpen are active. The incident
-// lasts until a tenth of the places is free.
+// ends when a tenth of the places is free.
 func (s *Runtime) alertRefusals(ctx context.Context) {
 	last, active := s.refused.Load(), s.hub.activeOrders()
 	if last == nil {

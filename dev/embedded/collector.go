@@ -6,8 +6,8 @@ import "runtime/debug"
 // nevertheless.
 var ballast []byte //nolint:unused // a global variable stays reachable
 
-// The heap may grow by 32 MB and a half of its live objects between two collections, with this ballast and
-// this percentage.
+// With this ballast and this percentage the heap may grow by 32 MB and half the size of its live objects
+// between two collections.
 const (
 	ballastBytes = 64 << 20
 	gcPercent    = 50

@@ -7,8 +7,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// waiter is a receiver that waits for a message. Whatever wakes it removes it from the list. It then checks
-// for messages itself, and waits again if another receiver was faster.
+// waiter is a receiver that waits for a message. Its waker removes it from the list. It then checks for
+// messages itself, and waits again if another receiver was faster.
 type waiter struct {
 	awake chan struct{} // closed when it is woken
 	entry *list.Element // nil once woken
@@ -52,8 +52,8 @@ func (q *Queue) leave(w *waiter) {
 	q.notify(now)
 }
 
-// notify ends each operation that may have left visible messages: it wakes a waiter for each of them, and
-// sets the alarm for the first sleeping message. The caller holds the lock.
+// notify is called at the end of each operation that may have left visible messages: it wakes a waiter for
+// each of them, and sets the alarm for the first sleeping message. The caller holds the lock.
 func (q *Queue) notify(now time.Time) {
 	for n := q.visible; n > 0 && q.waiting.Len() > 0; n-- {
 		q.wake(q.waiting.Front().Value.(*waiter))

@@ -9,10 +9,10 @@
 // The package reads the requests, enforces deadlines, retries, has a circuit breaker, sends nothing when it
 // is too late, and keeps a ledger for services that do not recognise idempotency keys. An operation has these
 // duties:
-//   - hand Call.Key to the service, so that it acts once however often it is asked;
+//   - pass Call.Key to the service, so that repeated calls take effect once;
 //   - begin no side effect after its context has ended;
-//   - as an undo, succeed where nothing was done: it names the key of the do that it reverses;
-//   - say what an error means: Permanent, RetryAfter, NoEffect. Any other is tried again.
+//   - as an undo, succeed even if nothing was done; Call.Key is the key of the do that it reverses;
+//   - classify errors with Permanent, RetryAfter and NoEffect. After any other error the step is tried again.
 //
 // Package agenttest tests which grade the operations and their service earn together.
 //

@@ -31,7 +31,7 @@ func (a Agent) proxyURL() *url.URL {
 	return u
 }
 
-// tunnel returns a dial through the proxy, by CONNECT.
+// tunnel returns a dial function that connects through the proxy by CONNECT.
 func tunnel(proxy *url.URL, dial dialFunc) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, proxy.Host)

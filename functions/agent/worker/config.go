@@ -20,9 +20,9 @@ type Config struct {
 	Operations Operations // required; at least one entry
 	Replies    port.Queue
 	Quarantine port.Queue
-	// Ledger is required for plain services and points of no return. Without it requests of plain services
-	// are answered with retry-later, and no refusal of a point of no return is proven (P22a, a proven refusal
-	// permits undo).
+	// Ledger is required for plain services and points of no return. Without it the agent replies retry-later
+	// to requests of plain services, and cannot prove the refusal of a point of no return (P22a, a proven
+	// refusal permits undo).
 	Ledger  port.Ledger
 	Clock   port.Clock
 	Log     *slog.Logger // nil discards the log

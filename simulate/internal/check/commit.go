@@ -12,8 +12,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// keptAccepted reports whether the task certainly had the command as accepted when it decided it again: it
-// had that verdict before this commit, and the verdicts that the commit stored cannot have replaced it.
+// keptAccepted reports whether the task certainly still had the verdict "accepted" for the command when it
+// decided the command again: the verdict was stored before this commit, and the verdicts of the commit cannot
+// have replaced it.
 func (m *move) keptAccepted(id string) bool {
 	if m.before == nil {
 		return false
@@ -65,8 +66,8 @@ func (m *move) verdicts() {
 			if v.Accepted && m.o.Seen.Cancels[m.after.Run] && m.before != nil && m.before.Run == m.after.Run {
 				m.fail("P17", "a Cancel of run %d was refused before and is accepted now", m.after.Run)
 			}
-			// Past a point of no return it may be proven later that this one had no effect (P22a, a proven
-			// refusal permits undo).
+			// Past a point of no return a refused Cancel may be accepted later, if the point is proven to
+			// have had no effect (P22a, a proven refusal permits undo).
 			if !v.Accepted && m.before != nil && m.before.Run == m.after.Run && !m.ofAnOldRun(v.ID) &&
 				(m.after.ProcessState == core.Processed || !model.PastReturn(m.def, m.after)) {
 				m.o.Seen.Cancels[m.after.Run] = true
@@ -218,8 +219,8 @@ func (m *move) moved() {
 	}
 }
 
-// was returns the step's earlier state. A name that returns continues with its attempts (P1, every claim has
-// a new attempt).
+// was returns the step's earlier state. A step that returns under its name continues with its attempts (P1,
+// every claim has a new attempt).
 func (m *move) was(name string) *core.Step {
 	if s := m.before.Step(name); s != nil {
 		return s
@@ -227,7 +228,7 @@ func (m *move) was(name string) *core.Step {
 	return &core.Step{Name: name, State: core.Pending, Attempt: m.before.Attempts.Removed[name]}
 }
 
-// index checks that the indexed due time is never late and never missing (21; P9, tasks not at rest are due).
+// index checks that the indexed due time is neither late nor missing (21; P9, tasks not at rest are due).
 func (m *move) index() {
 	m.did("21", "P9")
 	live := model.Live(m.after)
@@ -340,7 +341,7 @@ func (m *move) why() {
 	}
 }
 
-// settled checks that an end counts as reported only if it was (P11).
+// settled checks that an end counts as reported only if its status and its alert were sent (P11).
 func (m *move) settled() {
 	t, b := m.after, m.before
 	if b == nil || b.End.ResendAt == 0 || t.End.ResendAt != 0 || t.End.At != b.End.At ||

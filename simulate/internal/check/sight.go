@@ -12,9 +12,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// mayDo reports whether a do may be sent: while its task goes forward, or by a batch in which the task went
-// forward before its last message. A do that such a message claimed is in flight, and a do that was already
-// in flight may be sent again (P12, effects are emitted again; P13, delete after sending).
+// mayDo reports whether a do may be sent: its task goes forward, or went forward before the last message of
+// the batch. In the second case the batch has claimed the do, or the do was already in flight and may be sent
+// again (P12, effects are emitted again; P13, delete after sending).
 func mayDo(iv *world.Invocation, r *message.Request) bool {
 	s := iv.Sight(r.OrderID)
 	forward := func(t *core.Task) bool { return t.ProcessState == core.Processing && t.Run == r.Run }
@@ -118,8 +118,7 @@ func mailOf(v port.Value) (id string, m model.Mail, ok bool) {
 	return "", model.Mail{}, false
 }
 
-// has reports whether the handling sent a mail. For an alert the time of its Error counts, for a Wake the
-// step, for a waiting undo its end.
+// has reports whether the handling sent a mail. For an alert and for a waiting undo the time must match too.
 func has(s *world.Sight, want model.Mail) bool {
 	return slices.ContainsFunc(s.Sent, func(m model.Mail) bool {
 		return m.Kind == want.Kind && m.Step == want.Step && m.Attempt == want.Attempt &&

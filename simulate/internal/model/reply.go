@@ -10,7 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// reply applies P15 (a late "done" counts), and the rows after it.
+// reply applies a reply (P15, a late "done" counts).
 func (m *Model) reply(r *message.Reply) {
 	i := m.find(r.Step, r.Run, r.Attempt)
 	m.cause = "reply/" + r.Step + "/" + strconv.Itoa(r.Attempt) + "/" + string(r.Outcome)
@@ -90,7 +90,8 @@ func waiting(s *core.Step) core.State {
 	return core.Pending
 }
 
-// ended keeps an attempt that did not end done. It keeps the last 16 of them, and counts the earlier ones.
+// ended records an attempt that did not end with the outcome done. It keeps the last 16 of them, and counts
+// the earlier ones.
 func (m *Model) ended(i int, outcome core.Outcome, code string) {
 	s := &m.T.Steps[i]
 	m.T.Attempts.Last = append(slices.Clip(m.T.Attempts.Last),
@@ -128,7 +129,7 @@ func LongestHold(d *core.StepDefinition, code string) core.Duration {
 	return d.PollFor
 }
 
-// held hands a step back uncounted: no failure, no hop (P45). The jitter is free.
+// held hands a step back uncounted: no failure, no hop (P45). The real task chooses the jitter.
 func (m *Model) held(i int, r *message.Reply) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	most := LongestHold(d, r.Error.Code)
@@ -161,8 +162,8 @@ func (m *Model) held(i int, r *message.Reply) {
 	}
 }
 
-// HeldSince returns the times of the first uncounted hand-back in an unbroken row of them, and of the first
-// not-yet in that row (P45). They are 0 if the step is not in such a row.
+// HeldSince returns the time of the first in an unbroken row of uncounted hand-backs, and of the first
+// not-yet in that row (P45). Both are 0 if the step is not in such a row.
 func HeldSince(s *core.Step) (since, polling core.Time) {
 	if s.Error == nil {
 		return 0, 0
@@ -201,8 +202,8 @@ func (m *Model) noEffect(i int, r *message.Reply) {
 	}
 }
 
-// proven applies P22a. The report of an Error is sent again as it was, so a fact that comes during it has a
-// later time.
+// proven applies P22a. The time of the proof is after the task's stop in Error, because the report of that
+// stop may be sent again and must not change.
 func (m *Model) proven(s *core.Step) {
 	if s.NoEffect != 0 {
 		return
@@ -223,7 +224,7 @@ func (m *Model) finish(i int, output json.RawMessage) {
 	}
 }
 
-// handBack applies P9a (a waiting step has two times). The backoff's jitter is free.
+// handBack applies P9a (a waiting step has two times). The real task chooses the backoff's jitter.
 func (m *Model) handBack(i int, atLeast core.Duration) {
 	s, retry := &m.T.Steps[i], m.Def.Steps[i].Retry
 	lo, hi := retry.ExtendedInterval, retry.ExtendedInterval

@@ -6,10 +6,9 @@
 // tree's hash. With -within no mutant begins after that time, and the number of untried mutants is printed.
 // Use -only infra/ for the mutants of the infrastructure.
 //
-// With -by the simulator, or its exploration, is tried in place of the tests, on the mutants of the core, of
-// the actors and of what they keep tasks with, and a survivor is no error: it shows what they notice alone.
-// -by simulate fails where the simulator does not notice a mutant, and no argument in its list says why it
-// cannot.
+// With -by the simulator, or its exploration, runs instead of the tests, on the mutants of the core, the actors
+// and the state package, to show what it notices alone. -by simulate fails if the simulator does not notice a
+// mutant and its list has no argument for that. With -by explore a survivor is no error.
 package main
 
 import (
@@ -58,7 +57,7 @@ type report struct {
 	Mutants    int              `json:"mutants"` // without the mutants that are argued to be equivalent
 	Killed     int              `json:"mutants_killed"`
 	Equivalent int              `json:"mutants_equivalent"`
-	Left       int              `json:"mutants_left"` // not tried, for want of time
+	Left       int              `json:"mutants_left"` // not tried, because the time was over
 	Seconds    float64          `json:"seconds"`
 	Results    []mutants.Result `json:"results"`
 }
