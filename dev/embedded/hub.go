@@ -52,7 +52,7 @@ func (h *hub) committed(c state.Change) {
 			if w.done(t) {
 				select {
 				case w.wake <- struct{}{}:
-				default: // it has not looked yet
+				default: // the watcher has not received the earlier signal yet
 				}
 			}
 		}
@@ -109,8 +109,8 @@ func (h *hub) counts() map[string]int64 {
 	return c
 }
 
-// watcher waits for a version of a task that done accepts. It sleeps through all others, because to wake it
-// for each would cost a switch of goroutines for each step.
+// watcher waits for a version of a task that done accepts. Other versions do not wake it, because each would
+// cost a switch of goroutines.
 type watcher struct {
 	done   func(*core.Task) bool
 	newest *core.Task // newest version stored since the watch began; nil if there is none

@@ -29,7 +29,8 @@ const (
 	controlConsumers = 4
 	taskConsumers    = 8
 	cachedTasks      = 20_000
-	// Larger orders get a row of their own. SQLite commits whole pages, so a row costs more than a few bytes.
+	// Larger orders get their own row. SQLite commits whole pages, so a row costs more than a few bytes in
+	// another row.
 	inlineOrder = 1 << 10
 	wakeSlack   = 2 * time.Millisecond
 )
@@ -244,7 +245,8 @@ const (
 	expirePause = 10 * time.Millisecond // pause between two steps, so that other writers can work
 )
 
-// expire removes expired records, step by step. Package state caches no task at rest.
+// expire removes expired records, step by step. It need not invalidate caches, because package state caches
+// no task at rest.
 func (s *Runtime) expire(ctx context.Context) {
 	for ctx.Err() == nil {
 		x, err := s.store.Expire(ctx)
@@ -260,7 +262,7 @@ func (s *Runtime) expire(ctx context.Context) {
 	}
 }
 
-// drainTime is the time for running handlings to end, of the 5 s after a SIGTERM.
+// drainTime is the time for running handlings to end. It is a part of the 5 s after a SIGTERM.
 const drainTime = 1500 * time.Millisecond
 
 // Close stops receiving messages, lets running handlings and clients' requests end, and closes the store. The

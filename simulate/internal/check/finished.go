@@ -9,8 +9,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// settledHere checks that only a handling that itself sent all of an end settles it (P11, an end is reported
-// until settled).
+// settledHere checks that a handling settles an end only if it has sent all reports of the end itself (P11,
+// an end is reported until settled).
 func (m *move) settledHere(s *world.Sight) {
 	m.did("P11")
 	s.Settled = true
@@ -49,8 +49,8 @@ func Carried(iv *world.Invocation) {
 	}
 }
 
-// tooFar reports whether no message can wait that long (P9a, a waiting step has two times), seen from any
-// time at which the handler has read its clock.
+// tooFar reports whether a Wake is too far ahead for the delay of a message (P9a, a waiting step has two
+// times), from the earliest reading of the handler's clock.
 func tooFar(iv *world.Invocation, want model.Mail) bool {
 	first := core.TimeOf(iv.P.Now())
 	for _, r := range iv.Clock {
@@ -90,13 +90,13 @@ func concluded(iv *world.Invocation, s *world.Sight) {
 	}
 }
 
-// sentAll reports whether the handling itself has sent all that the end has to report.
+// sentAll reports whether the handling itself has sent all reports of the end.
 func sentAll(s *world.Sight, def *core.Definition, t *core.Task) bool {
 	return !slices.ContainsFunc(model.OfEnd(def, t), func(want model.Mail) bool { return !has(s, want) })
 }
 
-// spent checks that messages of an order that are deleted without a commit change nothing. It returns what
-// they have to send again.
+// spent checks that messages of an order that are deleted without a commit change nothing. It returns the
+// mails that they have to send again.
 func spent(iv *world.Invocation, s *world.Sight) (must []model.Mail, ok bool) {
 	w := iv.W
 	var broken string
@@ -129,8 +129,8 @@ func spent(iv *world.Invocation, s *world.Sight) (must []model.Mail, ok bool) {
 	return nil, false
 }
 
-// copied checks a message that was not handled before and changes nothing. Its sender gets a reply and
-// nothing else is sent, because copies would otherwise multiply calls (P12a, who emits again).
+// copied checks a message that was not handled before and changes nothing. Only its sender may get a reply.
+// Nothing else is sent, because copies would otherwise multiply calls (P12a, who emits again).
 func copied(iv *world.Invocation, s *world.Sight) {
 	// a redelivered message of the order may have led to what was sent
 	for i, l := range iv.Letters {

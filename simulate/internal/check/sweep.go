@@ -11,7 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Counted remembers how many messages a queue held, as the handling saw it.
+// Counted records the depth of a queue as the handling has read it.
 func Counted(iv *world.Invocation, queue string, d port.Depth) {
 	if iv.Depths == nil {
 		iv.Depths = map[string]port.Depth{}
@@ -130,7 +130,7 @@ func Restarted(iv *world.Invocation, due []DueAt) {
 			case model.Stands(t, st):
 				s.Must = append(s.Must, model.OfClaim(w.DefOf(t), t, i, last)...)
 			case st.State == core.Waiting && t.ProcessState == core.Compensating && st.CompleteBy != 0:
-				// The Wake comes at once because nothing is waited for any more.
+				// The Wake comes at once because the undo has ended the wait.
 				s.Must = append(s.Must, model.Mail{Kind: 'w', Step: st.Name, Attempt: st.Attempt})
 			case going && model.Waits(st) && st.CompleteBy != 0:
 				s.Must = append(s.Must, model.Mail{Kind: 'w', Step: st.Name, Attempt: st.Attempt,

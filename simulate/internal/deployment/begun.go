@@ -23,9 +23,9 @@ import (
 const FirstID = "o1"
 
 // Moved returns the scenario of a stored order that is moved to another definition of its workflow: to or, if
-// that is nil, the one of the documents with the hash. It begins right after the move, as the core decides it
-// at that time (P49, move pins another definition). The order's ID is replaced by "o1". The error is the
-// reason why the order cannot be moved, or not simulated.
+// to is nil, the definition with the hash in the documents. It begins right after the move, as the core
+// decides it at that time (P49, move pins another definition). The order's ID is replaced by "o1". The error
+// is the reason why the order cannot be moved or cannot be simulated.
 func Moved(docs *view.Documents, hash string, to *core.Definition, at core.Time) (world.Scenario, error) {
 	t, err := state.DecodeTask(docs.Task)
 	if err != nil {
@@ -114,7 +114,7 @@ func begin(w *world.Simulation, t *core.Task) {
 	o.Seen.Alerts[check.AlertID(t.End.At, t.Run, t.End.Command)] = t.ProcessState == core.Error
 	for _, v := range t.Commands.Verdicts {
 		o.Seen.Verdicts[v.ID] = v.Accepted
-		o.Commands = 1000 // room for IDs of its own
+		o.Commands = 1000 // the simulated commands get other IDs than those of the order's past
 	}
 	for i := range t.Steps {
 		if s := &t.Steps[i]; s.Attempted() && w.Def.Steps[i].Agent != "" {

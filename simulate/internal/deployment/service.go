@@ -95,14 +95,14 @@ func output(w *world.Simulation, agent string, c worker.Call) any {
 		return all[(int(key.Sum32()>>1)+w.Traits[agent].Sample)%len(all)]
 	}
 	seen := ""
-	// a service may repeat what it was sent (P39, a token is an answer's permission)
+	// a service may return its input, which contains a token (P39, a token is an answer's permission)
 	if bytes.Contains(c.Input, []byte(`"link"`)) {
 		seen = `,"seen":` + string(c.Input)
 	}
 	return json.RawMessage(`{"key":"` + c.Key + `"` + seen + sizes[w.Traits[agent].Size] + `}`)
 }
 
-// callService is one call over the network.
+// callService makes one call over the simulated network.
 func callService(ctx context.Context, iv *world.Invocation, c worker.Call) (out any, err error) {
 	w := iv.W
 	s, conf := w.ServiceOf(c, iv.P.Agent), w.Conf(iv.P.Agent)
@@ -202,7 +202,7 @@ func longStep(w *world.Simulation, c worker.Call) *core.StepDefinition {
 	return nil
 }
 
-// shown returns what the caller knows after a call.
+// shown returns the result of a call as its caller sees it.
 func shown(err error) world.Outcome {
 	f := (*worker.Failure)(nil)
 	switch {
@@ -231,8 +231,8 @@ func takes(w *world.Simulation, conf world.Service, key string, left int64) int6
 	return d
 }
 
-// tooLong is a call that its caller gives up. A call of a service with a fence may land later. Any other call
-// ends with the caller, as the service's author declares.
+// tooLong executes a call that its caller gives up. A call of a service with a fence may land later. Any
+// other call ends with the caller, as the service's author declares.
 func tooLong(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.Call, left,
 	takes int64) (any, error) {
 	landLater(w, s, c, takes)
@@ -310,8 +310,8 @@ func land(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.C
 	return output(w, iv.P.Agent, c), nil
 }
 
-// hang is a call that does not end while its caller waits. It may still land: before the caller gives up or,
-// at a service with a fence, at any time. Sometimes the service hangs for all callers, for hours.
+// hang executes a call that does not end while its caller waits. It may still land: before the caller gives
+// up or, at a service with a fence, at any time. Sometimes the service hangs for all callers, for hours.
 func hang(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.Call, begins bool) {
 	w.Trace("service", iv.P.Name, "hangs: "+c.Key)
 	if begins {

@@ -209,8 +209,8 @@ func (m *Model) claimOne(i int, undo bool) {
 	m.post('r', s.Name, s.Attempt, 0)
 }
 
-// route returns an agent other than those with a recent failed attempt: the first one whose wait no other
-// beats by 20 % (P44, several agents can do one step).
+// route returns an agent of the step without a recent failed attempt: the first one, unless the wait of
+// another agent is 20 % shorter (P44, several agents can do one step).
 func (m *Model) route(i int) string {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	names := d.AllAgents()
@@ -319,7 +319,7 @@ func (m *Model) undo(i int) (done bool) {
 }
 
 func (m *Model) claimUndo(i int) {
-	if m.T.Steps[i].State == core.Processing { // the service of a step in flight has a fence here
+	if m.T.Steps[i].State == core.Processing { // only a step of a service with a fence can be in flight here
 		m.ended(i, core.OutcomeSuperseded, "")
 	}
 	env := m.Environment(i)

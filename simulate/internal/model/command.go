@@ -135,8 +135,8 @@ func (m *Model) command(c *message.Control) {
 // mostRefused is the number of refused commands of a kind that a task remembers in a run.
 const mostRefused = 16
 
-// remember keeps a refused command, which stays refused in its run (P5; P17; P36, answers may come early,
-// late or twice).
+// remember stores the ID of a refused command, so that the command stays refused in its run (P5; P17; P36,
+// answers may come early, late or twice).
 func (m *Model) remember(kind, id string) {
 	refused := map[string][]string{}
 	maps.Copy(refused, m.T.Commands.Refused)
@@ -309,7 +309,7 @@ func (m *Model) restart(c core.Resubmit) {
 	t := m.T
 	t.Run++
 	t.Hops, t.Deadline.Seq = 0, 0
-	ahead := t.Commands.Refused["command"] // the numbers of these may come in any later run
+	ahead := t.Commands.Refused["command"] // the numbers of these commands may become valid in a later run
 	t.Commands.Refused = map[string][]string{}
 	if len(ahead) > 0 {
 		t.Commands.Refused["command"] = ahead
@@ -345,8 +345,8 @@ func (m *Model) resolvable(i int) bool {
 		m.Now > s.LastStop().Add(m.Def.Agents[m.Def.Steps[i].Agent].ClockSkew)
 }
 
-// outputStated reports whether a stated output is kept: only of a step that becomes Processed, and only if it
-// fits.
+// outputStated reports whether a stated output is stored: the step must become Processed, and the output must
+// fit.
 func (m *Model) outputStated(i int, c core.Resolve) bool {
 	if c.Fact != core.Happened || m.T.Phase == core.Undoing || m.T.Steps[i].State == core.UndoWait {
 		return false

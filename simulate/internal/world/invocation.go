@@ -20,7 +20,7 @@ type agency struct {
 	Received core.Time        // time of receipt by the agent's own clock
 	First    port.LedgerEntry // ledger entry at the first read
 	Read     bool
-	Entered  bool   // its first move is stored
+	Entered  bool   // the handling's first change of the entry is stored
 	State    string // last state that the handling wrote to the entry
 	Called   bool
 	Outcome  Outcome
@@ -34,8 +34,8 @@ type Outcome uint8
 
 // Outcomes of a call.
 const (
-	CallUnknown Outcome = iota // unknown
-	CallDone                   // the answer arrived
+	CallUnknown Outcome = iota // the caller got no answer
+	CallDone                   // the caller got the answer
 	CallRefused                // refused for good, and proven without effect
 	CallNotNow                 // proven without effect, a repetition may succeed
 )
@@ -69,7 +69,7 @@ type Invocation struct {
 	Agency  agency                // handling by an agent
 	Shards  map[string]bool       // reports by shard whether this instance sweeps it
 	Gone    []bool                // reports by index which of its messages it deletes
-	Broken  bool                  // a call has failed in another way
+	Broken  bool                  // a call has failed, and not only because a document was too large
 	Trouble bool                  // a call has failed
 	Until   int64                 // end of the wait of a parked handler
 	Driven  any                   // record of the handler in an exploration
