@@ -6,9 +6,9 @@
 // tree's hash. With -within no mutant begins after that time, and the number of untried mutants is printed.
 // Use -only infra/ for the mutants of the infrastructure.
 //
-// With -by the simulator, or its exploration, runs instead of the tests, on the mutants of the core, the actors
-// and the state package, to show what it notices alone. -by simulate fails if the simulator does not notice a
-// mutant and its list has no argument for that. With -by explore a survivor is no error.
+// With -by the simulator, or its exploration, runs instead of the tests, on the mutants of the core, the
+// actors and the state package, to show what it notices alone. -by simulate fails if the simulator does not
+// notice a mutant and its list has no argument for that. With -by explore a survivor is no error.
 package main
 
 import (
