@@ -173,10 +173,12 @@ nightly: ## The deep searches, one after another; all of them run, and the last 
 
 .PHONY: lint
 lint: PAGES = README.md $(wildcard docs/*.md docs/*/*.md)
-lint: ## Lint the code with the pinned golangci-lint, and the documents with the pinned Vale
+lint: ## Lint the code with the pinned golangci-lint, and the documents and texts of the program with the pinned Vale
 	@# Its shared cache mixes up the paths of two clones; this one belongs to the clone.
 	GOLANGCI_LINT_CACHE=$(CURDIR)/$(BIN)/lint-cache $(GO) run $(GOLANGCI) run ./...
 	$(GO) run $(VALE) --config verify/prose/vale.ini --no-exit --output JSON $(PAGES) | $(GO) run ./verify/prose $(PAGES)
+	$(GO) run ./verify/prose -texts $(BIN)/texts
+	$(GO) run $(VALE) --config verify/prose/vale.ini --no-exit --output JSON $(BIN)/texts/*.md | $(GO) run ./verify/prose $(BIN)/texts/*.md
 
 # Two systems stand for the others of a release, which share their code with one of these or with Linux.
 .PHONY: cross

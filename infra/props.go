@@ -81,7 +81,7 @@ type Props struct {
 	// apart. To keep orders for ever later, set 10 years, because new orders check the IDs of expired ones
 	// only if TaskTTL is set.
 	TaskTTL time.Duration
-	// TokenKeys is the secret of another stack with the keys of the tokens of answers (P39, a token is an
+	// TokenKeys is the secret of another stack with the keys of the tokens of answers (a token is an
 	// answer's permission), for a stack that takes over the tables of that stack. By default a stack whose
 	// workflows make tokens has its own secret, with one key that AWS makes.
 	TokenKeys awssecretsmanager.ISecret
@@ -216,7 +216,7 @@ type Tuning struct {
 	// control the age is at least 20 m, because messages there are delayed by up to 15 m.
 	OldestMessage time.Duration
 	// OldestRequest is the age of a message in an agent's queue that raises an alarm; default 15 m, because
-	// queue time is not a failure (P32).
+	// queue time is not a failure.
 	OldestRequest time.Duration
 	// OldestOverdue is the time by which a task must be overdue to raise an alarm; default SweepInterval plus
 	// 4 m.
@@ -247,7 +247,7 @@ type Mapping struct {
 }
 
 // taken returns how many messages the function takes at a time. If more messages wait, the queue has a
-// backlog (P32).
+// backlog (P32, queue time is not a failure).
 func (m Mapping) taken() int { return m.MaxConcurrency * m.Batch }
 
 // Agent is one remote service. Exactly one of HTTP, Folder, Function and External is set.

@@ -80,7 +80,8 @@ func ShortNote(note string) string {
 	return strings.ToValidUTF8(note[:min(len(note), MaxNote)], "")
 }
 
-// MaxOutput is the largest output of a step, in bytes: a reply must fit into one message.
+// MaxOutput is the largest output of a step, in bytes: a reply must fit into one message. The step fails for
+// good. A larger reply from an agent in another language goes to quarantine.
 const MaxOutput = 48 << 10
 
 // KnownUntil returns the time until which the service is certain to remember the key of a step. The service

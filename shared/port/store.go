@@ -6,11 +6,15 @@ import (
 	"time"
 )
 
-// MaxDocument is the largest document of a task that a Store accepts, in bytes. DynamoDB's item limit is 400
-// KB; the rest is room for the index attributes.
+// MaxDocument is the largest document of a task that a Store accepts, in bytes: DynamoDB's item limit of 400
+// KB less room for the index attributes. It includes a reserve for all that the order may still have to
+// store. An output that does not fit fails its step (`output-too-large`) while the order goes forward. A
+// stopped or undoing order drops the output. Error texts shrink to their codes if they take too much space.
+// Stepkeeper refuses a workflow whose reserve alone is larger (some 500 steps).
 const MaxDocument = 380 << 10
 
-// MaxOrder is the largest order, in bytes: one chunk of SQS's bill.
+// MaxOrder is the largest order, in bytes: one chunk of SQS's bill. The Scheduler refuses it. The quarantine
+// keeps its hash and its first 40,000 bytes.
 const MaxOrder = 64 << 10
 
 // Bucket is a part of the index.

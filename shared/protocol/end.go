@@ -8,7 +8,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// maxOutput bounds the workflow's output, in bytes, so that it fits into the document and a message.
+// maxOutput bounds the workflow's output, in bytes, so that it fits into the document and a message. The
+// order drops it, and its status reports this.
 const maxOutput = 32 << 10
 
 // defaultResendAfter is the resend interval of a task without a definition.

@@ -15,7 +15,8 @@ import (
 // Bounds of each value from outside: an order, an answer, the output of an agent, the response of a service,
 // a command.
 const (
-	MaxLevels   = 64  // nested arrays and objects
+	// MaxLevels is the number of nested arrays and objects. The value counts as unreadable.
+	MaxLevels   = 64
 	MaxNumber   = 128 // characters of one number
 	MaxExponent = 999 // exponent of one number, of either sign
 )

@@ -17,7 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// MaxSize is the largest schema, in bytes.
+// MaxSize is the largest schema, in bytes. Stepkeeper refuses the file.
 const MaxSize = 16 << 10
 
 // Schema is a compiled schema whose validations are metered. It is safe for concurrent use.

@@ -3,6 +3,9 @@
 // `make lint` runs Vale over the pages and passes its alerts to this program as JSON, with the names of the
 // pages as arguments. The program prints a line for each page and one for all. It fails if an alert is an
 // error, if a page is too long, or if all pages together miss a goal.
+//
+// With -texts FOLDER it instead writes the texts of the help, the console and the alerts into files of a
+// folder, which are then measured like pages.
 package main
 
 import (
@@ -57,6 +60,13 @@ func (c counts) String() string {
 }
 
 func main() {
+	if len(os.Args) == 3 && os.Args[1] == "-texts" {
+		if err := writeTexts(os.Args[2]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	problems, err := run(os.Stdin, os.Stdout, os.Args[1:])
 	if err != nil {
 		problems = append(problems, err.Error())

@@ -16,7 +16,10 @@ import (
 // Limits of a workflow file. They are checked before the YAML library builds its tree, because the library
 // recurses.
 const (
-	MaxFile    = 1 << 20 // bytes
+	// MaxFile is the size of a file in bytes. Stepkeeper refuses the file. Its former definition stays. It
+	// must be a regular file of the folder, or a link to one.
+	MaxFile = 1 << 20
+	// MaxSteps is the number of steps. Stepkeeper refuses the file.
 	MaxSteps   = 1000
 	maxLine    = 10_000  // bytes
 	maxTokens  = 200_000 // tokens of YAML

@@ -213,7 +213,7 @@ func (r *report) ended(i int, task view.Task) {
 	switch {
 	case r.app.JSON():
 		r.line(l)
-	case task.State != core.Processed:
+	case task.State != core.Processed && !r.single():
 		fmt.Fprintf(r.app.Streams.Err, "%s: %s%s\n", l.OrderID,
 			r.app.Streams.Style().State(task.State, string(task.State)), whyOf(l.Error))
 	}
@@ -272,9 +272,12 @@ func (r *report) notes() {
 	}
 }
 
+// single reports whether there was one order, which the summary prints in full.
+func (r *report) single() bool { return len(r.taken) == 1 && r.bad+r.refused == 0 }
+
 func (r *report) sum() {
 	out, style := r.app.Streams.Out, r.app.Streams.Style()
-	if len(r.taken) == 1 && r.bad+r.refused == 0 {
+	if r.single() {
 		l := r.taken[0]
 		word := style.Good("accepted")
 		switch {
@@ -284,7 +287,7 @@ func (r *report) sum() {
 			word += " (queued)"
 		}
 		if l.Ended {
-			word += ", " + style.State(l.State, string(l.State))
+			word += ", " + style.State(l.State, string(l.State)) + whyOf(l.Error)
 		}
 		fmt.Fprintf(out, "%s: %s\n", l.OrderID, word)
 		return

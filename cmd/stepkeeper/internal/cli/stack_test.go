@@ -52,13 +52,14 @@ func TestCommandsOnAStack(t *testing.T) {
 		"standard input:2: not sent")
 	// A queued order does not exist yet. Submitting it again, which is harmless, waits until it exists.
 	run(line("o-2", "order", "fail"), "submit", "--wait", "-").want(t, failure.NotProcessed,
-		"o-2: Compensated")
+		"o-2: accepted, Compensated")
 	run("", "watch", "o-2").want(t, failure.NotProcessed, "o-2  Compensated")
 	run(line("o-3", "order", "fail"), "submit", "--wait", "-").want(t, failure.NotProcessed,
-		"o-3: Compensated")
+		"o-3: accepted, Compensated")
 
 	w.Broken.Store(true)
-	run(line("o-4", "halt", ""), "submit", "--wait", "-").want(t, failure.NotProcessed, "o-4: Error")
+	run(line("o-4", "halt", ""), "submit", "--wait", "-").want(t, failure.NotProcessed,
+		"o-4: accepted, Error")
 	run("", "show", "o-4").want(t, failure.OK, "stepkeeper --stack Shop --region eu-central-1 resubmit o-4",
 		"card was declined")
 	run("", "show", "o-4").want(t, failure.OK, "Cost\n  about $0.0000", "the list prices of us-east-1",

@@ -92,6 +92,10 @@ func barsOf(t *client.Task, st *client.Step, now core.Time) (all []bar) {
 		add(done, end, "backoff", "backoff until the next attempt")
 	}
 	switch {
+	case st.State == core.Compensated && (working == "answer" || working == "time"): // it had nothing to undo
+		if st.FinishedAt == 0 {
+			add(done, undone(t, st, end), working, text)
+		}
 	case st.State == core.Compensated:
 		add(max(st.ClaimedAt, done), undone(t, st, end), "undo", "undo, at the latest")
 	case undoing || st.State == core.Compensating || st.State == core.UndoWait:

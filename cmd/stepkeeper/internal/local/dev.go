@@ -179,7 +179,7 @@ func runDev(ctx context.Context, o *devOptions) error {
 	embedded.SetCollector(o.app.Getenv)
 	log := o.logger()
 	if o.example != "" {
-		example, err := startExample(ctx, o.example)
+		example, err := startExample(ctx, o.example, o.listen)
 		if err != nil {
 			return failure.Wrap(err, failure.General, "check the space and the permissions of "+os.TempDir(),
 				"the example cannot be started")

@@ -36,10 +36,11 @@ const exampleOrder = "order"
 // example is a shipped workflow with its remote services in a folder of its own. The services inject no
 // faults here. The example's state is removed at the end, because the services always start without records.
 type example struct {
-	name  string
-	dir   string
-	fleet *services.Fleet // services of exampleOrder
-	stop  func() error    // ends the services of other examples; nil if there are none
+	name   string
+	dir    string
+	listen string          // address of the server, for links in workflows
+	fleet  *services.Fleet // services of exampleOrder
+	stop   func() error    // ends the services of other examples; nil if there are none
 }
 
 func exampleNames() []string {
@@ -51,8 +52,8 @@ func exampleNames() []string {
 	return slices.Compact(names) // one folder can hold several
 }
 
-func startExample(ctx context.Context, name string) (_ *example, err error) {
-	e := &example{name: name}
+func startExample(ctx context.Context, name, listen string) (_ *example, err error) {
+	e := &example{name: name, listen: listen}
 	if e.dir, err = os.MkdirTemp("", "stepkeeper-example-"); err != nil {
 		return nil, err
 	}
@@ -94,6 +95,9 @@ func (e *example) writeWorkflows() (agents []string, err error) {
 	}
 	for _, flow := range flows {
 		text, err := examples.Files.ReadFile(flow)
+		if !strings.HasSuffix(e.listen, ":0") { // a port that is not known yet
+			text = bytes.ReplaceAll(text, []byte("127.0.0.1:8377"), []byte(e.listen))
+		}
 		if err == nil {
 			err = os.WriteFile(filepath.Join(e.workflows(), path.Base(flow)), text, 0o600)
 		}
