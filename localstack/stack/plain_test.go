@@ -30,8 +30,10 @@ func assembly(t *testing.T, more string) *stack.Assembly {
 		"cdk.json":               `{"app":"cp -R out/. \"$CDK_OUTDIR\""}`,
 		"out/Shop.template.json": strings.Replace(synthesised, "EMAIL", more, 1),
 		"out/Shop.assets.json": `{"files":{"abc":{"source":{"path":"asset.abc","packaging":"zip"},"destinations":{"d":{"objectKey":"abc.zip"}}},
+			"def":{"source":{"path":"asset.def.jar","packaging":"file"},"destinations":{"d":{"objectKey":"x/def.jar"}}},
 			"t":{"source":{"path":"Shop.template.json","packaging":"file"},"destinations":{"d":{"objectKey":"t.json"}}}}}`,
 		"out/asset.abc/bootstrap": "program",
+		"out/asset.def.jar":       "archive",
 	} {
 		path := filepath.Join(app, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -106,7 +108,7 @@ func TestPlainTemplate(t *testing.T) {
 func TestPlainTemplateWithAnAddress(t *testing.T) {
 	_, got := plain(
 		t,
-		`,"S":{"Type":"AWS::SNS::Subscription","Properties":{"Protocol":"email","Endpoint":"ops@example.com"}}`,
+		`,"S":{"Type":"AWS::SNS::Subscription","Properties":{"Protocol":"email","Endpoint":"ops@example.com","TopicArn":{"Ref":"T"}}}`,
 	)
 	parameter, _ := got["Parameters"]["AlarmEmail"].(map[string]any)
 	if parameter["Default"] != "ops@example.com" || got["Resources"]["TEmail"] != nil ||
@@ -117,8 +119,8 @@ func TestPlainTemplateWithAnAddress(t *testing.T) {
 
 // What has different values is the app's own business, and an asset that is no code needs the bootstrap.
 func TestPlainTemplateOfAnApp(t *testing.T) {
-	_, got := plain(t, `,"S":{"Type":"AWS::SNS::Subscription","Properties":{"Protocol":"email","Endpoint":"a@example.com"}},
-		"S2":{"Type":"AWS::SNS::Subscription","Properties":{"Protocol":"email","Endpoint":"b@example.com"}},
+	_, got := plain(t, `,"S":{"Type":"AWS::SNS::Subscription","Properties":{"Protocol":"email","Endpoint":"a@example.com","TopicArn":{"Ref":"T"}}},
+		"S2":{"Type":"AWS::SNS::Subscription","Properties":{"Protocol":"email","Endpoint":"b@example.com","TopicArn":{"Ref":"T"}}},
 		"L2":{"Type":"AWS::Logs::LogGroup","Properties":{"RetentionInDays":7}},
 		"G":{"Type":"AWS::Lambda::Function","Properties":{"Code":{"S3Bucket":"mine","S3Key":"own.zip"}}}`)
 	text, err := json.Marshal(got)
@@ -130,6 +132,38 @@ func TestPlainTemplateOfAnApp(t *testing.T) {
 	a := assembly(t, `,"Y":{"Type":"AWS::Lambda::LayerVersion","Properties":{"Content":{"S3Bucket":"cdk-abc-assets-1"}}}`)
 	if _, err := a.WritePlain(t.TempDir()); err == nil ||
 		!strings.Contains(err.Error(), "deploy it with the CDK") {
+		t.Error(err)
+	}
+}
+
+// Subscriptions that are no mail of Stepkeeper's topics stay, code may be an archive, and memory may be an
+// expression.
+func TestPlainTemplateOfOtherResources(t *testing.T) {
+	dir, got := plain(t, `,"S":{"Type":"AWS::SNS::Subscription","Properties":{"Protocol":"https","Endpoint":"https://example.com","TopicArn":{"Ref":"T"}}},
+		"S2":{"Type":"AWS::SNS::Subscription","Properties":{"Protocol":"email","Endpoint":"a@example.com","TopicArn":{"Ref":"Own"}}},
+		"G":{"Type":"AWS::Lambda::Function","Properties":{"MemorySize":{"Ref":"Size"},"Code":{"S3Bucket":"files","S3Key":"x/def.jar"}}}`)
+	text, err := json.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"Endpoint":"https://example.com"`, `"Endpoint":"a@example.com"`,
+		`"TEmail":{"Condition":"HasEmail"`, `"S3Key":{"Fn::Sub":"${AssetsPrefix}def.zip"}`,
+		`"MemorySize":{"Ref":"Size"}`} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %s in %s", want, text)
+		}
+	}
+	if data, err := os.ReadFile(filepath.Join(dir, "def.zip")); err != nil || string(data) != "archive" {
+		t.Errorf("%q %v", data, err)
+	}
+}
+
+// A parameter of the app is not replaced.
+func TestPlainTemplateKeepsParameters(t *testing.T) {
+	a := assembly(t, "")
+	a.Template["Parameters"].(map[string]any)["LogRetention"] = map[string]any{"Type": "String"}
+	if _, err := a.WritePlain(t.TempDir()); err == nil ||
+		!strings.Contains(err.Error(), "parameter LogRetention, and the app has one") {
 		t.Error(err)
 	}
 }
