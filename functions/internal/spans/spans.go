@@ -143,22 +143,25 @@ func (t *Tracer) Flush(ctx context.Context) {
 		return
 	}
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	all := t.ended
+	all, silent := t.ended, time.Now().Before(t.silent)
 	t.ended = nil
+	t.mu.Unlock()
 	if len(all) == 0 {
 		return
 	}
-	if time.Now().Before(t.silent) {
-		t.dropped += len(all)
-		return
+	var err error
+	if !silent {
+		err = t.send(ctx, all) // without the lock, because a handling may end meanwhile
 	}
-	err := t.send(ctx, all)
-	if err != nil {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if silent || err != nil {
 		t.dropped += len(all)
+	}
+	if err != nil {
 		t.silent = time.Now().Add(pause)
 	}
-	if t.dropped > 0 {
+	if t.dropped > 0 && !silent {
 		t.log.Warn("spans were dropped", "spans", t.dropped, "error", err)
 		t.dropped = 0
 	}

@@ -204,3 +204,41 @@ func TestDeadConnection(t *testing.T) {
 		t.Errorf("%d calls, the log is %s", calls.Load(), &log)
 	}
 }
+
+// A handling that ends while spans are sent waits for no collector. The next Flush sends its span.
+func TestEndDuringFlush(t *testing.T) {
+	arrived, release := make(chan string, 2), make(chan struct{})
+	c := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		arrived <- string(body)
+		<-release
+	}))
+	defer c.Close()
+	tracer := spans.New(lookup(c.URL), "shop", slog.New(slog.DiscardHandler))
+	_, first := tracer.Begin(t.Context(), "scheduler")
+	_, late := tracer.Begin(t.Context(), "scheduler")
+	first.End(port.Span{OrderID: "o-1"}, nil)
+	flushed := make(chan struct{})
+	go func() {
+		tracer.Flush(context.Background())
+		close(flushed)
+	}()
+	<-arrived
+	late.End(port.Span{OrderID: "o-2"}, nil)
+	select {
+	case <-flushed:
+		t.Error("End waited for the collector")
+	default:
+	}
+	close(release)
+	<-flushed
+	tracer.Flush(context.Background())
+	select {
+	case got := <-arrived:
+		if !strings.Contains(got, "o-2") {
+			t.Errorf("sent: %s", got)
+		}
+	default:
+		t.Error("the late span was not sent")
+	}
+}
