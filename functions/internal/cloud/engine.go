@@ -38,7 +38,7 @@ func Open(
 ) (engine.Parts, *Alerts, *Outcomes) {
 	var outcomes *Outcomes
 	if d.Outcomes {
-		outcomes = &Outcomes{deployment: d.Stack, out: out, log: log}
+		outcomes = &Outcomes{deployment: d.Stack, out: out, log: log, durations: map[[2]string][]int64{}}
 	}
 	store := dynamo.New(dynamo.NewHandlerClient(c),
 		dynamo.Tables{Orders: d.Orders, Definitions: d.Definitions},

@@ -16,8 +16,8 @@ import (
 // maxValues bounds the values of one metric in a line of the embedded format.
 const maxValues = 100
 
-// Outcomes counts orders that came to an end, or to Error, after their commits. An order counts at most once:
-// a process that dies between a commit and Write loses the count. A nil Outcomes counts nothing.
+// Outcomes counts each end of an order, and each stop in Error, after its commit and at most once: a process
+// that dies between a commit and Write loses the count. A nil Outcomes counts nothing.
 type Outcomes struct {
 	deployment string
 	out        io.Writer
@@ -34,22 +34,19 @@ func (o *Outcomes) committed(c state.Change) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.durations == nil {
-		o.durations = map[[2]string][]int64{}
-	}
 	of := [2]string{c.Task.Workflow, string(c.Task.ProcessState)}
 	o.durations[of] = append(o.durations[of], max(0, c.Task.End.At.Sub(c.Task.Created).Std().Milliseconds()))
 }
 
-// Write writes the counts of this invocation. An order in Error has no duration yet, because an operator will
-// resume it.
+// Write writes the counts of this invocation. It writes no duration for Error, because an operator can resume
+// the order.
 func (o *Outcomes) Write() {
 	if o == nil {
 		return
 	}
 	o.mu.Lock()
 	durations := o.durations
-	o.durations = nil
+	o.durations = map[[2]string][]int64{}
 	o.mu.Unlock()
 	byName := func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }
 	for _, of := range slices.SortedFunc(maps.Keys(durations), byName) {
