@@ -1,6 +1,7 @@
 package expression_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -46,7 +47,18 @@ func TestRefusals(t *testing.T) {
 // The problem of a token for a wrong step names the step as it is written in the file and in an expression.
 func TestStepsThatCannotBeNamed(t *testing.T) {
 	scope := expression.Scope{Steps: []string{"pay-out", "approve", "bought"},
-		Answered: map[string]bool{"approve": false, "bought": true}, Continues: map[string]bool{}}
+		Answered: map[string]bool{"approve": false, "bought": true}, Continues: map[string]bool{},
+		Decided: map[string]bool{"approve": false, "bought": true}}
+	decided, err := json.Marshal(core.Decided{})
+	var members map[string]any
+	if err = cmp.Or(err, json.Unmarshal(decided, &members)); err != nil {
+		t.Fatal(err)
+	}
+	for member := range members {
+		if err := expression.Check("steps.approve.output."+member, scope); err != nil {
+			t.Error(err)
+		}
+	}
 	for source, want := range map[string][]string{
 		`token("aprove")`: {"token names aprove, which is no approval or event",
 			"did you mean approve?"},
@@ -56,6 +68,9 @@ func TestStepsThatCannotBeNamed(t *testing.T) {
 		`token(order.step)`: {"the step of a token is computed"},
 		`steps.pay_out.failed`: {"steps.pay_out.failed is asked of a step",
 			"onFailure: continue in step pay-out"},
+		`steps.approve.output.valu`:  {"the answer to step approve has no valu", "did you mean value?"},
+		`steps.bought.output?.code`:  {"the answer to step bought has no code", "write value for the answer"},
+		`steps.approve.output.value`: nil,
 		`token("approve")`:           nil,
 		`token("bought", order.who)`: nil,
 	} {

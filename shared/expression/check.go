@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -140,10 +141,23 @@ func (c *check) member(n *ast.MemberNode, inside int) error {
 		return fail("the undo relies on the output of its own step, which may be lost",
 			"write output?. and let the agent undo by the key alone where it is null")
 	}
-	if err := c.skipped(n); err != nil {
+	if err := cmp.Or(c.skipped(n), c.decision(n)); err != nil {
 		return err
 	}
 	return c.node(n.Property, inside)
+}
+
+// decision returns an error if n reads a member that no answer has (core.Decided).
+func (c *check) decision(n *ast.MemberNode) error {
+	step := c.program.steps[unchain(n.Node)]
+	_, decided := c.scope.Decided[step]
+	s, named := n.Property.(*ast.StringNode)
+	members := []string{"value", "by", "at"}
+	if !decided || !named || slices.Contains(members, s.Value) {
+		return nil
+	}
+	return fail("the answer to step "+step+" has no "+s.Value, suggest.DidYouMean(s.Value, members,
+		"write value for the answer itself, by for who gave it, or at for its time"))
 }
 
 func (c *check) stepAlone(n *ast.MemberNode) error {

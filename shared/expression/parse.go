@@ -25,6 +25,9 @@ type Scope struct {
 	// Answered holds the steps that end with an answer, and whether they ask particular people. Nil means
 	// that the expression makes no tokens (P39, a token is an answer's permission).
 	Answered map[string]bool
+	// Decided has the steps of Answered as its keys. The output of these steps has only the members of
+	// core.Decided. Nil allows every member.
+	Decided map[string]bool
 	// Item allows the expression to read an element of a list, as item, and its place, as index.
 	Item bool
 	// Step is the step of the expression, or "" for the workflow's output.

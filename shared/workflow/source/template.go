@@ -24,7 +24,7 @@ func (b *builder) templates() {
 	for i, f := range b.steps {
 		s := &b.def.Steps[i]
 		scope := expression.Scope{Steps: names, Visible: b.order.visible(i), Step: s.Name,
-			Skippable: skippable, Continues: continues}
+			Skippable: skippable, Continues: continues, Decided: answered}
 		s.When = b.when(f.value.get("when"), scope)
 		scope.When = s.When
 		if form := formOf(f.value); form != nil {
@@ -42,7 +42,7 @@ func (b *builder) templates() {
 		}
 	}
 	b.def.Output = b.template(b.root.get("output"), "output",
-		expression.Scope{Steps: names, Skippable: skippable, Continues: continues})
+		expression.Scope{Steps: names, Skippable: skippable, Continues: continues, Decided: answered})
 }
 
 // conditions returns the conditions of the steps that may be skipped.
