@@ -170,7 +170,7 @@ func submitOf(fields map[string]json.RawMessage) (SubmitOrder, error) {
 		}
 	}
 	read("orderId", &o.OrderID, "a string")
-	read("replyTo", &o.ReplyTo, "a string, the logical name of a queue")
+	read("replyTo", &o.ReplyTo, "a string, the logical name of a queue or bus")
 	read("schema", &o.Schema, "the number 1")
 	if first == nil && o.Schema > Schema {
 		r := refuse(CodeNewerSchema, "schema", "schema %d is newer than this program knows; send schema %d",

@@ -3,8 +3,9 @@
 //
 // The caller's credentials make three roles, a bootstrap of the check's own, a topic and a secret. Everything
 // else is done by these roles: deployer has the policy of docs/how-to/aws-permissions.md, application and
-// operator have the policies of the stack. All names begin with one prefix. The check removes everything it
-// made, also after a failure, and prints the commands for what it could not remove.
+// operator have the policies of the stack. Names and the bootstrap's qualifier are those of one run, so that
+// runs do not meet. The check removes everything it made, also after a failure, and prints the commands for
+// what it could not remove.
 package account
 
 import (
@@ -40,20 +41,21 @@ const (
 	varAccount  = "ACCOUNT"                // the account that the caller means
 	varEmulator = "STEPKEEPER_INTEGRATION" // endpoint of MiniStack instead of an account
 	deadline    = 80 * time.Minute         // `make account-check` ends the process after two hours
-	qualifier   = "skcheck"                // of the bootstrap
 	orders      = 20
 	settled     = 3 * time.Minute // for IAM until it knows a new role everywhere, and for the first sweep
 )
 
 type check struct {
-	*testing.T
+	testing.TB
 	ctx                          context.Context
 	config                       aws.Config // the caller's credentials
 	emulated                     bool
 	account, prefix, dir, binary string
+	qualifier                    string // qualifier of the bootstrap
 	outputs                      map[string]string
 	denied                       []string // one line for each call: who, action, resource
 	began                        time.Time
+	kept                         bool // the stack was not removed, and needs the bootstrap and its role
 	sent                         int
 	last                         string // output of the last program
 }
@@ -136,8 +138,9 @@ func start(t *testing.T) *check {
 		t.Setenv("AWS_ENDPOINT_URL", endpoint)
 	}
 	now := time.Now()
-	c := &check{T: t, ctx: ctx, config: config, emulated: endpoint != "", account: account, began: now,
-		prefix: "SkCheck" + strconv.FormatInt(now.Unix(), 36), dir: t.TempDir()}
+	name := strconv.FormatInt(now.Unix(), 36) // six letters and digits until 2038
+	c := &check{TB: t, ctx: ctx, config: config, emulated: endpoint != "", account: account, began: now,
+		prefix: "SkCheck" + name, qualifier: "sk" + name, dir: t.TempDir()}
 	c.binary = c.file("stepkeeper")
 	c.Logf("%s in account %s, %s; it ends by %s", c.prefix, account, config.Region,
 		now.Add(deadline).Format(time.TimeOnly))
@@ -183,7 +186,7 @@ func (c *check) deploy(topic, secret string, names ...string) {
 	assembly, err := stack.Synthesise(c.ctx, "../../infra", out, backend, map[string]string{
 		"agents": c.file("agents.yaml"), "workflows": workflows[1:], "stack": c.prefix, "keep": "false",
 		"operators": c.roleARN("operator"), "secrets": "first.TOKEN=" + secret,
-		"@aws-cdk/core:bootstrapQualifier": qualifier,
+		"@aws-cdk/core:bootstrapQualifier": c.qualifier,
 	})
 	if err != nil {
 		c.Fatal(err)
@@ -196,7 +199,12 @@ func (c *check) deploy(topic, secret string, names ...string) {
 			c.finally(
 				"cdk destroy of stack "+c.prefix,
 				"aws cloudformation delete-stack --stack-name "+c.prefix,
-				func() error { return c.cdk(c.roleEnv("deployer"), "destroy", "--app", out, "--force") },
+				func() error {
+					c.kept = true // also if roleEnv ends the check
+					err := c.cdk(c.roleEnv("deployer"), "destroy", "--app", out, "--force")
+					c.kept = err != nil
+					return err
+				},
 			)
 		})
 	}
@@ -352,10 +360,34 @@ var documented = map[string][]string{
 	"operator": {"lambda:getaccountsettings", "dynamodb:describelimits"},
 }
 
-// finally removes something, and prints the command that does it if that fails.
+// finally removes something, and prints the command that does it if that fails. While the stack is left,
+// nothing else is removed, because the stack cannot be deleted without its bootstrap.
 func (c *check) finally(what, by string, remove func() error) {
-	if err := remove(); err != nil {
+	err := fmt.Errorf("the stack %s is left; remove it first", c.prefix)
+	if !c.kept {
+		err = remove()
+	}
+	if err != nil {
 		c.Errorf("LEFT: %s: %v\n  remove it: %s --region %s", what, err, by, c.config.Region)
+	}
+}
+
+// printed keeps the errors that a check reports.
+type printed struct {
+	testing.TB
+	text string
+}
+
+func (p *printed) Errorf(format string, args ...any) { p.text += fmt.Sprintf(format, args...) }
+
+func TestALeftStackKeepsItsBootstrap(t *testing.T) {
+	for _, kept := range []bool{false, true} {
+		removed, out := false, &printed{TB: t}
+		c := &check{TB: out, prefix: "SkCheck1", kept: kept}
+		c.finally("role", "aws iam delete-role", func() error { removed = true; return nil })
+		if removed == kept || kept != strings.Contains(out.text, "LEFT: role: the stack SkCheck1 is left") {
+			t.Errorf("kept %t: removed %t, printed %q", kept, removed, out.text)
+		}
 	}
 }
 

@@ -74,7 +74,8 @@ func (c *check) role(name, inline string) {
 		c.Fatal(err)
 	}
 	c.Cleanup(func() {
-		c.finally("role "+full, "aws iam delete-role --role-name "+full,
+		c.finally("role "+full, "aws iam delete-role-policy --policy-name check --role-name "+full+
+			"; aws iam delete-role --role-name "+full,
 			func() error { return c.removeRole(full) })
 	})
 	if inline == "" {
@@ -122,7 +123,7 @@ func (c *check) roleEnv(name string) []string {
 // of its own.
 func (c *check) bootstrap() {
 	place := strings.NewReplacer("ACCOUNT", c.account, "STACK", c.prefix, "REGION", c.config.Region,
-		"hnb659fds", qualifier)
+		"hnb659fds", c.qualifier)
 	page, err := os.ReadFile("../../docs/how-to/aws-permissions.md")
 	if err != nil {
 		c.Fatal(err)
@@ -151,17 +152,18 @@ func (c *check) bootstrap() {
 			return err
 		})
 	})
-	bucket := "cdk-" + qualifier + "-assets-" + c.account + "-" + c.config.Region
+	bucket := "cdk-" + c.qualifier + "-assets-" + c.account + "-" + c.config.Region
 	c.Cleanup(func() {
 		c.finally(
 			"bootstrap "+toolkit,
-			"aws s3 rb --force s3://"+bucket+"; aws cloudformation delete-stack "+
-				"--stack-name "+toolkit,
+			"empty and delete the bucket "+bucket+" with its versions in the console of S3; "+
+				"aws cloudformation delete-stack --stack-name "+toolkit,
 			func() error { return c.removeBootstrap(toolkit, bucket) },
 		)
 	})
-	if err := c.cdk(os.Environ(), "bootstrap", "aws://"+c.account+"/"+c.config.Region, "--qualifier",
-		qualifier, "--toolkit-stack-name", toolkit, "--cloudformation-execution-policies", arn); err != nil {
+	if err := c.cdk(os.Environ(), "bootstrap", "aws://"+c.account+"/"+c.config.Region,
+		"--qualifier", c.qualifier, "--toolkit-stack-name", toolkit,
+		"--cloudformation-execution-policies", arn); err != nil {
 		c.Fatal(err)
 	}
 }
