@@ -49,8 +49,9 @@ func digest(body []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// redrivable returns the reason why a message would not be redriven. A dead letter was readable once, perhaps
-// by newer code. A quarantined message has to satisfy the present rules of its queue.
+// redrivable returns the reason why a message must not be redriven, or nil. It checks the body of a
+// quarantined message against the present rules of its queue. For a dead letter it does not repeat this
+// check, because the body was readable once, perhaps by newer code.
 func (c *Client) redrivable(ctx context.Context, quarantined bool, l *DeadLetter) error {
 	switch l.Queue {
 	case MissedSweeps:

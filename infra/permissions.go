@@ -235,7 +235,7 @@ func readMetrics() awsiam.PolicyStatement {
 	return allow(metrics, []string{"cloudwatch:GetMetricData"}, str("*"))
 }
 
-const metrics = "Metrics" // the ID of that statement
+const metrics = "Metrics" // ID of the statement of readMetrics
 
 // vpcAccess returns the permission for functions in a VPC. Lambda makes the interfaces under unknown names,
 // and the Describe actions have no resources. Only this statement and readMetrics have the resource "*".

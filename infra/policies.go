@@ -122,7 +122,7 @@ func (s *Stepkeeper) applicationAccess() []awsiam.PolicyStatement {
 	return append(statements, s.tablesKey()...)
 }
 
-const stackOutputs = "Outputs" // the ID of that statement
+const stackOutputs = "Outputs" // ID of the statement that allows DescribeStacks
 
 // stackARN matches the stack in IAM: a caller with its name requests stack/NAME/*, and one with its ARN
 // stack/NAME/UUID.
@@ -158,7 +158,7 @@ func (s *Stepkeeper) operatorAccess() []awsiam.PolicyStatement {
 		allow("Command", send, s.queues[port.Control].queue.QueueArn()),
 		allow("List", query, index(s.orders)),
 		allow("Depths", attributes, append(all, dead...)...),
-		// listing mappings has no resources
+		// IAM knows no resources for the listing of mappings, so it is not allowed here
 		allow("Mappings", []string{"lambda:GetEventSourceMapping"}, mappings...),
 		allow("DeadLetters", []string{
 			"sqs:CancelMessageMoveTask", "sqs:ChangeMessageVisibility", "sqs:DeleteMessage",

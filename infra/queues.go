@@ -93,7 +93,7 @@ func (s *Stepkeeper) addQueue(name string, m Mapping, timeout, oldest time.Durat
 
 // queueID returns the queue's construct ID. The names of its outputs begin with it.
 func queueID(name string) string {
-	if name == port.Tasks { // not a queue of the Scheduler's own, but of messages between tasks
+	if name == port.Tasks { // this queue holds messages between tasks
 		return "TaskMessages"
 	}
 	return pascal(name)
@@ -126,7 +126,8 @@ func (s *Stepkeeper) removal() awscdk.RemovalPolicy {
 }
 
 // nameSenders sets the policy of each queue, which limits its senders (rules 20, 21) even if other policies
-// in the account allow more. Any principal of the account that a policy allows may send orders and commands.
+// in the account allow more. The intake and the control queue admit any principal of the account whose own
+// policy allows it to send. The other queues admit only the senders that they name.
 func (s *Stepkeeper) nameSenders() {
 	for _, name := range slices.Sorted(maps.Keys(s.queues)) {
 		q := s.queues[name].queue
@@ -143,15 +144,15 @@ func (s *Stepkeeper) nameSenders() {
 	s.allowAccounts()
 }
 
-// onlyThisAccount refuses principals of other accounts except some, and services that act for other accounts.
-// A service has no account of its own (rule 29). Its requests name the account that it acts for or, like
-// those of SNS, the resource.
+// onlyThisAccount refuses principals of other accounts unless except lists them, and services that act for
+// other accounts. A service has no account of its own (rule 29). Its requests name the account that it acts
+// for or, like those of SNS, the resource.
 func (s *Stepkeeper) onlyThisAccount(q awssqs.Queue, except []string) {
 	account := awscdk.Stack_Of(s.Construct).Account()
 	ours := awscdk.Fn_Join(str(""), &[]*string{str("arn:*:*:*:"), account, str(":*")})
 	others := map[string]any{
 		"StringNotEquals": map[string]any{"aws:PrincipalAccount": account},
-		// anonymous requests do not have the key
+		// the key is missing in anonymous requests
 		"BoolIfExists": map[string]any{"aws:PrincipalIsAWSService": "false"},
 	}
 	if len(except) > 0 {

@@ -92,8 +92,8 @@ func (s *shrinking) fewer() bool {
 // tried at an earlier place.
 const mostMatter, fewChoices = 3, 12
 
-// tryEarlier tries the choices, and then the same choices with one of them at an earlier place, because fewer
-// orders reach a queue or a process less often.
+// tryEarlier tries the choices. If that fails, it tries them again with one choice at an earlier place,
+// because a run with fewer orders has fewer events at a queue or a process.
 func (s *shrinking) tryEarlier(choices []Choice) bool {
 	if s.try(choices) {
 		return true
@@ -157,7 +157,7 @@ func (s *shrinking) drop() (shorter bool) {
 	return shorter
 }
 
-// lower makes the numbers of choices smaller; it does not change faults, which have names.
+// lower reduces the values of choices. It does not change faults, which have names instead of values.
 func (s *shrinking) lower() (lower bool) {
 	for i := 0; i < len(s.best) && s.left > 0; i++ {
 		if s.best[i].What != "" {

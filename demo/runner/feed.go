@@ -16,8 +16,8 @@ import (
 // pauseAfterBreak is the time that the feeder waits before it sends again.
 const pauseAfterBreak = 50 * time.Millisecond
 
-// feeder submits the lines at an even pace until each has an answer. When the stream breaks it sends the
-// lines without an answer again. That is harmless, and no other way gives an answer.
+// feeder submits the lines at an even pace until each has an answer. When the stream breaks, it sends the
+// lines without an answer again. A repeated submission is harmless, and the server answers it.
 type feeder struct {
 	engine *process.Process
 	book   *stage.Book

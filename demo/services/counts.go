@@ -25,7 +25,7 @@ type tally struct {
 	calls  map[string]int
 }
 
-// next returns the number of the next event with one name, from 1.
+// next counts one more event of the given name and returns the new count.
 func (t *tally) next(name string) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -74,7 +74,7 @@ type Report struct {
 	GivenUp    int  // tasks whose undo was started
 	Errors     int  // tasks that entered Error
 	Unreported int  // ended tasks whose final status is sent again
-	Pushed     int  // lazy due times moved forward (P10, moving a due time is conditional)
+	Pushed     int  // due times moved forward (P10, moving a due time is conditional)
 	Stale      int  // entries of the index without overdue work
 	Lost       int  // commits for which another writer was faster
 	Failed     int  // tasks left for the next sweep because of a fault

@@ -340,10 +340,10 @@ const noReason = "the order has no room for the reason"
 // InlineOrder returns the length in bytes of the longest order that the documents of this definition's tasks
 // hold, if SizeLimit sets no other length. A longer order is stored apart.
 //
-// DynamoDB determines the length, because it bills a write by started KiB. An order that fits into the first
-// KiB beside the rest of the document costs nothing. A longer one can make each commit cost a unit more.
-// Stored apart it costs about as much as 1.3 writes. The estimate of the document is measured
-// (docs/explanation/cost.md), with outputs of few bytes.
+// DynamoDB determines the length, because it rounds the size of a write up to whole KiB for the bill. An
+// order that fits into the first KiB beside the rest of the document costs nothing. A longer one can make
+// each commit cost a unit more. Stored apart it costs about as much as 1.3 writes. The estimate of the
+// document is measured (docs/explanation/cost.md), with outputs of few bytes.
 func InlineOrder(def *Definition) int {
 	const kibibyte, spare, header, step, least = 1 << 10, 45, 300, 85, 100
 	room := kibibyte - spare - header

@@ -98,7 +98,7 @@ type Commands struct {
 	Refused map[string][]string
 }
 
-// Attempts is the task's record of attempts without the outcome done, and of the attempts of removed steps.
+// Attempts is the task's record of unsuccessful attempts, and of the attempts of removed steps.
 type Attempts struct {
 	Last    []Attempt // the latest, oldest first; see MaxAttempts
 	Earlier Earlier   // counts of those before Last
@@ -327,10 +327,10 @@ type StepError struct {
 	Polling Time `json:"polling,omitzero"`
 }
 
-// MaxAttempts is the number of attempts without the outcome done that a task keeps.
+// MaxAttempts is the number of unsuccessful attempts that a task keeps.
 const MaxAttempts = 16
 
-// Attempt is an attempt of any run that ended without the outcome done. It is information for people. Its
+// Attempt is an unsuccessful attempt of any run: its outcome is not done. It is information for people. Its
 // fields are bounded, and it holds no texts.
 type Attempt struct {
 	Step    string

@@ -73,7 +73,8 @@ type Job struct {
 	ID       string
 	Messages []*Message
 	Now      core.Time // time of all decisions; the zero value means the time at which each is made
-	// Push moves the lazy due time of a task that no message changes (P10, moving a due time is conditional).
+	// Push moves the due time forward if it is too early and no message changes the task (P10, moving a due
+	// time is conditional).
 	Push bool
 	decided
 
@@ -105,7 +106,7 @@ const (
 type decided struct {
 	Task       *core.Task // nil if the task does not exist
 	Definition *core.Definition
-	Pushed     bool // the lazy due time was moved
+	Pushed     bool // Push has moved the due time
 
 	expired bool // the order came to rest, and its task has expired (P14, submit creates once)
 	changed bool

@@ -39,8 +39,8 @@ type Scope struct {
 	// null. So an expression must read its members with ?., unless When or the expression itself ensures that
 	// the step was not skipped.
 	Skippable map[string]string
-	// Continues holds the steps that the order continues without if they fail. Their output is null then, and
-	// only these steps have the property failed. Nil means that all steps have it.
+	// Continues holds the steps whose failure does not stop the order. The output of such a step is null
+	// after its failure, and only these steps have the property failed. Nil means that all steps have it.
 	Continues map[string]bool
 	// When is the condition that holds if the expression is evaluated; "" means no condition.
 	When string

@@ -12,10 +12,10 @@ import (
 // one: an unknown order, or the tombstone of an early Cancel. order is the order as submitted. If it is nil
 // and an expression needs it, Decide returns ErrOrderNeeded. task is nil if the order is unknown.
 //
-// The other errors are ErrStale, ErrUnfit, or a *Refusal for the sender. In all other cases the Decision
-// states whether the event was accepted, or changes nothing (Ignored has the reason). An event that changes
-// nothing emits the effects that it once caused again (P12, effects are emitted again). The task keeps no
-// tokens of answers from the event (P39, a token is an answer's permission).
+// The other errors are ErrStale, ErrUnfit, or a *Refusal for the sender. Without an error, the Decision
+// states whether the event changed the task. If not, Ignored has the reason, and the Decision repeats the
+// effects that the same event caused before (P12, effects are emitted again). The task keeps no tokens of
+// answers from the event (P39, a token is an answer's permission).
 func Decide(def *core.Definition, order []byte, task *core.Task, ev core.Event, at At) (Decision, error) {
 	ev = redacted(ev)
 	if task == nil {

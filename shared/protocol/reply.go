@@ -193,7 +193,7 @@ func (r *deciding) failStep(i int) {
 	r.applyPolicy(i)
 }
 
-// recordAttempt stores the outcome of a step's present attempt that ended without the outcome done. A late
+// recordAttempt stores the outcome of a step's present attempt, which was unsuccessful. A late
 // reply to an earlier attempt adds nothing.
 func (r *deciding) recordAttempt(i int, outcome core.Outcome, code string) {
 	s := &r.t.Steps[i]

@@ -105,7 +105,7 @@ func (m *messages) beginning() {
 	}
 }
 
-// attempt adds the request of an attempt without the outcome done, and its reply if one came.
+// attempt adds the request of an unsuccessful attempt, and its reply if one came.
 func (m *messages) attempt(a Attempt) {
 	d := definitionOf(m.def, a.Step)
 	if a.Agent == "" {

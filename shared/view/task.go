@@ -166,7 +166,7 @@ type Attempt struct {
 	Code      string         `json:"code,omitempty" doc:"short, stable word for programs"`
 }
 
-// Earlier counts the attempts without the outcome done that are not listed any more.
+// Earlier counts the unsuccessful attempts that are too old to be listed.
 type Earlier struct {
 	Failed     int `json:"failed,omitempty"`
 	RetryLater int `json:"retryLater,omitempty"`

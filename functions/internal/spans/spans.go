@@ -39,7 +39,7 @@ type Tracer struct {
 
 	mu      sync.Mutex
 	ended   []span
-	dropped int       // number of spans that the log does not count yet
+	dropped int       // number of dropped spans that are not logged yet
 	silent  time.Time // end of the pause
 }
 
@@ -57,7 +57,7 @@ func New(lookup deployment.Lookup, service string, log *slog.Logger) *Tracer {
 		return nil
 	}
 	return &Tracer{endpoint: u.String(), service: service, log: log,
-		// no proxy of the environment; a connection may be dead after Lambda froze the process
+		// it uses no proxy; a connection may be dead after Lambda froze the process, so idle ones are closed
 		client: http.Client{Transport: &http.Transport{IdleConnTimeout: idle},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
@@ -183,7 +183,7 @@ func (t *Tracer) send(ctx context.Context, all []span) error {
 		return err
 	}
 	request.Header.Set("Content-Type", "application/json")
-	// Package http does not send an empty key, and repeats the request if its connection was dead.
+	// With this nil value package http repeats the request if its connection was dead. It sends no header.
 	request.Header["Idempotency-Key"] = nil
 	response, err := t.client.Do(request)
 	if err != nil {

@@ -212,7 +212,7 @@ func (o *simulateOptions) played(r *simulate.Result, choices, missed int) error 
 		fmt.Fprintln(out, l)
 	}
 	if missed > 0 {
-		fmt.Fprintf(out, "%d of the %d choices of the tape were never come to: the workflow or the program "+
+		fmt.Fprintf(out, "The run did not use %d of the %d choices of the tape: the workflow or the program "+
 			"has changed since\n", missed, choices)
 	}
 	if r.Violation == nil {

@@ -17,7 +17,7 @@ func bare(data []byte, workflow, id string, number int) (message.SubmitOrder, er
 		Workflow *string          `json:"workflow"`
 		Order    *json.RawMessage `json:"order"`
 	}
-	// checked before it is wrapped, because the envelope adds a level
+	// check the order before it is wrapped, because the envelope adds a level of nesting
 	if err := rawjson.Check(data, rawjson.MaxLevels); err != nil {
 		return message.SubmitOrder{}, err
 	}

@@ -154,7 +154,8 @@ func (s *server) planBulk(ctx context.Context, r *http.Request, k *kept) (conten
 	return content{Title: "Bulk", Template: "bulk", Data: &data}, err
 }
 
-// startBulk writes the list that the form's page has shown to a file, and starts its processing.
+// startBulk starts the bulk command whose orders the form's page has shown. It first writes the list of
+// orders to a file.
 func (s *server) startBulk(w http.ResponseWriter, r *http.Request) {
 	if !s.mayAct(w, r) {
 		return
@@ -249,8 +250,8 @@ func (b *running) Now() (r bulk.Report, on bool, err error) {
 func (s *server) showBulk(_ context.Context, r *http.Request, _ *kept) (content, error) {
 	b := s.bulks.get(r.PathValue("id"))
 	if b == nil {
-		return refusal("Not found", http.StatusNotFound, "This console works through no such list.",
-			"A list of another process goes on with `"+s.Program+" bulk continue FILE`."), nil
+		return refusal("Not found", http.StatusNotFound, "This console processes no list with that ID.",
+			"To continue a list of another process, run `"+s.Program+" bulk continue FILE`."), nil
 	}
 	report, on, err := b.Now()
 	text := ""

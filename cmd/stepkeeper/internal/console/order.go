@@ -22,7 +22,7 @@ import (
 type orderPage struct {
 	Task         *client.Task
 	Name         string
-	Down, Across template.HTML // its graph
+	Down, Across template.HTML // graph of the steps, from top to bottom and from left to right
 	Gantt        template.HTML
 	Legend       [][2]string // kinds of bars in Gantt, with their names
 	Advice       []advice
@@ -101,7 +101,7 @@ func withoutPlans(all []view.Moment) (some []view.Moment) {
 	return some
 }
 
-// withAttempts adds the attempts without the outcome done, and the answers of people.
+// withAttempts adds the unsuccessful attempts, and the answers of people.
 func withAttempts(all []view.Moment, t *client.Task) []view.Moment {
 	for _, a := range t.Attempts {
 		of := fmt.Sprintf("attempt %d", a.Number)

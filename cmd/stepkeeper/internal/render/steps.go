@@ -29,7 +29,7 @@ func (p Page) steps(w io.Writer, t view.Task) {
 		"NOTE"}, rows)
 }
 
-// attempts prints the attempts that ended without the outcome done.
+// attempts prints the unsuccessful attempts.
 func (p Page) attempts(w io.Writer, t view.Task) {
 	if len(t.Attempts) == 0 && t.Earlier == nil {
 		return
