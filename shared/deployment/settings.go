@@ -2,6 +2,7 @@ package deployment
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -266,6 +267,10 @@ func Collector(endpoint string) (*url.URL, error) {
 		return nil,
 			fmt.Errorf("the address of the collector is %.200q; a URL like http://127.0.0.1:4318 is meant",
 				endpoint)
+	}
+	if u.User != nil {
+		return nil, errors.New("the address of the collector has a user or a password, which are not sent; " +
+			"remove them")
 	}
 	return u.JoinPath("v1", "traces"), nil
 }
