@@ -206,7 +206,8 @@ type Change struct {
 	Hash string
 }
 
-// Rested reports whether the change brings its task to rest: to an end, or to Error.
+// Rested reports whether the change brings its task to rest: it has ended, or is in Error, and needs the
+// Supervisor no more. A task whose end has not been reported is not at rest.
 func (c Change) Rested() bool { return c.Task.Due == 0 && (c.Before == nil || c.Before.Due != 0) }
 
 // Commit stores the changes, each on its own; the errors stand at their places, as those of

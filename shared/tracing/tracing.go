@@ -73,7 +73,7 @@ func (h handling) Traceparent() string {
 	return carrier["traceparent"]
 }
 
-// End implements port.Handling. It records IDs, never bodies.
+// End implements port.Handling. It records IDs and the text of an error, never bodies.
 func (h handling) End(s port.Span, err error) {
 	attributes := []attribute.KeyValue{attribute.String("stepkeeper.order", s.OrderID),
 		attribute.Int("stepkeeper.run", s.Run)}

@@ -16,8 +16,9 @@ import (
 // maxValues bounds the values of one metric in a line of the embedded format.
 const maxValues = 100
 
-// Outcomes counts each end of an order, and each stop in Error, after its commit and at most once: a process
-// that dies between a commit and Write loses the count. A nil Outcomes counts nothing.
+// Outcomes counts each end of an order, and each stop in Error, at most once. It counts after the commit that
+// brings the task to rest, which comes when the end is reported (P11, an end is reported until settled). A
+// process that dies between that commit and Write loses the count. A nil Outcomes counts nothing.
 type Outcomes struct {
 	deployment string
 	out        io.Writer

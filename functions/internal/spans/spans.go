@@ -107,7 +107,7 @@ func (t *Tracer) Begin(ctx context.Context, name string) (context.Context, port.
 // Traceparent implements port.Handling.
 func (h *handling) Traceparent() string { return "00-" + h.span.TraceID + "-" + h.span.SpanID + "-01" }
 
-// End implements port.Handling. It records IDs, never bodies.
+// End implements port.Handling. It records IDs and the start of an error's text, never bodies.
 func (h *handling) End(s port.Span, err error) {
 	h.span.End = nanoseconds()
 	h.span.Attributes = []attribute{text("stepkeeper.order", s.OrderID), number("stepkeeper.run", s.Run)}
