@@ -123,7 +123,7 @@ const (
 	pollers        = 5 // pollers of an idle mapping
 	pollsMin       = 3 // long polls of 20 s in a minute
 	metrics        = 1
-	// metrics of OutcomeMetrics, for each workflow: OrdersEnded in five states, OrderDuration in four
+	// metrics of OutcomeMetrics, for each workflow: OrdersEnded in five states, OrderDuration in four.
 	outcomeMetrics = 9
 	outcomeLine    = 350 // bytes of their line, which names one order if messages travel alone
 )
@@ -165,16 +165,22 @@ func Calculate(u Units, p Prices, service time.Duration) Report {
 			LongestDelay: interval,
 			PerMonth:     sum(sweeps(u.Shapes[Sweep], p, minutes))})
 	}
-	load, trickle := r.PerOrder[Load], r.PerOrder[Trickle]
+	r.Notes = r.notes()
+	return r
+}
+
+// notes returns what the report leaves out, and the prices of options.
+func (r *Report) notes() []string {
+	p, load, trickle := r.Prices, r.PerOrder[Load], r.PerOrder[Trickle]
 	info := p.Prices[LogsGB].Of((platformLog("INFO") - platformLog(SystemLogLevel)) * million / gigabyte)
-	r.Notes = []string{
+	return []string{
 		"Agents' functions are not in the totals, because their time is that of your services. Their " +
 			"messages are. " +
 			"Lambda bills an invocation once for all requests of its batch, which the agent handles at " +
 			"the same time.",
 		fmt.Sprintf(
 			"Lambda's time is what the Scheduler took on the machine that measured, %.0f ms a batch under "+
-				"load, with emulators beside it.", u.Shapes[Load].Milliseconds["scheduler"]),
+				"load, with emulators beside it.", r.Units.Shapes[Load].Milliseconds["scheduler"]),
 		fmt.Sprintf(
 			"Lambda's own log lines are left out by the level %s. With Tuning.SystemLogLevel INFO they "+
 				"cost $%.2f a million orders under load and $%.2f at trickle, assumed to be %.0f bytes an "+
@@ -196,7 +202,6 @@ func Calculate(u Units, p Prices, service time.Duration) Report {
 		"An order that fails costs more: each failed attempt a write, a read, and the messages of a step; " +
 			"an alert one publication.",
 	}
-	return r
 }
 
 func totals(s Shape) Totals {

@@ -95,7 +95,7 @@ const (
 	unread status = iota // the store was not asked for the task
 	read                 // the task was loaded, perhaps from the cache
 	// the task was loaded from the store itself, because a message was ahead of it, or a create found that it
-	// exists
+	// exists.
 	reread
 	tooLarge // the first document does not fit
 	inDoubt  // a write may have been stored although the store did not confirm it (P12a)

@@ -27,7 +27,7 @@ const (
 	callService act = iota // call the service once the new entry is stored
 	sayDone                // reply done again, with the stored output
 	sayFailed              // reply failed again, or because a do came after its undo
-	// reply that the operator must check, because an undo came while the do is in doubt
+	// reply that the operator must check, because an undo came while the do is in doubt.
 	sayInDoubt
 	sayNothing // send no reply, because a do is in doubt
 )
@@ -142,7 +142,7 @@ const (
 	unknown  outcome = iota // the effect is in doubt, and the entry stays unchanged
 	happened                // the effect is proven
 	refused                 // permanently refused, and proven without effect
-	// proven without effect, and a repetition may succeed: never sent, or rejected for now
+	// proven without effect, and a repetition may succeed: never sent, or rejected for now.
 	withdrawn
 )
 

@@ -46,13 +46,13 @@ func barsOf(t *client.Task, st *client.Step, now core.Time) (all []bar) {
 	if t.EndedAt != 0 && t.Ended && t.State != core.Error {
 		end = t.EndedAt
 	}
+	if st.FirstAt == 0 {
+		return nil
+	}
 	add := func(from, to core.Time, kind, text string) {
 		if from != 0 && to > from {
 			all = append(all, bar{from, to, kind, text})
 		}
-	}
-	if st.FirstAt == 0 {
-		return nil
 	}
 	add(ready(t, st), st.FirstAt, "queued", "not started")
 	done := st.FirstAt // end of the bars so far
@@ -91,11 +91,11 @@ func barsOf(t *client.Task, st *client.Step, now core.Time) (all []bar) {
 	case st.State == core.Pending && st.WakeAt != 0:
 		add(done, end, "backoff", "backoff until the next attempt")
 	}
+	hasUndo := working != "answer" && working != "time"
 	switch {
-	case st.State == core.Compensated && (working == "answer" || working == "time"): // it had nothing to undo
-		if st.FinishedAt == 0 {
-			add(done, undone(t, st, end), working, text)
-		}
+	case st.State == core.Compensated && !hasUndo && st.FinishedAt == 0:
+		add(done, undone(t, st, end), working, text)
+	case st.State == core.Compensated && !hasUndo:
 	case st.State == core.Compensated:
 		add(max(st.ClaimedAt, done), undone(t, st, end), "undo", "undo, at the latest")
 	case undoing || st.State == core.Compensating || st.State == core.UndoWait:
