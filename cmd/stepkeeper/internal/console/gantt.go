@@ -64,15 +64,7 @@ func barsOf(t *client.Task, st *client.Step, now core.Time) (all []bar) {
 		add(a.Began, a.Ended, "failed", fmt.Sprintf("attempt %d: %s %s", a.Number, a.Outcome, a.Code))
 		done = a.Ended
 	}
-	working, text := "work", fmt.Sprintf("attempt %d", st.Attempts)
-	switch {
-	case st.Kind == view.KindWait:
-		working, text = "time", "waiting for a time"
-	case st.Kind == view.KindApproval || st.Kind == view.KindEvent:
-		working, text = "answer", "waiting for an answer"
-	case st.Kind == view.KindEach || st.Kind == view.KindWorkflow:
-		working, text = "children", "waiting for child orders"
-	}
+	kind, text := working(st)
 	undoing := st.Undo != nil && st.Undo.Running
 	switch finished := st.FinishedAt; {
 	case finished != 0:
@@ -80,21 +72,21 @@ func barsOf(t *client.Task, st *client.Step, now core.Time) (all []bar) {
 			add(done, st.ClaimedAt, "backoff", "backoff")
 			done = st.ClaimedAt
 		}
-		add(done, finished, working, text)
+		add(done, finished, kind, text)
 		done = finished
 	case st.State == core.Processing || st.State == core.Waiting && !undoing:
 		if st.ClaimedAt > done {
 			add(done, st.ClaimedAt, "backoff", "backoff")
 			done = st.ClaimedAt
 		}
-		add(done, end, working, text)
+		add(done, end, kind, text)
 	case st.State == core.Pending && st.WakeAt != 0:
 		add(done, end, "backoff", "backoff until the next attempt")
 	}
-	hasUndo := working != "answer" && working != "time"
+	hasUndo := kind != "answer" && kind != "time"
 	switch {
 	case st.State == core.Compensated && !hasUndo && st.FinishedAt == 0:
-		add(done, undone(t, st, end), working, text)
+		add(done, undone(t, st, end), kind, text)
 	case st.State == core.Compensated && !hasUndo:
 	case st.State == core.Compensated:
 		add(max(st.ClaimedAt, done), undone(t, st, end), "undo", "undo, at the latest")
@@ -104,6 +96,19 @@ func barsOf(t *client.Task, st *client.Step, now core.Time) (all []bar) {
 		add(max(t.EndedAt, done), end, "operator", "waiting for the operator since "+render.Moment(t.EndedAt))
 	}
 	return all
+}
+
+// working returns the kind and the text of the bar of a step that runs.
+func working(st *client.Step) (kind, text string) {
+	switch st.Kind {
+	case view.KindWait:
+		return "time", "waiting for a time"
+	case view.KindApproval, view.KindEvent:
+		return "answer", "waiting for an answer"
+	case view.KindEach, view.KindWorkflow:
+		return "children", "waiting for child orders"
+	}
+	return "work", fmt.Sprintf("attempt %d", st.Attempts)
 }
 
 // ready returns the time when everything before a step was done.
