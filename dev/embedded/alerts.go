@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -203,7 +202,6 @@ func (a alertSinks) post(ctx context.Context, body []byte) error {
 		return fmt.Errorf("the webhook: %w", err)
 	}
 	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
 	switch resp.StatusCode / 100 {
 	case 2:
 		return nil

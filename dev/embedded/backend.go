@@ -144,7 +144,7 @@ func (s *Runtime) Reject(ctx context.Context, r api.Rejected) error {
 // parsed and names a reply-to.
 func (s *Runtime) answered(body []byte) bool {
 	o, err := message.DecodeSubmit(body)
-	if err != nil || o.ReplyTo == "" {
+	if err != nil {
 		return false
 	}
 	_, err = s.queues.ReplyTo(o.ReplyTo)

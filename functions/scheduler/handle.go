@@ -135,7 +135,7 @@ func (s *Scheduler) decode(queueName string, d *port.Delivery, now core.Time) (i
 		if c != nil {
 			return newCommand(c, true), nil
 		}
-		return newSubmission(&o, err == nil, false), err
+		return newSubmission(&o, err == nil), err
 	case port.Replies:
 		r, err := message.Of[message.Reply](*d)
 		if err != nil {

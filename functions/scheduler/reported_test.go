@@ -161,6 +161,23 @@ func TestAPanicInAnAnswerConcernsItsMessage(t *testing.T) {
 	}
 }
 
+// unknownQueue finds no queue.
+type unknownQueue struct{ port.Queues }
+
+func (unknownQueue) Queue(string) (port.Queue, error) { return nil, port.ErrUnavailable }
+
+// An answer that cannot be sent again stays in its queue.
+func TestAnEarlyAnswerWithoutAQueueComesBack(t *testing.T) {
+	w := world.New(t, approving()).Boot()
+	config := w.SchedulerConfig(w.NewState(w.Store, 0), "cut off")
+	config.Queues = unknownQueue{config.Queues}
+	panics := port.Panics()
+	failed := scheduler.New(config).Handle(ctx, port.Control, deliver(answer("x-1", "yes")))
+	if len(failed) != 1 || port.Panics() != panics {
+		t.Errorf("returned %v, after %d panics", failed, port.Panics()-panics)
+	}
+}
+
 // An outage does not count as a reply-to that is not deployed.
 func TestOutageIsNoUnknownReplyTo(t *testing.T) {
 	for _, c := range []struct{ name, queue, body, want string }{

@@ -15,8 +15,8 @@ type submission struct {
 func (in *submission) decided() *engine.Message { return &in.Message }
 
 // newSubmission returns a submission. It has an event only if the order is valid.
-func newSubmission(o *message.SubmitOrder, valid, direct bool) *submission {
-	in := &submission{order: o, direct: direct}
+func newSubmission(o *message.SubmitOrder, valid bool) *submission {
+	in := &submission{order: o}
 	if in.OrderID, _ = o.Known(); !valid {
 		return in
 	}

@@ -30,8 +30,9 @@ func (s *Scheduler) Submit(ctx context.Context, orders []message.SubmitOrder) []
 	var batch engine.Batch
 	for i := range orders {
 		err := orders[i].Check()
-		in := newSubmission(&orders[i], err == nil, true)
-		if ins[i] = in; err != nil {
+		in := newSubmission(&orders[i], err == nil)
+		in.direct, ins[i] = true, in
+		if err != nil {
 			in.Refusal = err.(*message.Refusal) // Check returns nothing else
 			s.count("refused", in.Refusal.Code)
 			continue

@@ -88,10 +88,10 @@ func compiled(file string) (*core.Definition, error) {
 		return nil, fmt.Errorf("compiled workflow: %w; deploy again", err)
 	}
 	d, err := workflow.Decode(workflow.Hash(data), data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+	var canonical []byte
+	if err == nil {
+		canonical, err = workflow.Encode(d)
 	}
-	canonical, err := workflow.Encode(d)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}

@@ -414,6 +414,21 @@ func TestBulkRefuses(t *testing.T) {
 	}
 }
 
+// Nothing is sent if the list cannot be kept.
+func TestBulkCommandWithoutAFolder(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, func(o *console.Options) { o.Folder = file })
+	w.stopped(1)
+	action, form := w.form("/bulk?command=resubmit&step=charge&workflow=order", "command", "resubmit")
+	form.Set("by", "ada")
+	form.Set("reason", "the bank is back")
+	_, body := w.post(action, form)
+	wants(t, body, "Nothing was sent: mkdir "+file)
+}
+
 // The pages show what the command would do to the orders, start with exactly the orders that were shown,
 // report the progress, and can stop it.
 func TestBulkPages(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/internal/stacktest"
 )
 
@@ -185,6 +186,8 @@ func TestMove(t *testing.T) {
 	wants(t, offers, "Compare and move", "resubmit o-1 --definition latest")
 	wants(t, page, "The order can be moved now", "new: shop: weigh", "as before: shop: charge",
 		before.Definition)
+	_, list := w.get("/bulk?command=move&definition=latest&workflow=order&state=error")
+	wants(t, list, "1 the definitions differ: ")
 	simulated()
 	wants(t, page, "No violation in 2000 seeds", "Ends: ", ">Processed</span>", "move o-1 --definition")
 	if same, err := w.client.Get(t.Context(), "o-1"); err != nil || same.Definition != before.Definition ||
@@ -634,10 +637,33 @@ func TestPaging(t *testing.T) {
 	}
 }
 
+// The list of events marks attempts of an undo, and the log has the command.
+func TestAttemptsOfAnUndo(t *testing.T) {
+	log := awsstub.NewLog(t)
+	w := newWorld(t, func(o *console.Options) { o.Log = log.Logger })
+	close(w.hold)
+	w.refusing("charge")
+	w.submit("order", "o-1")
+	w.until("it stops", w.inState("o-1", "Error"))
+	w.refusing("release")
+	action, form := w.form("/orders/o-1", "kind", "undo")
+	form.Set("by", "ada")
+	w.post(action, form)
+	w.until("its undo has failed", func() bool {
+		_, body := w.get("/orders/o-1?show=events")
+		return strings.Contains(body, "undo, attempt 2 began") &&
+			strings.Contains(body, "undo, attempt 2: failed")
+	})
+	if line := awsstub.About(t, log.Lines(), "command of the console"); line["kind"] != "undo" {
+		t.Errorf("logged %v", line)
+	}
+}
+
 // Values of the fields that the redaction file names are on no page.
 func TestRedaction(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "redact.txt")
-	if err := os.WriteFile(file, []byte("# cards\ncard\n**.card # also in inputs\n**.customer.*\n"),
+	long := strings.Repeat(" cards", 20<<10)
+	if err := os.WriteFile(file, []byte("#"+long+"\ncard\r\n**.card # also in inputs\n**.customer.*\n"),
 		0o600); err != nil {
 		t.Fatal(err)
 	}
