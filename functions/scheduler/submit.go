@@ -31,8 +31,7 @@ func (s *Scheduler) Submit(ctx context.Context, orders []message.SubmitOrder) []
 	for i := range orders {
 		err := orders[i].Check()
 		in := newSubmission(&orders[i], err == nil)
-		in.direct, ins[i] = true, in
-		if err != nil {
+		if in.direct, ins[i] = true, in; err != nil {
 			in.Refusal = err.(*message.Refusal) // Check returns nothing else
 			s.count("refused", in.Refusal.Code)
 			continue
