@@ -522,7 +522,7 @@ func TestBulkPages(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	for path, text := range map[string]string{
-		"/bulk/none": "A list of another process goes on with `stepkeeper bulk " +
+		"/bulk/none": "To continue a list of another process, run `stepkeeper bulk " +
 			"continue FILE`.",
 		"/bulk?command=resubmit&older=soon":                                              "write a duration",
 		"/bulk?command=resubmit&step=none":                                               "No order matches.",
