@@ -57,8 +57,8 @@ func (c *Client) redrivable(ctx context.Context, quarantined bool, l *DeadLetter
 	case MissedSweeps:
 		return errTicks
 	case port.Tasks:
-		return errors.New("only the Scheduler may send to this queue, and the Supervisor asks again for " +
-			"what is lost of it: discard it")
+		return errors.New("only the Scheduler may send to this queue: discard the message; the " +
+			"order sends lost messages again")
 	}
 	if quarantined {
 		if err := readable(l.Queue, l.Body); err != nil {

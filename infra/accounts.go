@@ -38,7 +38,7 @@ func (c *checker) account(what string, a Agent) {
 	}
 }
 
-// shared refuses settings for other accounts that name the stack's own.
+// shared refuses settings for other accounts if they name the stack's own account.
 func (c *checker) shared(p Props, own string) {
 	for _, arn := range p.Submitters {
 		if strings.Contains(arn, "::"+own+":") {

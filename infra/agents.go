@@ -139,8 +139,8 @@ func (s *Stepkeeper) agentEnvironment(name string, a Agent) map[string]*string {
 	return environment
 }
 
-// adoptFunction gives a function of the app its permissions and settings. Of an imported function only the
-// role is known, and CDK adds the permissions to that role if it may. It returns the role, and the resources
+// adoptFunction gives a function of the app its permissions and settings. If the function is imported, only
+// its role is known. CDK adds the permissions to that role if it may. It returns the role, and the resources
 // that must exist before the mapping takes a message.
 func (s *Stepkeeper) adoptFunction(name string,
 	a Agent) (role awsiam.IRole, policies []constructs.IDependable) {

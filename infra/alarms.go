@@ -33,18 +33,19 @@ func (s *Stepkeeper) addAlarms() {
 		q := s.queues[name]
 		s.deadAlarm(pascal(name)+"Dead", fmt.Sprintf("messages of queue %s were given up", name), q.dead)
 		s.addAlarm(alarm{
-			id:        pascal(name) + "Age",
-			text:      fmt.Sprintf("queue %s is not worked off: its oldest message is too old", name),
+			id: pascal(name) + "Age",
+			text: fmt.Sprintf("queue %s is not consumed fast enough: its oldest message is too old",
+				name),
 			metric:    q.queue.MetricApproximateAgeOfOldestMessage(minute("Maximum")),
 			threshold: q.oldest.Seconds(), periods: 3,
 		})
 	}
-	s.deadAlarm("Quarantine", "messages came that cannot be read", s.quarantine)
+	s.deadAlarm("Quarantine", "the quarantine has received messages that cannot be read", s.quarantine)
 	s.deadAlarm("MissedSweeps", "ticks of the schedule were given up", s.missed)
 	// Rule 17: overdue tasks and sweeps that end before the last page raise alarms.
 	s.addAlarm(alarm{
 		id:   "OldestOverdue",
-		text: "a task has been overdue for long, so the Supervisor or the Scheduler does not get through",
+		text: "a task has been overdue for long, so the Supervisor or the Scheduler cannot keep up",
 		metric: awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
 			Namespace: str(deployment.MetricNamespace), MetricName: str(deployment.MetricOldestOverdue),
 			Statistic: str("Maximum"), Period: seconds(s.props.SweepInterval),
@@ -54,7 +55,7 @@ func (s *Stepkeeper) addAlarms() {
 	})
 	s.addAlarm(alarm{
 		id:        "NoSweeps",
-		text:      "the Supervisor is not started by its schedule, so nothing that fails is noticed",
+		text:      "the schedule does not start the Supervisor, so no lost or failed work is noticed",
 		metric:    s.invoked("supervisor").MetricInvocations(every(s.props.SweepInterval, "Sum")),
 		threshold: 1, periods: 5, below: true, essential: true,
 		silent: s.props.Paused,

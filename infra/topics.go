@@ -41,7 +41,7 @@ func (s *Stepkeeper) addTopics() {
 	}
 }
 
-// addTopic adds an encrypted topic. A nil key means the key of the account that AWS manages.
+// addTopic adds an encrypted topic. A nil key means the account's key that AWS manages.
 func (s *Stepkeeper) addTopic(id, name string, key awskms.IKey) awssns.ITopic {
 	made := awssns.NewTopic(s.Construct, str(id), &awssns.TopicProps{
 		EnforceSSL: jsii.Bool(true), MasterKey: key, DisplayName: str(name),

@@ -77,7 +77,7 @@ func (s *Stepkeeper) addCanaries() {
 			&awscodedeploy.LambdaDeploymentGroupProps{
 				Alias: s.aliases[name], Application: application, DeploymentConfig: s.props.Canary,
 				Alarms: &[]interfacesawscloudwatch.IAlarmRef{alarms[name]},
-				Role:   role.WithoutPolicyUpdates(nil), // no managed policy of AWS is added (rule 20)
+				Role:   role.WithoutPolicyUpdates(nil), // so that CDK adds no managed policy of AWS (rule 20)
 			})
 	}
 }

@@ -21,7 +21,7 @@ type Report struct {
 	Seconds      float64            `json:"seconds"`
 	OrdersPerS   float64            `json:"orders_per_s"` // per core
 	FaultsByKind map[string]int     `json:"faults"`       // injected
-	Cells        map[string]int     `json:"cells"`        // site × fault: how often
+	Cells        map[string]int     `json:"cells"`        // how often each fault occurred at each site
 	CellCount    int                `json:"cells_in_all"` // cells that can exist with these faults
 	Invariants   map[string]int     `json:"invariants"`   // number of checks of each invariant
 	Ends         map[core.State]int `json:"ends"`         // orders by the state of their end

@@ -205,7 +205,7 @@ func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
 		return nil, ofOrder(in.ID, err)
 	}
 	order, err := e.backend.Order(ctx, t)
-	// without the documents the core's demand for the definition means that it accepts the move
+	// PlanOf needs no order unless in.Documents is true: ErrOrderNeeded means that the move is accepted
 	if err != nil && in.Documents {
 		return nil, ofOrder(in.ID, err)
 	}

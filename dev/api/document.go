@@ -38,8 +38,9 @@ func configOf(version string) huma.Config {
 			OpenAPI: "3.1.0",
 			Info: &huma.Info{
 				Title: "Stepkeeper", Version: version,
-				Description: "Orders that are carried to one of two ends: every step done, or everything " +
-					"that was done undone. " +
+				Description: "Runs orders to one of two outcomes: every step succeeds, or every completed " +
+					"step " +
+					"is undone. " +
 					"The same address serves the queues in SQS's JSON protocol (POST / with an AWS SDK " +
 					"and this endpoint URL).",
 			},

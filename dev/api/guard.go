@@ -18,7 +18,7 @@ func guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(under http.ResponseWriter, r *http.Request) {
 		w, body := &response{ResponseWriter: under}, r.Body
 		if r.ContentLength != 0 {
-			// so that no handler can close the body, because finish reads its rest
+			// finish reads the rest of the body, so no handler may close it
 			r.Body = io.NopCloser(body)
 		}
 		defer w.finish(r.Header.Get("Expect"), body)

@@ -2,8 +2,8 @@ package memory
 
 import "github.com/stepkeeper/stepkeeper/shared/port"
 
-// In every normalFirst-th receive, messages without priority come first, so that they are never starved (P46,
-// priority changes the order of requests only).
+// normalFirst is the interval, in receives, at which messages without priority come first, so that they are
+// never starved (P46, priority changes the order of requests only).
 const normalFirst = 10
 
 // keptGroups is the number of empty groups that keep their memory.

@@ -349,7 +349,7 @@ type Environment struct {
 	// them. A step that was skipped has no entry, and neither has a step whose output the operator did not
 	// state.
 	Outputs map[string]json.RawMessage
-	// error codes of the failed steps that the order continues without (P42, orders can go on after failures)
+	// error codes of the failed steps that did not stop the order (P42, orders can go on after failures)
 	Failures map[string]string
 	Value    json.RawMessage // value of an answer; only Answer.Refuse reads it
 	// Token makes a token of an answer to a step, for a person or for anyone (P39). It is only called if

@@ -58,10 +58,11 @@ const (
 	StatusStarted      StatusKind = "started"
 	StatusStepFinished StatusKind = "step-finished"
 	// StatusUndoing reports that the undo of a step waits until none of its calls can take effect any more
-	// (P21, an undo waits for quiet). It is sent once when the wait begins, and is not sent again if that
-	// fails.
+	// (P21, an undo waits for quiet). It is sent once when the wait begins, and is not sent again if the
+	// sending fails.
 	StatusUndoing StatusKind = "undoing"
-	// StatusProgress carries the report of a running attempt (P43). It is not sent again if that fails.
+	// StatusProgress carries the report of a running attempt (P43). It is not sent again if the sending
+	// fails.
 	StatusProgress  StatusKind = "progress"
 	StatusCompleted StatusKind = "completed"
 	StatusFailed    StatusKind = "failed" // Error: an operator is needed

@@ -78,7 +78,7 @@ func (t *Task) ResolveRefusal(def *Definition, i int, fact Fact, now Time) strin
 		return s.Children.ResolveRefusal(fact)
 	case def.Steps[i].Answer != nil:
 		return "the step is answered from outside, so there is nothing in doubt; fix: resubmit the order, " +
-			"and it is asked again where it was decided"
+			"and it asks again if its round was decided"
 	case s.State == Waiting:
 		return "the step is a wait, so there is nothing in doubt; fix: resubmit the order, and it goes on " +
 			"at its time"

@@ -83,8 +83,9 @@ func meaning(ctx context.Context, what string, doubt bool, err error) error {
 var errOvertaken = errors.New(
 	"an answer was lost, and newer versions are stored: perhaps they stand on this one")
 
-// refusal returns the error of a write whose last try was refused, and which is not the stored one. It
-// returns otherwise, unless an earlier try may have been stored below.
+// refusal returns the error of a refused write. An earlier try without a response may have been stored, and a
+// newer version may stand on it. In that case the error is errOvertaken, and otherwise it is the argument
+// otherwise.
 func refusal(there attrs, version int64, doubt bool, otherwise error) error {
 	if stored := numberOf(there["Version"]); doubt && stored > version {
 		return fmt.Errorf("version %d of now %d: %w", version, stored, errOvertaken)

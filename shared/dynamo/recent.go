@@ -13,8 +13,8 @@ import (
 const (
 	// readAlways is the number of open tasks that every listing reads again.
 	readAlways = 500
-	// readEvery is, for each open task above readAlways, the time for which a read of a task is reused. So a
-	// process reads some 50 tasks a second for listings, however often pages are requested.
+	// readEvery times the number of open tasks above readAlways is the time for which a read of a task is
+	// reused. So a process reads some 50 tasks a second for listings, however often pages are requested.
 	readEvery = 20 * time.Millisecond
 )
 

@@ -148,7 +148,8 @@ func (s *Store) replace(ctx context.Context, w *port.Write, item attrs, writer [
 			port.ErrConflict))
 }
 
-// putVersion puts the item if the expected version is stored and, with open, if that one does not expire.
+// putVersion puts the item if the expected version is stored. If open is true, the stored version also must
+// not expire.
 func (s *Store) putVersion(ctx context.Context, w *port.Write, item attrs,
 	open bool) (there attrs, doubt bool, err error) {
 	condition, names := "#version = :expected", map[string]string{"#version": "Version"}

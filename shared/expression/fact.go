@@ -8,7 +8,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// fact is a property of a step that the order continues without if it fails (P42, orders can go on after
+// fact is a property of a step whose failure does not stop the order (P42, orders can go on after
 // failures).
 type fact struct{ step, name string }
 
@@ -36,8 +36,8 @@ func reads(property string) string {
 	return "failure"
 }
 
-// fact returns an error if the order never continues without the step, because the fact would then always be
-// false.
+// fact returns an error if a failure of the step always stops or undoes the order, because the fact would
+// then always be false.
 func (c *check) fact(n *ast.MemberNode, f fact) error {
 	if c.scope.Continues != nil && !c.scope.Continues[f.step] {
 		return fail("steps."+strings.ReplaceAll(f.step, "-", "_")+"."+f.name+

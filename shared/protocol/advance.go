@@ -18,7 +18,7 @@ func (r *deciding) advance() {
 	}
 }
 
-// advanceForward claims the ready steps, and the steps listed in again, which a Resubmit continues. It
+// advanceForward claims the ready steps, and the steps of the list again, which a Resubmit continues. It
 // repeats this until no step becomes ready, because a step that is skipped, or that ends with its claim, can
 // make other steps ready.
 func (r *deciding) advanceForward(again ...int) {

@@ -8,8 +8,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// answerKind ends with an answer from outside: an approval by people, or an event (P35, an answer decides a
-// round; P36; P37, a question has a time). answer.go handles the answers.
+// answerKind is the kind of a step that ends with an answer from outside: an approval by people, or an event
+// (P35, an answer decides a round; P36; P37, a question has a time). answer.go handles the answers.
 type answerKind struct{}
 
 func (answerKind) prepare(r *deciding, i int) (prepared, error) {

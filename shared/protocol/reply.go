@@ -355,7 +355,7 @@ func endHold(s *core.Step) {
 	}
 }
 
-// retryUndo counts a failed undo and puts the next attempt off. When its budget is used up, the operator is
+// retryUndo counts a failed undo and delays the next attempt. When its budget is used up, the operator is
 // needed.
 func (r *deciding) retryUndo(i int, atLeast core.Duration) {
 	s := &r.t.Steps[i]

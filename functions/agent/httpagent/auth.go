@@ -87,7 +87,7 @@ func (a *Auth) fields() map[string]*Reference {
 	return fields
 }
 
-// tokenURL returns the field of OAuth2, or an unused one without OAuth2.
+// tokenURL returns the field OAuth2.TokenURL, or an empty Reference if OAuth2 is nil.
 func (a *Auth) tokenURL() *Reference {
 	if a == nil || a.OAuth2 == nil {
 		return &Reference{}

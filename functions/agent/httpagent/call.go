@@ -133,7 +133,7 @@ func (s *Service) exchange(ctx context.Context, method, path string, body []byte
 	return a, nil
 }
 
-// deliver sends a request, and again if it was not written to a kept connection, or if its token was refused.
+// deliver sends a request, and repeats it after a broken kept connection or a refused token.
 func (s *Service) deliver(ctx context.Context, client *http.Client, method, path string, body []byte,
 	call worker.Call) (*http.Response, reach, error) {
 	token, err := s.auth.current(ctx, nil)

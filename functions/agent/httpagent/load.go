@@ -199,7 +199,7 @@ func (a Allow) literal(field, host string) (p problems) {
 	return p
 }
 
-// forHost returns the rules for a host that the operator wrote: this machine, if it is named.
+// forHost returns the rules for a host that the operator wrote: they allow this machine if it is the host.
 func (a Allow) forHost(host string) Allow {
 	a.Loopback = a.Loopback || IsLoopback(host)
 	return a

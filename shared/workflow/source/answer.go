@@ -93,7 +93,7 @@ func (b *builder) eventSchema(v *value, a *core.Answer) {
 	}
 }
 
-// people checks need and who, as far as their values do not depend on the order.
+// people checks the fields need and who. It skips a field whose value depends on the order.
 func (b *builder) people(step string, v *value) {
 	who := v.get("who")
 	if who == nil || who.shape != isList {

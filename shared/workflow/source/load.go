@@ -57,7 +57,7 @@ func LoadDir(dir string, opts Options) ([]File, error) {
 	return files, nil
 }
 
-// folder holds the files of a directory, one of which can name another's workflow as its child workflow.
+// folder holds the files of a directory. A file can name the workflow of another file as its child workflow.
 type folder struct {
 	dir   string
 	names []string

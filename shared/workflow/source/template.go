@@ -56,7 +56,7 @@ func (b *builder) conditions() map[string]string {
 	return conditions
 }
 
-// continues returns the steps that the order continues without if they fail (P42, orders can go on after
+// continues returns the steps whose failure does not stop the order (P42, orders can go on after
 // failures).
 func (b *builder) continues() map[string]bool {
 	names := map[string]bool{}

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Point names one choice by its place, its subject, and its number among the choices of both. The name stays
-// the same when other choices are removed, which makes shrinking possible.
+// Point names one choice by its place, its subject, and its number among the choices of the same place and
+// subject. The name stays the same when other choices are removed, which makes shrinking possible.
 type Point struct {
 	Site    string
 	Subject string
@@ -26,7 +26,7 @@ type Seeded struct{ pcg *rand.PCG }
 // NewSeeded returns the chooser of a seed.
 func NewSeeded(seed uint64) *Seeded { return &Seeded{rand.NewPCG(seed, 0x5712b3e9)} }
 
-// Choose returns another value than 0 with the given odds, each with the same chance.
+// Choose returns a value above 0 with the given odds. All values above 0 are equally likely.
 func (s *Seeded) Choose(_ Point, n int, odds float64) int {
 	x := s.pcg.Uint64()
 	if float64(x>>11)/(1<<53) >= odds {

@@ -43,10 +43,10 @@ type Scenario struct {
 	Orders  int     // most orders of a run; 0 means 4
 	// Alone means that the run has no commands.
 	Alone bool
-	// Base returns the choice that stands for 0 at a point, so that the normal course can be another one than
-	// "all goes well".
+	// Base returns the value that a choice of 0 means at a point, so that the normal course can contain
+	// faults.
 	Base func(p Point) int
-	// Begun is the one order of the run, as it stands when the run begins; If it is nil, the application
+	// Begun is the one order of the run, as it stands when the run begins. If it is nil, the application
 	// submits orders.
 	Begun *Begun
 
@@ -91,7 +91,7 @@ type Simulation struct {
 	Capacity   int
 	Long       bool  // faults go on for so long that keys are forgotten
 	Until      int64 // faults happen until then
-	Waits      int64 // the longest that an order waits, in all its steps that do
+	Waits      int64 // longest total wait of an order in all its waiting steps
 	Through    bool  // faults go on until the waits are over, and a while longer
 	Quiescing  bool
 	QuiescedAt int64 // time at which faults ended

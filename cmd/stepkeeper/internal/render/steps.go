@@ -202,7 +202,7 @@ func effect(s view.Step) []string {
 	return nil
 }
 
-// withoutIt describes a failed step that the order continues without.
+// withoutIt describes a failed step that does not stop the order.
 func withoutIt(s view.Step) string {
 	done := "is undone alone"
 	if s.State == core.Compensated {
