@@ -29,7 +29,7 @@ func unprocessable(code, format string, args ...any) *refusal {
 	return &refusal{http.StatusUnprocessableEntity, code, fmt.Sprintf(format, args...)}
 }
 
-// service is one of the four: its operations, its grade, and its parser of inputs.
+// service is one of the demo's four services: its operations, its grade, and its parser of inputs.
 type service struct {
 	name    string
 	do      string

@@ -58,7 +58,7 @@ func (c *Clock) Set(t time.Time) {
 	c.mu.Unlock()
 }
 
-// At calls run once the clock shows at or a later time. If that time has passed already, run is called at the
+// At calls run when the clock reaches the time at. If that time has passed already, run is called at the
 // next Advance. stop cancels it.
 func (c *Clock) At(at time.Time, run func()) (stop func()) {
 	c.mu.Lock()

@@ -17,8 +17,8 @@ type QueueConfig struct {
 	// the message stays here, invisible for the time that its receiver asked for.
 	DeadLetterTo port.Queue
 	Retention    time.Duration // age at which a message expires; 0 means never
-	// First is the number before that of the first message. If it is above the numbers of an earlier process,
-	// no receipt of that process is valid.
+	// The first message gets the number First + 1. If First is above the numbers of an earlier process, no
+	// receipt of that process is valid.
 	First uint64
 }
 

@@ -51,7 +51,7 @@ func (c *checking) atStart(ctx context.Context, source string) error {
 	return err
 }
 
-// goOn checks a file in the background that the start had no time to check completely.
+// goOn checks the file in the background, if the start had no time to check it completely.
 func (s *Store) goOn() {
 	if s.checking.whole {
 		return

@@ -16,7 +16,7 @@ const (
 	expiresMessages = 250
 )
 
-// strayRetention is the age at which messages expire whose queue is not among those of this process.
+// strayRetention is the retention of messages in queues that this process does not have.
 const strayRetention = 14 * 24 * time.Hour
 
 // restedTasks finds tasks at rest in the order of their creation. It skips the few tasks that are not at rest

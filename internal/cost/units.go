@@ -51,11 +51,12 @@ type Line struct {
 	Operation string  `json:"operation"`
 	Resource  string  `json:"resource"`
 	Calls     float64 `json:"calls"`
-	Requests  float64 `json:"requests,omitempty"` // billed requests: SQS bills each started 64 KiB
-	WRU       float64 `json:"wru,omitempty"`
-	IndexWRU  float64 `json:"index_wru,omitempty"`
-	RRU       float64 `json:"rru,omitempty"`
-	IndexRRU  float64 `json:"index_rru,omitempty"`
+	// billed requests: SQS rounds a request up to multiples of 64 KiB
+	Requests float64 `json:"requests,omitempty"`
+	WRU      float64 `json:"wru,omitempty"`
+	IndexWRU float64 `json:"index_wru,omitempty"`
+	RRU      float64 `json:"rru,omitempty"`
+	IndexRRU float64 `json:"index_rru,omitempty"`
 	// calls of the application: sending orders and receiving statuses
 	Application bool `json:"application,omitempty"`
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // Message is a message that a task has received or sent. The messages are derived from the document (P12,
-// effects are emitted again). So those are missing that the document does not keep, such as the requests of
-// old attempts if there were more than 16.
+// effects are emitted again). So messages that the document does not keep are missing, such as the requests
+// of old attempts if there were more than 16.
 type Message struct {
 	At         core.Time `json:"at,omitzero" doc:"absent if the stored document does not keep it"`
 	Way        string    `json:"way" enum:"received,sent"`

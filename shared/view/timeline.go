@@ -17,8 +17,8 @@ type Moment struct {
 }
 
 // Timeline returns the moments of a task, earliest first: the past ones that the document stores, and planned
-// ones such as the end of a wait or a complete-by time. Of a step's attempts the document stores only the
-// first, the last, and their number.
+// ones such as the end of a wait or a complete-by time. The document stores only the first and the last of a
+// step's attempts, and their number.
 func Timeline(t Task) []Moment {
 	var m []Moment
 	add := func(at core.Time, step, what, text string) {

@@ -177,7 +177,7 @@ func (t *transport) read(ctx context.Context, from time.Time, metrics []*metric)
 	return nil
 }
 
-// ofQueue returns a metric of a queue, with the one of its queue of high priority.
+// ofQueue returns a metric of a queue, plus the same metric of its queue of high priority.
 func (t *transport) ofQueue(queue, url, name, statistic string) (all []*metric) {
 	for _, u := range []string{url, t.Outputs.High[queue]} {
 		if u != "" {
@@ -284,7 +284,7 @@ func latest(values []*float64, within time.Duration) *float64 {
 }
 
 // uncalledSince returns the first minute of the latest period in which an agent reported that it does not
-// call its service. is reports whether that period has not ended.
+// call its service. is reports whether that period still lasts.
 func uncalledSince(values []*float64) (since int, is bool) {
 	if values == nil { // not read
 		return 0, false

@@ -44,7 +44,7 @@ func text(file string) ([]byte, error) {
 	return data, nil
 }
 
-// Parse reads the text of such a file. Variables come from lookup.
+// Parse reads the text of an agents file. lookup returns the values of variables.
 func Parse(data []byte, lookup func(name string) (string, bool)) (httpagent.Config, error) {
 	c, err := Read(data)
 	if err != nil {
