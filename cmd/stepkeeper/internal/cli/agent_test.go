@@ -117,7 +117,7 @@ func TestAgentNewInOtherLanguages(t *testing.T) {
 			t.Errorf("%s does not take the package from its folder: %v\n%s", requirement, err, text)
 		}
 		readme, err := os.ReadFile(filepath.Join(language, "README.md"))
-		if err != nil || !strings.Contains(string(readme), `infra.Agent{"car-hire": {`) ||
+		if err != nil || !strings.Contains(string(readme), `agent := agents["car-hire"]`) ||
 			strings.Contains(string(readme), "{{") {
 			t.Errorf("%s: README.md: %v\n%s", language, err, readme)
 		}
@@ -156,7 +156,7 @@ func TestAgentNew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`infra.Agent{"payment": {`,
+	for _, want := range []string{`agent := agents["payment"]`,
 		"stepkeeper agent test payment --do create --undo remove --input", "TestEarnsItsGrade"} {
 		if !strings.Contains(string(readme), want) {
 			t.Errorf("README.md does not say %q", want)
