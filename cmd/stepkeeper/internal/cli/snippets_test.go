@@ -91,6 +91,8 @@ var imports = map[string]string{
 	"client": module + "client",
 	"core":   module + "shared/core", "infra": module + "infra", "sim": module + "simulate/sim",
 	"workflowtest":        module + "workflowtest",
+	"awsevents":           "github.com/aws/aws-cdk-go/awscdk/v2/awsevents",
+	"awseventstargets":    "github.com/aws/aws-cdk-go/awscdk/v2/awseventstargets",
 	"awssqs":              "github.com/aws/aws-cdk-go/awscdk/v2/awssqs",
 	"awssnssubscriptions": "github.com/aws/aws-cdk-go/awscdk/v2/awssnssubscriptions",
 	"jsii":                "github.com/aws/jsii-runtime-go",
@@ -104,6 +106,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
@@ -141,6 +144,7 @@ var (
 	probe      agenttest.Probe
 	status     awssqs.IQueue
 	topic      awssns.Topic
+	bus        awsevents.IEventBus
 	engine     *infra.Stepkeeper
 	boundary   awsiam.IManagedPolicy
 	stack      awscdk.Stack
