@@ -358,7 +358,7 @@ func restore(t *testing.T, x *terminal) {
 		t.Fatalf("docs/how-to/back-up.md has %d lines: %q", len(steps), steps)
 	}
 	x.run(t, steps[0], 0, "monday.db: ", "complete and checked", "keep data/token-keys.json too")
-	x.run(t, steps[0], 2, "monday.db is there already")
+	x.run(t, steps[0], 2, "monday.db exists already")
 	x.run(t, strings.Join(steps[1:4], " && "), 0)
 	want := x.run(t, "stepkeeper list --output json", 0, "o-1", "o-2")
 	server := x.leave(t, steps[4]+" --listen 127.0.0.1:0", address)

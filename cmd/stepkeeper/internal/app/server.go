@@ -182,18 +182,18 @@ func (a *App) Explain(err error, what string) *failure.Error {
 	case errors.Is(err, client.ErrConnection):
 		return failure.Wrap(err, failure.Unreachable, silent, "%s cannot be reached", name)
 	case errors.Is(err, context.DeadlineExceeded):
-		return failure.New(failure.Unreachable, slow, "%s did not answer in time about %s", name, what)
+		return failure.New(failure.Unreachable, slow, "%s did not respond in time about %s", name, what)
 	case errors.Is(err, client.ErrAnswer):
 		return failure.Wrap(err, failure.Unreachable, "is it a Stepkeeper server? name another with --server",
-			"the answer of %s cannot be read", strings.TrimPrefix(name, "the server "))
+			"the response of %s cannot be read", strings.TrimPrefix(name, "the server "))
 	case errors.Is(err, client.ErrNotFound):
 		return failure.New(failure.NotFound, a.look(), "there is no %s", what)
 	case errors.Is(err, client.ErrBusy), errors.Is(err, client.ErrUnavailable):
-		return failure.Wrap(err, failure.Refused, retry, "%s: %s takes nothing now", what, a.kind())
+		return failure.Wrap(err, failure.Refused, retry, "%s: %s accepts nothing now", what, a.kind())
 	case errors.Is(err, client.ErrRefused), errors.Is(err, client.ErrForbidden):
 		return failure.Wrap(err, failure.Refused, "", "%s: refused", what)
 	case errors.Is(err, client.ErrInvalid):
-		return failure.Wrap(err, failure.Usage, "", "%s: %s cannot use that", what, a.kind())
+		return failure.Wrap(err, failure.Usage, "", "%s: %s rejected the input", what, a.kind())
 	case errors.Is(err, client.ErrInternal):
 		return failure.Wrap(err, failure.General, a.log(), "%s", what)
 	}
@@ -205,10 +205,10 @@ func (a *App) Explain(err error, what string) *failure.Error {
 func (a *App) undecided(u *client.Undecided) *failure.Error {
 	code, what := failure.Unreachable, "was sent, and it is not known whether it arrived"
 	if u.Queued {
-		code, what = failure.General, "is queued, and its verdict has not come yet"
+		code, what = failure.General, "is queued, and has no verdict yet"
 	}
-	return failure.Wrap(u.Err, code, "ask again: the same command with --command-id "+u.ID+
-		" is carried out once and answers its verdict",
+	return failure.Wrap(u.Err, code, "repeat the command with --command-id "+u.ID+
+		": it is carried out once, and prints its verdict",
 		"order %s: command %s %s", u.OrderID, u.ID, what)
 }
 

@@ -61,7 +61,8 @@ func runAgentNew(o *agentOptions) error {
 	o.agent.Go = goRelease(runtime.Version())
 	module, err := scaffold.FindModule(o.moduleDir)
 	if err != nil {
-		return failure.Wrap(err, failure.Usage, moduleAdvice, "the agent %s cannot be written", o.agent.Name)
+		return failure.Wrap(err, failure.Usage, moduleAdvice, "the files of agent %s cannot be written",
+			o.agent.Name)
 	}
 	o.agent.Stepkeeper = module
 	files, err := o.agent.Write(o.dir)
@@ -70,9 +71,10 @@ func runAgentNew(o *agentOptions) error {
 		return failure.New(failure.Usage, "name another one with --dir; nothing was written",
 			"the folder %s is not empty", o.dir)
 	case errors.Is(err, scaffold.ErrNoPackage):
-		return failure.Wrap(err, failure.Usage, moduleAdvice, "the agent %s cannot be written", o.agent.Name)
+		return failure.Wrap(err, failure.Usage, moduleAdvice, "the files of agent %s cannot be written",
+			o.agent.Name)
 	case err != nil:
-		return failure.Wrap(err, failure.General, "", "the agent %s cannot be written", o.agent.Name)
+		return failure.Wrap(err, failure.General, "", "the files of agent %s cannot be written", o.agent.Name)
 	}
 	if o.app.JSON() {
 		return o.app.PrintJSON(written{Agent: o.agent.Name, Folder: o.dir, Files: files})
@@ -135,7 +137,8 @@ func checkAgents(a *app.App, file string) (checkedAgents, error) {
 	}
 	if len(unset) > 0 && !a.JSON() {
 		names := strings.Join(unset, ", ")
-		a.Warn(fmt.Sprintf("agents file %s: not set here: %s; set them before the start", file, names))
+		a.Warn(fmt.Sprintf("agents file %s: environment variables that are not set: %s; set them before "+
+			"the start", file, names))
 	}
 	return checkedAgents{file, true, slices.Sorted(maps.Keys(c.Agents)), append([]string{}, unset...), c}, nil
 }

@@ -101,7 +101,7 @@ func (o *agentTryOptions) ask(ctx context.Context, stop context.CancelCauseFunc)
 		var out, errs bytes.Buffer
 		cmd.Stdout, cmd.Stderr, cmd.Env = &out, &errs, append(os.Environ(), variable)
 		if err := cmd.Run(); err != nil {
-			stop(fmt.Errorf("the line of --%s failed: %w: %.500s", flag, err, errs.String()))
+			stop(fmt.Errorf("the command of --%s failed: %w: %.500s", flag, err, errs.String()))
 		}
 		return strings.TrimSpace(out.String())
 	}
@@ -109,7 +109,7 @@ func (o *agentTryOptions) ask(ctx context.Context, stop context.CancelCauseFunc)
 		text := sh("effects", o.effects, "KEY="+key)
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			stop(fmt.Errorf("the line of --effects must print a number, and printed %.80q", text))
+			stop(fmt.Errorf("the command of --effects printed %.80q; it must print a number", text))
 		}
 		return n
 	}
@@ -189,8 +189,8 @@ func (o *agentTryOptions) print(r agenttest.Report) error {
 	}
 	switch {
 	case r.Grade == "":
-		return failure.New(failure.General, "correct what is wrong: no grade allows it",
-			"agent %s earns no grade", o.name)
+		return failure.New(failure.General, "correct what the failed checks name: every grade needs it",
+			"agent %s meets no grade", o.name)
 	case o.earns != "" && r.WhyNot(core.Grade(o.earns)) != "":
 		return failure.New(failure.General, "declare "+string(r.Grade)+
 			" in the workflow, or correct the service", "agent %s %s", o.name, r.WhyNot(core.Grade(o.earns)))

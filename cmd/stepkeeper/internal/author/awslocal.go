@@ -88,7 +88,8 @@ func (o *deployOptions) synthesise(ctx context.Context, dir string,
 	assembly, err := stack.Synthesise(ctx, o.dir, dir, settings[emulate.Context], settings)
 	switch {
 	case errors.Is(err, stack.ErrNoApp):
-		return nil, failure.Wrap(err, failure.NotFound, "write one: stepkeeper aws init; or name its folder",
+		return nil, failure.Wrap(err, failure.NotFound,
+			"write one with `stepkeeper aws init`, or name its folder",
 			"there is no template")
 	case err != nil:
 		return nil, failure.Wrap(err, failure.General, "", "there is no template")
@@ -103,8 +104,9 @@ func runDeploy(ctx context.Context, o *deployOptions) error {
 	}
 	endpoint := localstack.Endpoint(o.app.Getenv("LOCALSTACK_PORT"))
 	if err := localstack.Answers(ctx, endpoint); err != nil {
-		return failure.Wrap(err, failure.General, "start it: stepkeeper aws local up; another port than "+
-			"4566 is named by LOCALSTACK_PORT", "no LocalStack answers at %s", endpoint)
+		return failure.Wrap(err, failure.General,
+			"start it with `stepkeeper aws local up`; if its port is not 4566, set LOCALSTACK_PORT",
+			"LocalStack at %s does not respond", endpoint)
 	}
 	c, err := awsclient.Load(ctx, awsclient.Options{Endpoint: endpoint, CallTimeout: time.Minute})
 	if err != nil {
@@ -114,7 +116,7 @@ func runDeploy(ctx context.Context, o *deployOptions) error {
 	c.Credentials = credentials.NewStaticCredentialsProvider("test", "test", "")
 	dir, err := os.MkdirTemp("", "stepkeeper-cdk-")
 	if err != nil {
-		return failure.Wrap(err, failure.General, "", "there is no folder for the template")
+		return failure.Wrap(err, failure.General, "", "no folder could be made for the template")
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	settings := map[string]string{"stage": "local"}

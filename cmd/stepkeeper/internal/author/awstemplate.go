@@ -24,7 +24,8 @@ func newAWSTemplate(a *app.App) *cobra.Command {
 			}
 			dir, err := os.MkdirTemp("", "stepkeeper-cdk-")
 			if err != nil {
-				return failure.Wrap(err, failure.General, "", "there is no folder for the CDK app's output")
+				return failure.Wrap(err, failure.General, "",
+					"no folder could be made for the CDK app's output")
 			}
 			defer func() { _ = os.RemoveAll(dir) }()
 			assembly, err := o.synthesise(cmd.Context(), dir, o.context)

@@ -167,12 +167,12 @@ func moved(ctx context.Context, a *app.App, c *client.Client, id, hash string,
 	case plan.Definition == "" && plan.Reason != "":
 		return sc, failure.New(failure.Refused, "", "order %s cannot be moved: %s", id, plan.Reason)
 	case plan.Documents == nil:
-		return sc, failure.New(failure.General, "run a server of the version of this program",
-			"the server does not return what is stored of order %s", id)
+		return sc, failure.New(failure.General, "run the server and this program in the same version",
+			"the server does not return the stored data of order %s", id)
 	}
 	if sc, err = simulate.Moved(plan.Documents, plan.Definition, def, core.TimeOf(a.Now())); err != nil {
 		return sc, failure.Wrap(err, failure.Refused, "compare the definitions with `stepkeeper move "+id+
-			" --definition latest --dry-run`", "order %s cannot be moved, or not simulated", id)
+			" --definition latest --dry-run`", "the move of order %s cannot be simulated", id)
 	}
 	return sc, nil
 }

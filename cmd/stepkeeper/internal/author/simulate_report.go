@@ -149,7 +149,7 @@ func (o *simulateOptions) keepTape(r *simulate.Report) error {
 	}
 	if err := r.Tape.Write(o.tape); err != nil {
 		return failure.Wrap(err, failure.General, "give --tape a file that can be written",
-			"the tape cannot be kept")
+			"the tape cannot be written")
 	}
 	return o.keepTest(r)
 }
@@ -164,7 +164,7 @@ func (o *simulateOptions) keepTest(r *simulate.Report) error {
 	}
 	if err != nil {
 		return failure.Wrap(err, failure.General, "give --regression-test a file that can be written",
-			"the regression test cannot be kept")
+			"the regression test cannot be written")
 	}
 	return nil
 }

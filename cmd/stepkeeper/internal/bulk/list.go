@@ -46,7 +46,8 @@ var Keys = []string{"state", "workflow", "step", "code", "id", "older"}
 func (w Where) query() (client.Query, error) {
 	q := client.Query{State: core.Error, PageSize: 1000}
 	if len(w) == 0 {
-		return q, fmt.Errorf("no orders are selected: say which with some of %s", strings.Join(Keys, ", "))
+		return q, fmt.Errorf("no orders are selected; select them with --where and some of %s",
+			strings.Join(Keys, ", "))
 	}
 	for key, value := range w {
 		if strings.TrimSpace(value) == "" {
@@ -80,7 +81,7 @@ func (w Where) query() (client.Query, error) {
 			if near := suggest.Nearest(key, Keys); near != "" {
 				hint = fmt.Sprintf(", perhaps %s", near)
 			}
-			return q, fmt.Errorf("--where does not know %.40q%s; use one of %s", key, hint,
+			return q, fmt.Errorf("--where has no field %.40q%s; use one of %s", key, hint,
 				strings.Join(Keys, ", "))
 		}
 	}
@@ -341,21 +342,21 @@ func (a *Action) check() error {
 		return fmt.Errorf("%.40q cannot be sent to many orders; it is one of %s", a.Command,
 			strings.Join(Commands, ", "))
 	case a.Command == "move" && a.Definition == "":
-		return fmt.Errorf("the definition to move to is missing")
+		return fmt.Errorf("move has no definition; give latest, or the hash of one")
 	case a.Definition != "" && !message.IsDefinition(a.Definition):
-		return fmt.Errorf("%.40q is no definition: it is latest, or a hash of 32 hexadecimal digits",
+		return fmt.Errorf("definition %.40q must be latest, or a hash of 32 hexadecimal digits",
 			a.Definition)
 	case a.Command == "resolve" && a.Step == "":
-		return fmt.Errorf("a resolve says the step that is in doubt")
+		return fmt.Errorf("resolve has no step; name the step that is in doubt")
 	case a.Command == "resolve" && a.Fact != core.Happened && a.Fact != core.NotHappened &&
 		a.Fact != core.Undone:
-		return fmt.Errorf("%.40q is not what can happen to a step: it is happened, not-happened or undone",
+		return fmt.Errorf("fact %.40q must be happened, not-happened or undone",
 			a.Fact)
 	case strings.TrimSpace(a.Reason) == "" || len(a.Reason) > core.MaxMessage:
-		return fmt.Errorf("reason has %d bytes; it says why many orders are changed, in at most %d",
+		return fmt.Errorf("reason has %d bytes; say in 1 to %d bytes why the orders are changed",
 			len(a.Reason), core.MaxMessage)
 	case strings.TrimSpace(a.By) == "" || len(a.By) > message.MaxBy:
-		return fmt.Errorf("by has %d bytes; it says who changes many orders, in at most %d", len(a.By),
+		return fmt.Errorf("by has %d bytes; name in 1 to %d bytes who changes the orders", len(a.By),
 			message.MaxBy)
 	}
 	return nil

@@ -116,7 +116,7 @@ func TestAServerThatIsAwayGetsNoMoreCommands(t *testing.T) {
 		lost    func(n int64) bool
 		stopped string
 	}{
-		"away":         {func(int64) bool { return true }, "5 commands, one after another, had no answer"},
+		"away":         {func(int64) bool { return true }, "5 commands in a row got no response"},
 		"now and then": {func(n int64) bool { return n%6 == 0 }, ""},
 	} {
 		var n atomic.Int64

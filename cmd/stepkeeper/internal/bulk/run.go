@@ -185,7 +185,7 @@ func (w *work) command(ctx context.Context, o *Order) (client.Verdict, error) {
 			known = known || v.ID == commandID(w.Bulk, o.OrderID)
 		}
 		if !known && t.Command != o.Number {
-			return client.Verdict{Reason: "another command came since the list was made"}, nil
+			return client.Verdict{Reason: "the order got another command after the list was made"}, nil
 		}
 	}
 	return w.Send(ctx, w.c, o.OrderID, o.Number, commandID(w.Bulk, o.OrderID))
@@ -199,7 +199,7 @@ func (w *work) answered(answer bool) {
 		w.silent = 0
 	}
 	if w.silent >= mostSilent && w.stopped == "" {
-		w.stopped = fmt.Sprintf("%d commands, one after another, had no answer", w.silent)
+		w.stopped = fmt.Sprintf("%d commands in a row got no response", w.silent)
 	}
 }
 
@@ -223,7 +223,7 @@ func (w *work) watch(ctx context.Context, i int, o *Order) {
 		case <-ctx.Done():
 			return
 		case <-until:
-			text := "it is still under way"
+			text := "it is still running"
 			if err != nil {
 				text = err.Error()
 			}

@@ -123,7 +123,7 @@ func TestAgentNewInOtherLanguages(t *testing.T) {
 		}
 	}
 	call{}.run(t, "agent", "new", "x", "--language", "cobol").want(t, failure.Usage,
-		"there are go, python, typescript")
+		"choose go, python, typescript")
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("SKIPPED: python3 is not installed; the test of a new agent in Python was not run")
@@ -169,13 +169,13 @@ func TestAgentNew(t *testing.T) {
 	}
 	call{}.run(t, "agent", "new", "payment").want(t, failure.Usage, "is not empty", "--dir")
 	call{}.run(t, "agent", "new", "payment", "--dir", "p2", "--module-dir", ".").want(t, failure.Usage,
-		"is no working copy", "--module-dir FOLDER")
+		"is not a clone", "--module-dir FOLDER")
 	call{}.run(t, "agent", "new", "payment", "--dir", "p2", "--undo", "create").want(t, failure.Usage,
-		"names of their own")
+		"different names")
 	call{}.run(t, "agent", "new", "payment", "--dir", "p2", "--undo", "re fund").want(t, failure.Usage,
-		"is no operation's name")
+		"is not an operation's name")
 	call{}.run(t, "agent", "new", "payment", "--dir", "p2", "--module", "a b").want(t, failure.Usage,
-		"is no module path")
+		"is not a module path")
 	if _, err := os.Stat("p2"); err == nil {
 		t.Error("a refused call has written something")
 	}
@@ -185,7 +185,7 @@ func TestAgentValidate(t *testing.T) {
 	t.Setenv("UNSET", "")
 	good := write(t, "agents.yaml", `agents: {payment: {url: "https://payment.example", headers: {a: "${env:UNSET}"}}, stock: {external: true}}`)
 	call{}.run(t, "agent", "validate", good).want(t, failure.OK, "valid, 2 agents: payment, stock\n",
-		"not set here: UNSET")
+		"that are not set: UNSET")
 	r := call{}.run(t, "agent", "validate", good, "--output", "json")
 	if d := decodeLines(t, r.out); len(d) != 1 || d[0]["valid"] != true || r.err != "" ||
 		fmt.Sprint(d[0]["unset"]) != "[UNSET]" {

@@ -97,7 +97,7 @@ func TestAgentTryRefusals(t *testing.T) {
 		{"--do=lend", failure.Usage, "--effects"},
 		{"--do=lend --effects=x --input={", failure.Usage, "is no JSON"},
 		{"--do=lend --effects=x --earns=best", failure.Usage, `--earns cannot be "best"`},
-		{"--do=lend --effects=false -- sleep 60", failure.General, "the line of --effects failed"},
+		{"--do=lend --effects=false -- sleep 60", failure.General, "the command of --effects failed"},
 		{"--do=lend --effects=pwd -- sleep 60", failure.General, "must print a number"},
 		{"--do=lend --effects=:;echo${IFS}0 -- true", failure.General, "process has ended"},
 		{"--do=lend --effects=x -- no-such-program-at-all", failure.Usage, "cannot be started"},

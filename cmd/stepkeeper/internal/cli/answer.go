@@ -104,8 +104,8 @@ func answered(task *view.Task, step string) error {
 	}
 	if len(names) == 0 {
 		return failure.New(failure.NotFound, "`show` lists its steps",
-			"no step of order %s is answered from outside", task.OrderID)
+			"order %s has no approval or event that can be answered", task.OrderID)
 	}
-	return failure.New(failure.NotFound, "steps that are: "+strings.Join(names, ", "),
-		"step %.60q of order %s is not one that is answered", step, task.OrderID)
+	return failure.New(failure.NotFound, "its approvals and events: "+strings.Join(names, ", "),
+		"step %.60q of order %s is not an approval or event", step, task.OrderID)
 }

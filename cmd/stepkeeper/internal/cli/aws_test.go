@@ -127,7 +127,7 @@ func TestAWSInit(t *testing.T) {
 		"stepkeeper init DIR --aws")
 	call{}.run(t, "aws", "init", "nowhere").want(t, failure.Usage, "nowhere: it holds no project")
 	call{}.run(t, "init", "shop").want(t, failure.OK)
-	call{}.run(t, "aws", "init", "shop", "--module-dir", ".").want(t, failure.Usage, "is no working copy",
+	call{}.run(t, "aws", "init", "shop", "--module-dir", ".").want(t, failure.Usage, "is not a clone",
 		"--module-dir FOLDER")
 	if err := os.MkdirAll("shop/.github/workflows", 0o700); err != nil {
 		t.Fatal(err)
@@ -173,7 +173,7 @@ func TestAWSLocalRefuses(t *testing.T) {
 	t.Chdir(t.TempDir())
 	closed := call{env: map[string]string{"LOCALSTACK_PORT": "1"}}
 	closed.run(t, "aws", "local", "deploy").want(t, failure.General,
-		"no LocalStack answers at http://127.0.0.1:1", "stepkeeper aws local up")
+		"LocalStack at http://127.0.0.1:1 does not respond", "stepkeeper aws local up")
 	call{}.run(t, "aws", "local", "deploy", "a", "b").want(t, failure.Usage, "one folder at most")
 	t.Setenv("PATH", t.TempDir())
 	call{}.run(t, "aws", "local", "deploy").want(t, failure.Usage, "go is missing")

@@ -23,7 +23,7 @@ func TestBackup(t *testing.T) {
 	to := filepath.Join(t.TempDir(), "monday.db")
 	r := call{}.run(t, "backup", to, "--data", data)
 	r.want(t, failure.OK, to+": ", "complete and checked")
-	call{}.run(t, "backup", to, "--data", data).want(t, failure.Usage, to+" is there already",
+	call{}.run(t, "backup", to, "--data", data).want(t, failure.Usage, to+" exists already",
 		"name another file")
 	none := filepath.Join(data, "none")
 	call{}.run(t, "backup", to+"2", "--data", none).want(t, failure.Usage, "file does not exist", "--data")

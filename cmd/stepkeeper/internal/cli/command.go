@@ -58,7 +58,7 @@ func (o *orderCommand) checkDefinition() error {
 	if o.action.Definition == "" || message.IsDefinition(o.action.Definition) {
 		return nil
 	}
-	return failure.New(failure.Usage, whichDefinition, "%q is no definition", o.action.Definition)
+	return failure.New(failure.Usage, whichDefinition, "%q is not a definition", o.action.Definition)
 }
 
 const whichDefinition = "give --definition latest, or the hash that `show` and `workflow list` print: 32 " +

@@ -147,10 +147,10 @@ func TestCommandsRefused(t *testing.T) {
 	b.commands = nil
 	c.run(t, "close", "stopped").want(t, failure.Usage, "add --reason TEXT")
 	c.run(t, "erase", "stopped").want(t, failure.Usage, "nothing was erased", "add --reason TEXT")
-	c.run(t, "move", "stopped").want(t, failure.Usage, "the definition to move to is missing",
+	c.run(t, "move", "stopped").want(t, failure.Usage, "move has no definition",
 		"give --definition latest")
 	c.run(t, "resubmit", "stopped", "--definition", "newest").want(t, failure.Usage,
-		"\"newest\" is no definition")
+		"\"newest\" is not a definition")
 	c.run(t, "resubmit", "stopped", "--input", "zone").want(t, failure.Usage, "names no step and file",
 		"--input STEP=FILE")
 	c.run(t, "resubmit", "stopped", "--input", "=x").want(t, failure.Usage, "names no step and file")
@@ -262,7 +262,7 @@ func TestBulk(t *testing.T) {
 	c.run(t, "bulk", "resubmit", "--where", "workflow=ordre", "--reason", "fixed", "--dry-run").want(t,
 		failure.NotFound, `there is no workflow "ordre"`, "did you mean order?")
 	c.run(t, "bulk", "resubmit", "--where", "step=nothing", "--reason", "fixed", "--yes").want(t,
-		failure.NotFound, "no order is selected")
+		failure.NotFound, "no order matches")
 	c.run(t, "bulk", "close", "--where", "state=Error", "--reason", "fixed").want(t, failure.Usage,
 		"selected: 2 orders", "--dry-run", "--yes")
 	if asked := (call{server: c.server, terminal: true, in: "n\n"}); len(b.commands) > 0 {
@@ -322,7 +322,7 @@ func TestBulk(t *testing.T) {
 	}
 	defer busy.Close()
 	c.run(t, "bulk", "continue", "two.jsonl").want(t, failure.Refused,
-		"another process works through this list", "wait until it ends")
+		"another process is running this list", "wait until the other process ends")
 }
 
 func TestCancelBeforeTheOrder(t *testing.T) {

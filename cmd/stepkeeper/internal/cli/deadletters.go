@@ -105,7 +105,7 @@ func runDeadLettersLook(ctx context.Context, o *deadLetterOptions) error {
 		}
 	}
 	if len(all) == 0 && !a.JSON() {
-		fmt.Fprintln(a.Streams.Err, "no message is to be seen")
+		fmt.Fprintln(a.Streams.Err, "no message is visible")
 	}
 	return nil
 }
@@ -194,8 +194,8 @@ func runHandling(ctx context.Context, o *deadLetterOptions) error {
 		return explainQueue(a, err, o.Queue)
 	}
 	if reported == 0 {
-		return failure.New(failure.NotFound, "look at it with `"+a.Program()+" dead-letters list`",
-			"no message of %s is to be seen, and nothing was done", o.Queue)
+		return failure.New(failure.NotFound, "list its messages with `"+a.Program()+" dead-letters list`",
+			"queue %s shows none of these messages, so nothing was done", o.Queue)
 	}
 	if code != failure.OK {
 		return failure.Silent(code, "not every message was handled")

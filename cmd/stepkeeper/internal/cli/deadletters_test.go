@@ -148,7 +148,7 @@ func TestDeadLettersAreShown(t *testing.T) {
 		l[0]["body"] != nil {
 		t.Errorf("%v", l)
 	}
-	if r := run("look", "missed-sweeps"); r.code != failure.OK || r.err != "no message is to be seen\n" {
+	if r := run("look", "missed-sweeps"); r.code != failure.OK || r.err != "no message is visible\n" {
 		t.Errorf("%+v", r)
 	}
 	dead, err := queues.Queue(port.Dead(port.Replies))
@@ -293,7 +293,7 @@ func TestDeadLettersAreHandled(t *testing.T) {
 	}
 	do("discard", "quarantine", "--all", "--yes").want(t, failure.OK, ": discarded (order q-refund)\n")
 	do("discard", "quarantine", "--all", "--yes").want(t, failure.NotFound,
-		"no message of quarantine is to be seen, and nothing was done")
+		"queue quarantine shows none of these messages, so nothing was done")
 	if waiting(t, queues, port.Quarantine) != 0 || waiting(t, queues, port.Intake) != 1 {
 		t.Error("not exactly one went back")
 	}

@@ -119,7 +119,7 @@ func TestDevReportsAndTraces(t *testing.T) {
 	}
 	c.run(t, "dev", "--alert-webhook", "alerts.example.com").want(t, failure.Usage, "a URL like",
 		"--alert-webhook")
-	c.run(t, "dev", "--otlp", "127.0.0.1:4317").want(t, failure.Usage, "spans cannot be sent",
+	c.run(t, "dev", "--otlp", "127.0.0.1:4317").want(t, failure.Usage, "the address for spans is wrong",
 		"correct --otlp")
 	c.run(t, "dev", "--otlp", "http://127.0.0.1:1").want(t, failure.OK)
 	if got.Tracer == nil {

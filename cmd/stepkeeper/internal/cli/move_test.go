@@ -163,7 +163,7 @@ func TestMoveIsSimulatedFirst(t *testing.T) {
 	c.run(t, "simulate", write(t, "fixed.yaml", fixed), "--move", "one", "--seeds", "60").want(t, failure.OK,
 		"60 seeds, 60 orders", "No violation in 60 seeds")
 	c.run(t, "simulate", write(t, "other.yaml", other), "--move", "one").want(t, failure.Refused,
-		"order one cannot be moved, or not simulated", "its operation was reserve and is book")
+		"the move of order one cannot be simulated", "its operation was reserve and is book")
 	c.run(t, "simulate", write(t, "fixed.yaml", fixed), "--move", "two").want(t, failure.NotFound,
 		"order two")
 	c.run(t, "simulate", write(t, "fixed.yaml", fixed), "--move", "one", "--order",

@@ -322,7 +322,7 @@ func TestServerFailures(t *testing.T) {
 		http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer hangs.Close()
 	call{server: hangs.URL}.run(t, "show", "a", "--timeout", "50ms").want(t, failure.Unreachable,
-		"did not answer in time")
+		"did not respond in time")
 }
 
 func TestSchedules(t *testing.T) {

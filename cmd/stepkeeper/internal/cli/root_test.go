@@ -195,13 +195,13 @@ func TestWrongCalls(t *testing.T) {
 		{[]string{"resolve", "a", "charge", "perhaps"}, []string{"happened, not-happened, undone"}},
 		{[]string{"dev", "--listen", "0.0.0.0:8377"},
 			[]string{"other machines could reach it", "127.0.0.1:8377"}},
-		{[]string{"dev", "--listen", "8377"}, []string{"is no address"}},
+		{[]string{"dev", "--listen", "8377"}, []string{"is not an address"}},
 		{[]string{"dev", "--listen", "example.com:80"}, []string{"other machines could reach it"}},
 		{[]string{"dev", "--max-open", "0"}, []string{"out of range"}},
 		{[]string{"dev", "--sweep-every", "-1s"}, []string{"out of range"}},
 		{[]string{"dev", "--log-level", "loud"}, []string{"--log-level cannot be"}},
 		{[]string{"dev", "--log-format", "xml"}, []string{"--log-format cannot be"}},
-		{[]string{"agent", "new", "No Good"}, []string{"is no agent's name"}},
+		{[]string{"agent", "new", "No Good"}, []string{"is not an agent's name"}},
 	} {
 		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
 			call{}.run(t, c.args...).want(t, failure.Usage, c.want...)

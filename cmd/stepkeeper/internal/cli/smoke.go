@@ -240,7 +240,7 @@ func (s *smoke) one(ctx context.Context, i int) {
 		s.problem(i, what)
 	}
 	if !sameJSON(content, s.contents[i%len(s.contents)]) {
-		s.problem(i, "it holds another order than the one that was sent")
+		s.problem(i, "its order differs from the one that was sent")
 	}
 }
 
@@ -273,7 +273,7 @@ func inconsistent(t *client.Task) []string {
 		}
 	}
 	if t.State == core.Error && t.Error == nil {
-		wrong("it is in Error and says nothing why")
+		wrong("it is in Error without a reason")
 	}
 	return found
 }

@@ -122,7 +122,7 @@ func TestInconsistent(t *testing.T) {
 		}
 	}
 	if got := inconsistent(&client.Task{State: core.Error, Created: 3, EndedAt: 2}); len(got) != 2 ||
-		!strings.Contains(got[1], "nothing why") {
+		!strings.Contains(got[1], "without a reason") {
 		t.Error(got)
 	}
 }

@@ -156,7 +156,7 @@ func TestStackFlags(t *testing.T) {
 			"--region"},
 		{failure.Unreachable, fmt.Errorf("%w: no route", client.ErrConnection),
 			"the stack Shop cannot be reached"},
-		{failure.Unreachable, context.DeadlineExceeded, "the stack Shop did not answer in time"},
+		{failure.Unreachable, context.DeadlineExceeded, "the stack Shop did not respond in time"},
 		{failure.General, errors.New("its outputs are of version \"2\""), "version \"2\""},
 	} {
 		c := call{openStack: func(context.Context, string, aws.Options, ...client.Option) (
@@ -172,8 +172,8 @@ func TestStackFlags(t *testing.T) {
 		http.StatusInternalServerError: {failure.General,
 			"list of orders: the server answered 500 Internal Server Error\n  the logs of the stack's " +
 				"functions say more"},
-		http.StatusServiceUnavailable: {failure.Refused, "list of orders: the stack takes nothing now"},
-		http.StatusBadRequest:         {failure.Usage, "list of orders: the stack cannot use that"},
+		http.StatusServiceUnavailable: {failure.Refused, "list of orders: the stack accepts nothing now"},
+		http.StatusBadRequest:         {failure.Usage, "list of orders: the stack rejected the input"},
 		http.StatusConflict:           {failure.Refused, "list of orders: refused"},
 	} {
 		server := httptest.NewServer(
@@ -190,7 +190,7 @@ func TestStackFlags(t *testing.T) {
 	w.Held.Store(true)
 	onStack(w, `{"schema":1,"orderId":"o","workflow":"order","order":{}}`).run(t, "submit", "--wait", "-",
 		"--timeout", "2s", "--stack", "Shop", "--region", "eu-central-1").
-		want(t, failure.Unreachable, "the stack Shop did not answer in time",
+		want(t, failure.Unreachable, "the stack Shop did not respond in time",
 			"acknowledged before this: 1 order;")
 }
 
@@ -211,7 +211,7 @@ func TestCommandWithoutAVerdictOnAStack(t *testing.T) {
 	}
 	w.Held.Store(true)
 	r := run("cancel", "o", "--timeout", "2s")
-	r.want(t, failure.General, "order o: command ", "is queued, and its verdict has not come yet",
+	r.want(t, failure.General, "order o: command ", "is queued, and has no verdict yet",
 		"--command-id ")
 	_, rest, _ := strings.Cut(r.err, "--command-id ")
 	id := strings.Fields(rest)[0]

@@ -178,7 +178,7 @@ func (s *server) begin(r *http.Request) (*running, error) {
 	number := func(name string) (n float64) {
 		if err == nil {
 			if n, err = strconv.ParseFloat(r.PostFormValue(name), 64); err != nil {
-				err = fmt.Errorf("%s is no number", name)
+				err = fmt.Errorf("%s is not a number", name)
 			}
 		}
 		return n
@@ -198,7 +198,7 @@ func (s *server) begin(r *http.Request) (*running, error) {
 		return nil, err
 	}
 	if planOf(orders).Seen != r.PostFormValue("seen") {
-		return nil, fmt.Errorf("the orders have changed since the page was made")
+		return nil, fmt.Errorf("the orders have changed since the page was loaded")
 	}
 	file := filepath.Join(s.Folder, h.File())
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {

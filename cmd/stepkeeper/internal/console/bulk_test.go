@@ -317,7 +317,7 @@ func TestBulkCancel(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	if text, err := os.ReadFile(file); err != nil ||
-		!strings.Contains(string(text), "another command came since the list was made") {
+		!strings.Contains(string(text), "the order got another command after the list was made") {
 		t.Errorf("%v %s", err, text)
 	}
 }
@@ -329,9 +329,9 @@ func TestBulkRefuses(t *testing.T) {
 	w.stopped(1)
 	for want, where := range map[string]bulk.Where{
 		"no orders are selected": {}, "perhaps step": {"stp": "charge"}, "step is empty": {"step": " "},
-		"there is no state":                            {"state": "Broken"},
-		`--where does not know "elephant"; use one of`: {"elephant": "charge"},
-		"write a duration":                             {"older": "soon"},
+		"there is no state":                           {"state": "Broken"},
+		`--where has no field "elephant"; use one of`: {"elephant": "charge"},
+		"write a duration":                            {"older": "soon"},
 	} {
 		if _, err := bulk.Select(context.Background(), w.client, where, why); err == nil ||
 			!strings.Contains(err.Error(), want) {
@@ -360,10 +360,10 @@ func TestBulkRefuses(t *testing.T) {
 		"the share to stop at is 1.5;":  func(h *bulk.Header) { h.StopAt = 1.5 },
 		"the patience is 0 s;":          func(h *bulk.Header) { h.Patience = 0 },
 		`"answer" cannot be sent`:       func(h *bulk.Header) { h.Command = "answer" },
-		"the definition to move to":     func(h *bulk.Header) { h.Command = "move" },
-		`"new" is no definition`:        func(h *bulk.Header) { h.Definition = "new" },
-		"says the step":                 func(h *bulk.Header) { h.Action = resolve; h.Step = "" },
-		"is not what can happen":        func(h *bulk.Header) { h.Action = resolve; h.Fact = "perhaps" },
+		"move has no definition":        func(h *bulk.Header) { h.Command = "move" },
+		`definition "new" must be`:      func(h *bulk.Header) { h.Definition = "new" },
+		"resolve has no step":           func(h *bulk.Header) { h.Action = resolve; h.Step = "" },
+		"fact \"perhaps\" must be":      func(h *bulk.Header) { h.Action = resolve; h.Fact = "perhaps" },
 		"by has 0 bytes":                func(h *bulk.Header) { h.By = "" },
 		"by has 129 bytes":              func(h *bulk.Header) { h.By = strings.Repeat("b", message.MaxBy+1) },
 		"reason has 0 bytes":            func(h *bulk.Header) { h.Reason = "" },
@@ -448,17 +448,17 @@ func TestBulkPages(t *testing.T) {
 	for _, x := range []struct{ field, value, says string }{
 		{"by", "", "Nothing was sent: by has 0 bytes"},
 		{"reason", " ", "Nothing was sent: reason has 0 bytes"},
-		{"rate", "fast", "Nothing was sent: rate is no number."},
-		{"rate", "1e-10", "Nothing was sent: rate is 1e-10; it is 0.001 to 1000 commands a second."},
+		{"rate", "fast", "Nothing was sent: rate is not a number."},
+		{"rate", "1e-10", "Nothing was sent: rate is 1e-10; it must be 0.001 to 1000 commands a second."},
 		{"rate", "NaN", "Nothing was sent: rate is NaN"},
-		{"rate", "1e999", "Nothing was sent: rate is no number."},
+		{"rate", "1e999", "Nothing was sent: rate is not a number."},
 		{"canary", "-1", "Nothing was sent: canary is -1"},
-		{"canary", "1e300", "a whole number is meant"},
-		{"canary", "NaN", "a whole number is meant"},
+		{"canary", "1e300", "write a whole number"},
+		{"canary", "NaN", "write a whole number"},
 		{"stop-at", "101", "Nothing was sent: the share to stop at is 1.01"},
 		{"stop-at", "NaN", "Nothing was sent: the share to stop at is NaN"},
 		{"step", "", "Nothing was sent: no orders are selected"},
-		{"token", "x", "The form is not of this console"},
+		{"token", "x", "The form is not from this console"},
 	} {
 		bad := maps.Clone(form)
 		bad.Set(x.field, x.value)
@@ -483,7 +483,7 @@ func TestBulkPages(t *testing.T) {
 	}
 	stop()
 	if status, body := w.post(action, form); status != http.StatusConflict ||
-		!strings.Contains(body, "the orders have changed since the page was made") {
+		!strings.Contains(body, "the orders have changed since the page was loaded") {
 		t.Errorf("status %d: %s", status, body)
 	}
 	if n := len(w.verdicts(all[0])); n > 0 {

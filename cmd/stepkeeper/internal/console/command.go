@@ -53,14 +53,14 @@ func (s *server) mayAct(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	case errors.As(err, &over):
 		s.refuse(w, r, http.StatusRequestEntityTooLarge,
-			fmt.Sprintf("The form is larger than %d bytes.", over.Limit), "Go back, and send less.")
+			fmt.Sprintf("The form is larger than %d bytes.", over.Limit), "Go back, and send a shorter text.")
 		return false
 	case err != nil:
 		s.refuse(w, r, http.StatusBadRequest, "The form cannot be read.", "Go back, and send it again.")
 		return false
 	case subtle.ConstantTimeCompare([]byte(r.PostFormValue("token")), []byte(s.secret)) != 1:
 		s.refuse(w, r, http.StatusForbidden,
-			"The form is not of this console, or it was started anew since the page was made.",
+			"The form is not from this console, or the console was restarted after the page was loaded.",
 			"Open the order's page again, and repeat the action there.")
 		return false
 	}
@@ -70,7 +70,7 @@ func (s *server) mayAct(w http.ResponseWriter, r *http.Request) bool {
 func wholeNumber(form url.Values, name string) (int, error) {
 	n, err := strconv.Atoi(form.Get(name))
 	if err != nil {
-		return 0, fmt.Errorf("%w: %s is %.40q; a whole number is meant", client.ErrInvalid, name,
+		return 0, fmt.Errorf("%w: %s is %.40q; write a whole number", client.ErrInvalid, name,
 			form.Get(name))
 	}
 	return n, nil

@@ -317,8 +317,9 @@ func (s *server) page(p pageFunc) http.HandlerFunc {
 				r.URL.RequestURI(), Path: r.URL.Path, ReadOnly: s.ReadOnly, Charts: c.Charts, Body: body})
 		}
 		if err != nil {
-			s.Log.Error("a page of the console cannot be made", "path", r.URL.Path, "error", err)
-			http.Error(w, "this page cannot be made; the log says more", http.StatusInternalServerError)
+			s.Log.Error("a page of the console cannot be shown", "path", r.URL.Path, "error", err)
+			http.Error(w, "this page cannot be shown; the console's log has the reason",
+				http.StatusInternalServerError)
 			return
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")

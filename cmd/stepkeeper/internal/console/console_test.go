@@ -224,7 +224,7 @@ func TestBadAddresses(t *testing.T) {
 		status int
 		text   string
 	}{
-		"/orders?state=Lost":                    {400, `no order is ever in the state "Lost"`},
+		"/orders?state=Lost":                    {400, `"Lost" is not a state of an order`},
 		"/orders?older=soon":                    {400, "write it like 10m or 24h"},
 		"/orders?older=-5m":                     {400, "write it like 10m or 24h"},
 		"/orders?cursor=nonsense":               {400, "Correct the address"},
@@ -434,8 +434,8 @@ func TestActionsOfOthers(t *testing.T) {
 	without := url.Values{"kind": {"cancel"}, "number": {form.Get("number")}}
 	wrong := url.Values{"kind": {"cancel"}, "number": {form.Get("number")},
 		"token": {strings.Repeat("A", len(form.Get("token")))}}
-	const stale = "<p>The form is not of this console, or it was started anew since the page was " +
-		"made.</p><p>Open the order"
+	const stale = "<p>The form is not from this console, or the console was restarted after the page was " +
+		"loaded.</p><p>Open the order"
 	for name, c := range map[string]struct {
 		form   url.Values
 		header []string

@@ -107,8 +107,8 @@ func (s *server) handleDead(w http.ResponseWriter, r *http.Request) {
 	queue, do := r.PathValue("queue"), s.Client.Redrive
 	switch action := r.PostFormValue("action"); {
 	case len(r.PostForm["id"]) == 0:
-		s.refuse(w, r, http.StatusBadRequest, "No message was chosen, and nothing was done.",
-			"Go back, and choose those that are meant.")
+		s.refuse(w, r, http.StatusBadRequest, "No message was chosen, so nothing was done.",
+			"Go back, and choose messages.")
 		return
 	case action == "discard":
 		do = s.Client.Discard

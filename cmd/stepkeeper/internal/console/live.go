@@ -77,7 +77,7 @@ func (s *server) live(p pageFunc) http.HandlerFunc {
 			c := s.read(r.Context(), r, p, k)
 			body, err := s.fragment(c)
 			if err != nil {
-				s.Log.Error("a page of the console cannot be made", "path", r.URL.Path, "error", err)
+				s.Log.Error("a page of the console cannot be shown", "path", r.URL.Path, "error", err)
 				return
 			}
 			text := string(body)

@@ -59,12 +59,14 @@ func (f filter) query() (client.Query, error) {
 	q := client.Query{State: client.State(f.State), Workflow: f.Workflow, Step: f.Step, Code: f.Code,
 		IDPrefix: f.Prefix, PageSize: rowsOnPage}
 	if f.State != "" && !slices.Contains(states, core.State(f.State)) {
-		return q, fmt.Errorf("%w: no order is ever in the state %.50q", client.ErrInvalid, f.State)
+		return q, fmt.Errorf("%w: %.50q is not a state of an order; choose one from the menu",
+			client.ErrInvalid, f.State)
 	}
 	if f.Older != "" {
 		d, err := time.ParseDuration(f.Older)
 		if err != nil || d < 0 {
-			return q, fmt.Errorf("%w: %.50q is no age; write it like 10m or 24h", client.ErrInvalid, f.Older)
+			return q, fmt.Errorf("%w: %.50q is not an age; write it like 10m or 24h", client.ErrInvalid,
+				f.Older)
 		}
 		q.OlderThan = d
 	}

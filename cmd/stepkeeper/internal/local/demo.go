@@ -42,7 +42,7 @@ func runDemo(ctx context.Context, o *demoOptions) error {
 	binary, err := os.Executable()
 	if err != nil {
 		return failure.Wrap(err, failure.General, "",
-			"the demo needs the path of this program, to start it as a process of its own")
+			"the demo cannot find this program's file, which it starts as a second process")
 	}
 	shipped, remove, err := o.workflowFolder()
 	if err != nil {
@@ -59,7 +59,7 @@ func runDemo(ctx context.Context, o *demoOptions) error {
 	}
 	if o.keep {
 		if options.Dir, err = os.MkdirTemp("", "stepkeeper-demo-"); err != nil {
-			return failure.Wrap(err, failure.General, "", "no folder for the demo")
+			return failure.Wrap(err, failure.General, "", "no folder could be made for the demo")
 		}
 	}
 	report, err := o.app.Demo(ctx, options)

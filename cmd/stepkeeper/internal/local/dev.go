@@ -112,7 +112,7 @@ func (o *devOptions) check() error {
 	if err := o.onAlert.Check(); err != nil {
 		return failure.Wrap(err, failure.Usage,
 			"see --alert-webhook, --alert-command and --alert-window of `stepkeeper dev --help`",
-			"alerts could not be sent")
+			"the settings of alerts are wrong")
 	}
 	info, err := os.Stat(o.workflows)
 	switch {
@@ -154,7 +154,7 @@ func checkLoopback(flag, listen string) error {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
 		return failure.New(failure.Usage, "give host and port, like "+flag+" 127.0.0.1:8377",
-			"%s %q is no address", flag, listen)
+			"%s %q is not an address", flag, listen)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return failure.New(failure.Usage,
@@ -230,8 +230,8 @@ func (o *devOptions) serve(ctx context.Context, options embedded.Options) (err e
 		select {
 		case err = <-ended:
 		case <-time.After(drainTime):
-			return failure.New(failure.General, "nothing that was acknowledged is lost: start it again",
-				"it did not end within %v and was cut off", drainTime)
+			return failure.New(failure.General, "start it again: no acknowledged order is lost",
+				"stepkeeper dev did not stop within %v and was cut off", drainTime)
 		}
 	}
 	if err == nil || errors.Is(err, context.Canceled) && ctx.Err() != nil {
@@ -261,7 +261,7 @@ func (o *devOptions) tracer(ctx context.Context) (port.Tracer, func(), error) {
 		o.app.Warn("no spans are sent, for " + deployment.VarTraces + " cannot be used: " + err.Error())
 		return nil, func() {}, nil
 	case err != nil:
-		return nil, nil, failure.Wrap(err, failure.Usage, "correct --otlp", "spans cannot be sent")
+		return nil, nil, failure.Wrap(err, failure.Usage, "correct --otlp", "the address for spans is wrong")
 	}
 	return t, func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
@@ -277,7 +277,8 @@ func (o *devOptions) clock() (port.Clock, error) {
 	}
 	c, err := shifted.Open(o.clockFile)
 	if err != nil {
-		return nil, failure.Wrap(err, failure.Usage, "leave --clock-offset out: it is for tests", "the clock")
+		return nil, failure.Wrap(err, failure.Usage, "leave --clock-offset out: it is for tests",
+			"the clock cannot be moved")
 	}
 	return c, nil
 }

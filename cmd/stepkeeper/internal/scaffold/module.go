@@ -22,7 +22,7 @@ const modulePath = "github.com/stepkeeper/stepkeeper"
 var builtFrom string
 
 // ErrNoModule means that no Stepkeeper was found that generated Go code could use.
-var ErrNoModule = errors.New("this program does not know where its module is")
+var ErrNoModule = errors.New("the path of this program's module is not known")
 
 // Module is the Stepkeeper that generated Go code builds against: a working copy, or a release. The zero
 // value means no module.
@@ -46,7 +46,7 @@ func FindModule(dir string) (Module, error) {
 			return Module{}, err
 		}
 		if !isModule(abs) {
-			return Module{}, fmt.Errorf("%w: %s is no working copy of %s", ErrNoModule, dir, modulePath)
+			return Module{}, fmt.Errorf("%w: %s is not a clone of %s", ErrNoModule, dir, modulePath)
 		}
 		return Module{Dir: abs}, nil
 	}
