@@ -43,8 +43,8 @@ func Agents(dir, stage string) (map[string]infra.Agent, error) {
 			maps.DeleteFunc(declared, func(_ string, a infra.Agent) bool { return !a.External })
 			for name := range declared {
 				if agents[name].HTTP != "" || agents[name].Folder != "" {
-					return nil, fmt.Errorf("agent %q is in %s and in %s; rename one of them, or remove the "+
-						"one that is not used", name, agents[name].HTTP+agents[name].Folder, filepath.Dir(file))
+					return nil, fmt.Errorf("agent %q is in %s and in %s; rename one of them, or remove "+
+						"the unused one", name, agents[name].HTTP+agents[name].Folder, filepath.Dir(file))
 				}
 				agents[name] = infra.Agent{Folder: filepath.Dir(file)}
 			}
