@@ -27,7 +27,7 @@ func TestOtherFilesAreNamed(t *testing.T) {
 	}
 	defer socket.Close()
 	for file, kind := range map[string]string{".": "a directory", "pipe": "a named pipe",
-		"socket": "a socket", "/dev/full": "a device or another special file"} {
+		"socket": "a socket", "/dev/null": "a device or another special file"} {
 		_, err := regularfile.Read(file, 10)
 		if !errors.Is(err, regularfile.ErrNotRegular) || !strings.Contains(err.Error(), "it is "+kind+",") {
 			t.Errorf("%s: %v; want %s", file, err, kind)

@@ -92,6 +92,14 @@ func TestWhyACommandWouldBeRefused(t *testing.T) {
 	}
 }
 
+// A command that does not exist is not sent.
+func TestAnUnknownCommandIsNotSent(t *testing.T) {
+	if v, err := (&bulk.Action{Command: "renew"}).Send(t.Context(), nil, "o-1", 0, "c-1"); !errors.Is(
+		err, client.ErrInvalid) || !strings.Contains(err.Error(), `no command "renew"`) {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
+
 // Orders with the same outcome are one group. The groups of refused orders come last. Both kinds are sorted
 // by text.
 func TestGroupsOfAPlan(t *testing.T) {

@@ -3,6 +3,7 @@ package console_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"net/http"
 	"net/url"
@@ -18,6 +19,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/journal"
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/dev/sqsproto"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -205,6 +207,17 @@ func TestDeadLettersAreNotHandled(t *testing.T) {
 	form.Set("action", "discard")
 	_, body = w.post("/dead-letters/replies", form)
 	wants(t, body, "Nothing was done, because it cannot be recorded", `id="letter-`+id)
+	record := filepath.Join(folder, "file", journal.Name)
+	if err := errors.Join(os.Remove(filepath.Join(folder, "file")), os.MkdirAll(record, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	_, body = w.post("/dead-letters/replies", form)
+	wants(t, body, "Nothing was done, because it cannot be recorded", `id="letter-`+id)
+	if err := errors.Join(os.Remove(record), os.Symlink("/dev/full", record)); err != nil {
+		t.Fatal(err)
+	}
+	_, body = w.post("/dead-letters/replies", form)
+	wants(t, body, "no space left on device", `id="letter-`+id)
 
 	reads := newWorld(t, func(o *console.Options) { o.ReadOnly = true; o.Folder = t.TempDir() })
 	reads.giveUp(port.Dead(port.Replies), port.Message{Body: []byte(`{"task":"o-1"}`)})
