@@ -90,8 +90,8 @@ type Receipt struct {
 	State  State `json:"state"` // "" while it is queued
 	// Notes names, for people, the parts of the order that have no effect in this deployment.
 	Notes []string `json:"notes,omitempty"`
-	// Unattended lists the request queues of its workflow that have no consumer. For a stack it is empty: use
-	// Client.Unattended.
+	// Unattended lists the request queues of the order's workflow that have no consumer. For a stack it is
+	// empty: use Client.Unattended.
 	Unattended []Unattended `json:"unattended,omitempty"`
 }
 
@@ -107,7 +107,7 @@ type retryLimit struct {
 }
 
 type options struct {
-	http  *http.Client // nil means one of our own
+	http  *http.Client // nil means a new client
 	limit retryLimit
 }
 
@@ -182,8 +182,8 @@ func again[T any](ctx context.Context, c *Client, f func(context.Context) (T, er
 // Submit stores and starts an order. It returns when the order is durable.
 //
 // If the same order exists, it returns the same receipt with Known set. If another order has that ID, the
-// error is ErrRefused. On AWS the order is then in the intake queue (Queued). Errors that only the deployment
-// can find, such as an unknown workflow or another order with that ID, appear in Wait.
+// error is ErrRefused. On AWS, Submit returns when the order is in the intake queue (Queued). Errors that
+// only the deployment can find, such as an unknown workflow or another order with that ID, appear in Wait.
 func (c *Client) Submit(ctx context.Context, o Order) (Receipt, error) {
 	body, err := json.Marshal(o)
 	if err != nil {

@@ -34,7 +34,7 @@ func CommandID(id string) CommandOption {
 }
 
 // IfCommand sets the command number on which the decision was made, as seen in Task.Command. The command is
-// refused if another was accepted since. Without this option the client reads the number just before sending.
+// refused if the number has changed. Without this option the client reads the number just before sending.
 func IfCommand(number int) CommandOption {
 	return func(c *command) { c.number, c.numbered = number, true }
 }
@@ -207,8 +207,8 @@ func (c *Client) Close(ctx context.Context, id, by, reason string, opts ...Comma
 }
 
 // Erase removes people's data from an order that has ended: content, inputs, outputs, answers, texts and
-// notes. States, times and identity stay. by is the name of the sender, which the order keeps, as it keeps
-// the reason. An erased order takes no further command, but accepts a repeated Erase.
+// notes. States, times and identity stay. The order keeps by, which is the name of the sender, and the
+// reason. An erased order takes no further command, but accepts a repeated Erase.
 func (c *Client) Erase(ctx context.Context, id, by, reason string, opts ...CommandOption) (Verdict, error) {
 	return c.command(ctx, id, core.Erase{}, signed(by, reason, opts))
 }

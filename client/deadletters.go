@@ -26,7 +26,7 @@ type DeadLetterQueue struct {
 	Messages int    `json:"messages"` // number of messages, including hidden ones; an estimate for a stack
 	// time when the oldest of the messages read was sent; zero if no message was visible
 	Oldest   time.Time `json:"oldest,omitzero"`
-	LookedAt int       `json:"lookedAt"` // ten at most
+	LookedAt int       `json:"lookedAt"` // number of messages read, at most ten
 	// reason why the queue could not be read; the other fields are then empty
 	Problem string `json:"problem,omitempty"`
 }
@@ -37,7 +37,7 @@ const KeptFor = 14 * 24 * time.Hour
 const (
 	// A message that was read stays hidden for this time unless it is returned to its queue earlier.
 	lookHold   = 30 * time.Second
-	lastPoll   = time.Second // SQS asks only some of its servers if it must not wait
+	lastPoll   = time.Second // with a wait of 0, SQS looks at only some of its servers
 	mostLooked = 10_000      // largest number of messages in a search
 	returnTime = 5 * time.Second
 )
@@ -124,12 +124,12 @@ func CheckDeadLetters(all []DeadLetterQueue, now time.Time) []Check {
 	return checks
 }
 
-// DeadLetter is a message of such a queue.
+// DeadLetter is a message of a DeadLetterQueue.
 type DeadLetter struct {
 	ID       string    `json:"id"`       // ID given by the queue
 	Queue    string    `json:"queue"`    // queue that it was sent to, and would be redriven to
 	Sent     time.Time `json:"sent"`     // time when it was first sent to any queue
-	Received int       `json:"received"` // number of receives, looks included
+	Received int       `json:"received"` // number of receives, including reads by DeadLetters
 	Kind     string    `json:"kind,omitempty"`
 	OrderID  string    `json:"orderId,omitempty"`
 	Step     string    `json:"step,omitempty"`
@@ -142,7 +142,7 @@ type DeadLetter struct {
 	Body []byte `json:"-"`
 }
 
-// DeadLetters reads at most so many messages of one of the DeadLetterQueues, oldest first.
+// DeadLetters reads up to most messages of one of the DeadLetterQueues, oldest first.
 //
 // A queue can only be read by receiving. So the messages are hidden from other readers for 30 seconds at
 // most, and each read counts as a receive. Messages that another reader holds are missing.

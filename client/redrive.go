@@ -64,14 +64,14 @@ type HandledResult string
 // Results of a Handling. A message that is sent or deleted gets Begun first.
 const (
 	Begun     HandledResult = "begun"
-	Redriven  HandledResult = "redriven"  // sent to its queue, and deleted here
+	Redriven  HandledResult = "redriven"  // sent to its original queue, and deleted from this one
 	Discarded HandledResult = "discarded" // deleted
 	NotTaken  HandledResult = "refused"   // its queue would not accept it, see Text; it stays
 	Failed    HandledResult = "failed"    // it failed, and most likely stays; Text states what happened
 	Missing   HandledResult = "missing"   // no message of that ID was seen
 )
 
-// Redrive sends messages to their original queue, and deletes each one here afterwards.
+// Redrive sends messages to their original queue, and then deletes each one from the queue of dead letters.
 //
 // A message may be sent twice, but is never lost. A copy does no harm, even if it is days old. A message that
 // its queue would not accept stays. Redrive reads the whole queue, as DeadLetters does. An error means that
@@ -92,7 +92,7 @@ func (h *Handling) check() error {
 		what = fmt.Sprintf("by has %d bytes; it says who does it, in 1 to %d", len(h.By), message.MaxBy)
 	case strings.TrimSpace(h.Reason) == "" || len(h.Reason) > core.MaxMessage:
 		what = fmt.Sprintf("reason has %d bytes; it says why, in 1 to %d", len(h.Reason), core.MaxMessage)
-	case h.Rate != 0 && !(h.Rate >= minRedriveRate && h.Rate <= maxRedriveRate): // NaN is neither
+	case h.Rate != 0 && !(h.Rate >= minRedriveRate && h.Rate <= maxRedriveRate): // NaN is out of range too
 		what = fmt.Sprintf("rate is %v; it is %v to %v messages a second", h.Rate, minRedriveRate,
 			maxRedriveRate)
 	default:

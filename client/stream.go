@@ -29,8 +29,8 @@ type Result struct {
 }
 
 // SubmitMany submits orders from a stream of JSON Lines. Each line has the form SubmitOrder of the OpenAPI
-// document. Blank lines are skipped. It calls each once for every order, in their order and never
-// concurrently. A refused order is a Result, not an error, and does not affect the others.
+// document. Blank lines are skipped. It calls the function each once per order, in the sequence of the lines,
+// never concurrently. A refused order is a Result, not an error, and does not affect the others.
 //
 // If the connection breaks, SubmitMany connects again and sends the orders without an answer again. It
 // returns an error if reading fails, if ctx ends, or if the server stays unreachable. After an error, an
@@ -79,8 +79,8 @@ func linesOf(r io.Reader) iter.Seq2[sending, error] {
 	}
 }
 
-// readLine returns a line without its end. It cuts a line that is over the limit, but only so far that the
-// server still finds it too long.
+// readLine returns a line without its end. It shortens a line that is over the limit to a length that the
+// server still refuses.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var text []byte
 	for {

@@ -17,12 +17,12 @@ import (
 type Transport interface {
 	// Submit submits one order in the form of message.SubmitOrder.
 	Submit(ctx context.Context, order []byte) (Receipt, error)
-	// Stream submits the orders that next returns, until it returns false. It calls answer for each order, in
-	// their order, with a Result without Line. next may be called a last time after Stream has returned, and
-	// returns when ctx ends.
+	// Stream submits the orders that next returns, until it returns false. It calls answer once for each
+	// order, in the same sequence, with a Result without Line. next may be called a last time after Stream
+	// has returned, and returns when ctx ends.
 	Stream(ctx context.Context, next func() ([]byte, bool), answer func(Result) error) error
-	// Task returns a task. It waits up to wait for the task's end. With a wait it may return nil without an
-	// error: the order was queued and has no task yet.
+	// Task returns a task. It waits for the task's end, at most for the duration wait. With a wait it may
+	// return nil without an error: the order was queued and has no task yet.
 	Task(ctx context.Context, id string, wait time.Duration) (*Task, error)
 	// Order returns the content of an order as it was submitted.
 	Order(ctx context.Context, id string) (json.RawMessage, error)

@@ -1,5 +1,5 @@
-// Package aws makes a client.Client for a Stepkeeper that is deployed on AWS. It is a package of its own so
-// that programs that use only HTTP do not contain the AWS SDK.
+// Package aws makes a client.Client for a Stepkeeper that is deployed on AWS. It is separate from package
+// client so that programs that use only HTTP do not contain the AWS SDK.
 //
 //	c, err := aws.Open(ctx, "Shop", aws.Options{Region: "eu-central-1"})
 //	receipt, err := c.Submit(ctx, client.Order{ID: "order-1001", Workflow: "order", Content: content})
@@ -9,8 +9,8 @@
 // have a token are sent to the intake queue, and the operator's commands to the control queue
 // (sqs:SendMessage). Tasks, orders and definitions are read from their tables (dynamodb:GetItem, strongly
 // consistent for tasks), and listings from the index (dynamodb:Query). Open reads the stack's outputs
-// (cloudformation:DescribeStacks). The policy in the output OperatorPolicy allows all of these. The one in
-// ApplicationPolicy allows neither sending to the control queue nor listing.
+// (cloudformation:DescribeStacks). The policy in the output OperatorPolicy allows all of these calls. The
+// policy in ApplicationPolicy does not allow sending to the control queue or listing.
 //
 // The client of package operate also has health checks and statistics. They need the SDKs of Lambda, IAM,
 // CloudWatch and STS, which this package does not import.

@@ -48,7 +48,7 @@ func unreadable(err error) *client.Error {
 	return e
 }
 
-// The services' error codes for the same conditions.
+// Error codes of the AWS services, grouped by condition.
 var (
 	denied = []string{"AccessDenied", "AccessDeniedException", "AccessDeniedFault",
 		"AWS.SimpleQueueService.AccessDenied", "KmsAccessDenied", "KMS.AccessDeniedException"}
@@ -120,7 +120,7 @@ func disconnected(what string, err error) error {
 }
 
 // statusOf returns the HTTP status of a response, or 0 if there was no response. The response of a proxy in
-// front of AWS has no error code, so that only its status shows what happened.
+// front of AWS has no error code, so only its status shows what happened.
 func statusOf(err error) int {
 	var answer interface{ HTTPStatusCode() int }
 	if errors.As(err, &answer) {

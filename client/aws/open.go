@@ -20,7 +20,7 @@ import (
 // of the user's profile (AWS_REGION, AWS_PROFILE …), as with every AWS tool.
 type Options struct {
 	Region string
-	// Endpoint is the address of all services, such as that of an emulator. "" means AWS, or the SDK's
+	// Endpoint is the address of all services, such as an emulator's address. "" means AWS, or the SDK's
 	// environment variable AWS_ENDPOINT_URL.
 	Endpoint string
 	// Wrap wraps the HTTP transport, for example with a meter or injected faults.

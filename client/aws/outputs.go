@@ -86,13 +86,13 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 	o.Deployment, o.Scheduler = values[prefix+"Deployment"], values[prefix+"SchedulerFunction"]
 	o.Replies, o.Paused = values[prefix+"RepliesUrl"], values[prefix+"Paused"] == "true"
 	o.readQueues(values, prefix, value)
-	every, _ := strconv.Atoi(values[prefix+"SweepSeconds"]) // absent before it was an output
+	every, _ := strconv.Atoi(values[prefix+"SweepSeconds"]) // absent from older stacks
 	o.SweepInterval = cmp.Or(time.Duration(every)*time.Second, time.Minute)
 	o.Workflows = workflowsOf(values, prefix)
 	if names := values[prefix+"Scheduled"]; names != "" {
 		o.Scheduled = strings.Split(names, ",")
 	}
-	o.Concurrency, _ = strconv.Atoi(values[prefix+"Concurrency"]) // absent before it was an output
+	o.Concurrency, _ = strconv.Atoi(values[prefix+"Concurrency"]) // absent from older stacks
 	o.Shared, _ = strconv.Atoi(values[prefix+"SharedConcurrency"])
 	o.Release = view.ReadRelease(values[prefix+"Release"])
 	shards := value("Shards")
@@ -157,7 +157,7 @@ func (o *Outputs) Senders(queue string) string {
 	return o.Application
 }
 
-// prefixOf returns the ID that begins the keys: the prefix of an IntakeUrl with a Version beside it.
+// prefixOf returns the construct ID at the start of the output keys, such as of IntakeUrl and Version.
 func prefixOf(values map[string]string, construct string) (string, error) {
 	var found []string
 	for key := range values {

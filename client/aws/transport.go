@@ -35,8 +35,8 @@ type Definitions interface {
 	Definition(ctx context.Context, hash string) ([]byte, error)
 }
 
-// Queues finds the queues of a deployment. It finds a queue of dead letters by port.Dead of the other queue's
-// name.
+// Queues finds the queues of a deployment. A queue of dead letters has the name port.Dead(name), where name
+// is that of its source queue.
 type Queues interface {
 	Queue(name string) (port.Queue, error)
 }
@@ -299,7 +299,7 @@ func (t *Transport) unlisted(ctx context.Context, err error) error {
 	}
 	err = Failed(ctx, t.IndexUse(), err)
 	var e *client.Error
-	// The store itself returns this if too many orders are open.
+	// The store returns an error without a status if too many orders are open; Failed makes it a 500.
 	if errors.As(err, &e) && e.Status == http.StatusInternalServerError {
 		return refusal(http.StatusBadRequest, codeNotListed, "%s", e.Detail)
 	}
@@ -432,8 +432,8 @@ func (t *Transport) queueOf(c *message.Control) string {
 	return port.Control
 }
 
-// absent decides whether a command may come before its order. Only a Cancel may (P17, a cancel is kept), and
-// not if the order's record has expired.
+// absent decides whether a command may come before its order. Only a Cancel may (P17, a cancel is kept),
+// unless the order's record has expired.
 func (t *Transport) absent(ctx context.Context, c message.Control) (*core.Task, error) {
 	if c.Kind() != message.Cancel {
 		return nil, notFound(c.OrderID)

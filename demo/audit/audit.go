@@ -11,7 +11,7 @@ type service struct {
 	effect    string // name of the effect in texts
 	knowsKeys bool   // the service does at most one effect per key
 	fences    bool
-	due       func(o Order) bool            // a processed order has the effect
+	due       func(o Order) bool            // reports whether a processed order has the effect
 	amount    func(o Order) (int64, string) // amount of the effect, and its unit
 }
 

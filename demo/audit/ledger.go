@@ -13,7 +13,7 @@ import (
 	_ "modernc.org/sqlite" // SQLite driver without cgo
 )
 
-// row is one line of a ledger, in the order of writing.
+// row is one row of a ledger. A book holds rows in the sequence of writing.
 type row struct {
 	Kind   string // do, undo, fence
 	Key    string

@@ -1,7 +1,7 @@
 // Package load is the load driver of the demo, the soak and the benchmarks. Run starts orders, at a rate or a
-// number of them at a time, and measures them. A contestant runs in a process of its own and measures itself
-// with Run; Serve makes it take its measurements from standard input, and Contestant asks for them. So every
-// contestant has its own settings of Go's runtime, its own build profile and its own heap.
+// number of them at a time, and measures them. A contestant is a measured program in its own process:
+// Contestant sends it requests, Serve reads them from standard input and executes each with Run. So each one
+// has its own settings of Go's runtime, build profile and heap.
 package load
 
 import (

@@ -39,7 +39,7 @@ func New(fleet *services.Fleet, api func() *client.Client) *Operator {
 // maxResubmits is the number of times that the operator continues one order before it gives up.
 const maxResubmits = 5
 
-// GivenUp returns how many of the stopped orders it has given up.
+// GivenUp returns how many of the stopped orders the operator has given up.
 func (p *Operator) GivenUp(stopped []string) int {
 	n := 0
 	for _, id := range stopped {

@@ -36,9 +36,9 @@ type coordinator struct {
 	began    time.Time
 
 	lines    int
-	outageAt int // ends
+	outageAt int // number of ended orders
 	outage   bool
-	killsAt  []int         // ends
+	killsAt  []int         // numbers of ended orders
 	firstUp  time.Duration // time until the first start was ready
 }
 

@@ -22,7 +22,7 @@ const (
 	Notification = "notification"
 )
 
-// Names lists the services in the order in which an order meets them.
+// Names lists the services in the sequence in which an order calls them.
 func Names() []string { return []string{Inventory, Payment, Shipping, Notification} }
 
 // Options for a fleet.

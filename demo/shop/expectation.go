@@ -9,8 +9,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/audit"
 )
 
-// Expectation computes the expected calls of the services from an order. It returns zeros for any other text,
-// which must not be processed. If it is, the audit reports it.
+// Expectation computes the expected calls of the services from an order. It returns zeros for a text that is
+// no valid order. If such a text is processed, the audit reports it.
 func Expectation(text []byte) (string, audit.Order) {
 	var head struct {
 		OrderID string          `json:"orderId"`

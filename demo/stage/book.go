@@ -129,8 +129,8 @@ func (b *Book) Cancel(place int) {
 	b.orders[b.lines[place].id].cancelled = true
 }
 
-// Observe records a whole listing, or the error of a failed one. It records an order whose end has changed,
-// because ends never change by themselves.
+// Observe records a whole listing, or the error of a failed one. It notes each order whose end has changed,
+// because that is a violation: an end never changes by itself.
 func (b *Book) Observe(list []view.Summary, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -46,10 +46,10 @@ type Question struct {
 	Closed  string // reason why the step takes no answer now; "" if it takes one
 }
 
-// Field is a field of show.
+// Field is a field that the page shows.
 type Field struct{ Name, Value string }
 
-// Read returns the question of a step. Of the order it holds only the data that the workflow shows.
+// Read returns the question of a step. It contains only the order's data that the workflow shows.
 func Read(t *core.Task, def *core.Definition, order json.RawMessage, of core.TokenOf) Question {
 	q := Question{Round: 1, Person: of.Person}
 	i := -1

@@ -16,10 +16,10 @@ import (
 
 // Backend is the embedded runtime behind the edge. All methods may be called concurrently. Any error that is
 // not named is an internal failure. Submit, Reject and Command finish their work even if ctx ends, because no
-// queue would repeat it (P12a, who emits again).
+// queue would deliver the request again (P12a, who emits again).
 type Backend interface {
-	// Submit stores and starts orders. The results have the order of the submissions. Its orders have passed
-	// message.DecodeSubmit. It returns only after the commit (P27, the embedded runtime survives its queues).
+	// Submit stores and starts orders. The orders have passed message.DecodeSubmit, and the results have
+	// their sequence. It returns only after the commit (P27, the embedded runtime survives its queues).
 	Submit(ctx context.Context, orders []message.SubmitOrder) []SubmitResult
 	// Reject handles a message from the SQS edge that is not executed. The sender gets an acknowledgement, as
 	// from SQS. The backend sends the status "refused" if the reply-to is known, or puts the message into

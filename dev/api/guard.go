@@ -126,7 +126,7 @@ const maxDiscarded = 64 << 20
 
 // finish sends the status of a response without a body. After a refusal it reads the rest of the request's
 // body, because a sender that writes everything first would get a connection reset instead of the response.
-// The time limit of the request bounds it too.
+// The time limit of the request bounds that read too.
 func (w *response) finish(expect string, body io.Reader) {
 	if w.status != 0 {
 		w.begin()
@@ -158,7 +158,7 @@ func loopbackHost(host string) bool {
 }
 
 // recovered turns a panic into a problem. It logs the stack, never the body. It breaks off a response that
-// has begun, because a text in the middle could be taken for a part of it.
+// has begun, because the client could take an appended problem for a part of it.
 func recovered(w *response) {
 	v := recover()
 	if v == nil {

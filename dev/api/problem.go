@@ -138,8 +138,7 @@ func problemOf(err error) *Problem {
 	return internalProblem(err)
 }
 
-// statusOf returns 400 or another status. The first is for requests that are always wrong, the second for
-// those that are wrong at the moment.
+// statusOf returns the status for the code of a refusal, or other if the code has no status of its own.
 func statusOf(code string, other int) int {
 	switch code {
 	case message.CodeTooLarge:

@@ -160,7 +160,7 @@ func readLines(ctx context.Context, body io.Reader, lines chan<- line) {
 	}
 }
 
-// nextLine reads and decodes a line. It returns io.EOF with the last one. It skips a line over the limit to
+// nextLine reads and decodes a line. It returns io.EOF with the last line. It skips a line over the limit to
 // its end. Half a line is not an order.
 func nextLine(in *bufio.Reader, number int) (l line, blank bool, err error) {
 	var text []byte
@@ -285,8 +285,8 @@ func (e *edge) submitGroup(ctx context.Context, g *group) {
 			i := open[k]
 			var full *BusyError
 			if errors.As(result.Err, &full) && waited < busyPatience {
-				// It waits as long as the server asks, from 50 ms to 5 s. The answer below stays until the
-				// next one.
+				// The pause is the backend's RetryAfter, within 50 ms and 5 s. The next try replaces the
+				// answer below.
 				again, pause = append(again, i),
 					max(pause, min(max(full.RetryAfter, 50*time.Millisecond), 5*time.Second))
 			}

@@ -26,7 +26,7 @@ type Receipt struct {
 	Known   bool       `json:"known" doc:"the same order existed already; nothing was started twice"`
 	State   core.State `json:"state"`
 	Notes   []string   `json:"notes,omitempty" nullable:"false" doc:"parts of the order that have no effect here, for people"`
-	// Unattended lists the queues of its agents that have no consumer.
+	// Unattended lists the request queues of the order's workflow that have no consumer.
 	Unattended []view.Unattended `json:"unattended,omitempty" nullable:"false" doc:"request queues of its workflow that have no consumer"`
 }
 

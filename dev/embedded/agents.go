@@ -20,7 +20,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// agent is one agent. This process runs it. If it has no operations, another process of the user receives
+// agent is one agent. This process runs it if it has operations. Otherwise a process of the user receives
 // from its queue.
 type agent struct {
 	httpagent.Agent
@@ -30,7 +30,7 @@ type agent struct {
 	service    *httpagent.Service // nil if the operations are Go functions, or the agent runs outside
 }
 
-// readAgents reads the agents' file and adds those inside the process.
+// readAgents reads the agents' file, and adds the agents that are Go functions of this process.
 func (s *Runtime) readAgents() ([]*agent, error) {
 	var all []*agent
 	if s.options.Agents != "" {

@@ -90,7 +90,7 @@ func resultOf(r scheduler.SubmitResult) api.SubmitResult {
 	return out
 }
 
-// carryTime bounds such a request.
+// carryTime bounds the work of a client's request.
 const carryTime = 30 * time.Second
 
 var errShuttingDown = fmt.Errorf("%w: shutting down", port.ErrUnavailable)

@@ -33,8 +33,8 @@ func newHub() *hub {
 }
 
 // committed implements state.Config.OnCommit. Two goroutines may report two commits of one task in the wrong
-// order. An older version neither makes a task active that has since ceased to be, nor replaces a newer one
-// that a reader has not taken yet.
+// order. So an older version neither changes whether the task is active, nor replaces a newer version that a
+// reader has not taken yet.
 func (h *hub) committed(c state.Change) {
 	t := c.Task
 	h.mu.Lock()

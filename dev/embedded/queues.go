@@ -74,7 +74,7 @@ func newQueues(disk *sqlite.Queues, clock port.Clock, agents []*agent) (*queues,
 		if a.operations != nil {
 			continue
 		}
-		requests, _ := q.memory.Queue(port.Requests(a.name)) // one of those above
+		requests, _ := q.memory.Queue(port.Requests(a.name)) // one of the queues above
 		q.outside[a.name] = &attended{Queue: requests, clock: clock, last: clock.Now()}
 	}
 	return q, nil

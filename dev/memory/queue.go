@@ -40,7 +40,7 @@ func newQueue(clock port.Clock, config QueueConfig) *Queue {
 // Name returns the logical name.
 func (q *Queue) Name() string { return q.config.Name }
 
-// Send accepts the messages. Its error for a message is ErrTooLarge if it refuses the message.
+// Send accepts the messages. The error for a refused message is ErrTooLarge.
 func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
 	errs := make([]error, len(messages))
 	now := q.clock.Now()
@@ -168,7 +168,7 @@ func (q *Queue) Receive(ctx context.Context, max int, wait,
 	}
 }
 
-// takeOrWait hands out visible messages. If there are none before the time, it adds a waiter.
+// takeOrWait hands out visible messages. If there are none and until has not passed, it adds a waiter.
 func (q *Queue) takeOrWait(now, until time.Time, most int,
 	visibility time.Duration) ([]port.Delivery, []buried, *waiter) {
 	q.mu.Lock()
@@ -183,7 +183,7 @@ func (q *Queue) takeOrWait(now, until time.Time, most int,
 // burial is the shortest time that a dead letter stays invisible, so that no other receiver moves it too.
 const burial = 30 * time.Second
 
-// take hands out visible messages. Messages that expired, or were received too often, leave.
+// take hands out visible messages. It removes messages that expired or were received too often.
 func (q *Queue) take(now time.Time, most int, visibility time.Duration) ([]port.Delivery, []buried) {
 	var deliveries []port.Delivery
 	var left []buried

@@ -139,7 +139,7 @@ func (tx *transaction) head(id string) (*head, error) {
 	return h, nil
 }
 
-// place returns the record's position in the due index. A record at rest has none, and the time is now.
+// place returns the record's position in the due index. At rest, bucket and shard are nil, and at is now.
 func (s *Store) place(r *port.Record) (bucket, shard, at any) {
 	if r.Bucket == port.NoBucket {
 		return nil, nil, millis(s.clock.Now())

@@ -22,8 +22,8 @@ import (
 const (
 	// missedSweepsAllowed allows for a late schedule and one failed sweep.
 	missedSweepsAllowed = 3
-	// overdueAllowed is the accepted lateness of a task, beyond one interval of sweeps:
-	// Tuning.OldestOverdue's default.
+	// overdueAllowed is the accepted lateness of a task, in addition to one sweep interval. It equals the
+	// default of Tuning.OldestOverdue.
 	overdueAllowed = 4 * time.Minute
 )
 

@@ -16,7 +16,7 @@ import (
 // quota are throttled: their messages return to the queue, come back late, and have one more receive. New
 // accounts have a quota of 10.
 type Room struct {
-	// executions of all event source mappings at once, and the Supervisor; 0 if the stack does not state it
+	// concurrent executions of all event source mappings and the Supervisor; 0 if the stack does not state it
 	Needs int
 	Limit int // concurrent executions of the account in the Region, for all of its functions
 	// part of Needs that functions without reserved concurrency use; 0 if the stack does not state it

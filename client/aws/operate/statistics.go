@@ -125,7 +125,7 @@ func (t *transport) overdue(ctx context.Context, now time.Time) (*view.Overdue, 
 	return all, nil
 }
 
-// metric is a metric to read. With search set it stands for the sum of all metrics that the search finds.
+// metric is a metric to read. If search is set, its values are the sums of all metrics that the search finds.
 type metric struct {
 	namespace, name, statistic string
 	dimensions                 []string // names and values, alternating
@@ -239,7 +239,7 @@ func (t *transport) addMetrics(ctx context.Context, s *client.Statistics, from t
 	return nil
 }
 
-// series adds metrics up.
+// series returns the sum of the metrics.
 func series(kind, of string, metrics []*metric) view.Series {
 	all := make([]*int, minutes)
 	for _, m := range metrics {
@@ -273,7 +273,7 @@ func (t *transport) inError(swept, found []*float64) []*int {
 	return all
 }
 
-// latest returns the last value within a time before the end.
+// latest returns the last value, or nil if it is older than within.
 func latest(values []*float64, within time.Duration) *float64 {
 	for i := minutes - 1; i >= minutes-int(within/time.Minute); i-- {
 		if values[i] != nil {

@@ -59,8 +59,8 @@ func (t *transport) Unattended(ctx context.Context, workflow string) ([]client.U
 	return t.look(ctx, queues)
 }
 
-// agentsOf returns the agents that a workflow needs. It is nil if they are unknown, as before its first
-// order.
+// agentsOf returns the agents that a workflow needs. The result is nil if the agents are unknown, as before
+// the workflow's first order.
 func (t *transport) agentsOf(ctx context.Context, workflow string) []string {
 	def, err := t.Stored(ctx, t.Outputs.Hash(workflow))
 	if err != nil || def == nil || def.Name != workflow {
@@ -104,8 +104,8 @@ func (t *transport) look(ctx context.Context, queues []string) ([]client.Unatten
 	return all, t.depthUnknown(unknown, why)
 }
 
-// depthUnknown returns the error of a check. It states the first reason, because mostly all queues have the
-// same. The client does not retry this error.
+// depthUnknown returns the error of a check. It states the first reason, because usually all queues fail for
+// the same reason. The client does not retry this error.
 func (t *transport) depthUnknown(queues []string, why error) error {
 	if len(queues) == 0 {
 		return nil
@@ -230,8 +230,8 @@ func (t *transport) mapping(ctx context.Context, u *client.Unattended) (off bool
 	return false, nil
 }
 
-// await adds the queues without a consumer that the steps in flight wait for: those of their agents, and the
-// queue of replies. Since is the earliest claim that waits for the queue.
+// await adds to shown the queues without a consumer that its steps in flight wait for: their agents' request
+// queues, and the queue of replies. Since is the earliest claim that waits for the queue.
 func (t *transport) await(ctx context.Context, shown *client.Task, now time.Time) {
 	since := map[string]core.Time{}
 	queues := []string{port.Replies}

@@ -153,5 +153,5 @@ func goRelease(version string) string {
 	if m := release.FindStringSubmatch(version); m != nil {
 		return m[1] + ".0"
 	}
-	return "1.26.0" // a development version: what this module needs itself
+	return "1.26.0" // a development version of Go: use the version that Stepkeeper requires
 }

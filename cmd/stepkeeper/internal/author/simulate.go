@@ -147,8 +147,8 @@ func (o *simulateOptions) scenario(ctx context.Context) (simulate.Scenario, erro
 	return sc, nil
 }
 
-// moved returns the scenario of an order after a move. The new definition is def. If def is nil, it is the
-// definition with that hash, or the latest.
+// moved returns the scenario of an order after a move. The new definition is def. If def is nil, moved reads
+// the definition with the given hash, or the latest one.
 func moved(ctx context.Context, a *app.App, c *client.Client, id, hash string,
 	def *core.Definition) (sc simulate.Scenario, err error) {
 	ctx, cancel := a.Bounded(ctx, app.DefaultTimeout)

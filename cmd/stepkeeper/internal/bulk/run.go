@@ -17,7 +17,7 @@ import (
 const (
 	mostInFlight = 50 // orders whose command was sent and has no result yet
 	lookAgain    = time.Second
-	fewest       = 5 // number of results from which on StopAt applies
+	fewest       = 5 // smallest number of results at which StopAt applies
 	mostSilent   = 5 // consecutive commands without an answer, after which no more are sent
 )
 

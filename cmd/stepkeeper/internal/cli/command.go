@@ -112,8 +112,7 @@ func (o *orderCommand) checkOrders() error {
 	return nil
 }
 
-// confirm asks the user to confirm a command. It returns an error if the user declines. The text not states
-// that nothing was done.
+// confirm asks the user to confirm a command. If the user declines, it returns an error with the text not.
 func confirm(a *app.App, question, what, not string) (bool, error) {
 	ok, err := a.Streams.Confirm(question)
 	if err != nil {

@@ -26,7 +26,7 @@ type submitLine struct {
 	Known    bool         `json:"known"`            // the order existed before
 	Queued   bool         `json:"queued,omitempty"` // the order is in the intake queue of a stack
 	Notes    []string     `json:"notes,omitempty"`  // parts of the order that have no effect
-	State    core.State   `json:"state,omitempty"`  // its end; only with --wait
+	State    core.State   `json:"state,omitempty"`  // final state; only with --wait
 	Ended    bool         `json:"ended"`            // only with --wait
 	Error    *submitError `json:"error,omitempty"`
 
@@ -52,12 +52,12 @@ type report struct {
 	mu        sync.Mutex
 	bar       *streams.Progress
 	taken     []submitLine
-	answers   int       // orders answered
+	answers   int       // number of orders with an answer
 	held      []badLine // records to print when the orders before them have a result
-	bad       int       // records that were unreadable and not sent
+	bad       int       // number of unreadable records, which were not sent
 	refused   int
 	known     int
-	states    map[core.State]int // ends, with --wait
+	states    map[core.State]int // number of orders by final state, with --wait
 	reported  map[string]bool    // queues without a consumer that were reported
 	writeFail error
 }

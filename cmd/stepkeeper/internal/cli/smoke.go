@@ -92,7 +92,7 @@ func (o *smokeOptions) contents() ([]json.RawMessage, error) {
 	var bad error
 	err = source.Records(f, func(r source.Record) bool {
 		if bad = r.Err; bad == nil {
-			_, bad = bare(r.Data, o.workflow, "", len(all)+1) // the rules of every submission
+			_, bad = bare(r.Data, o.workflow, "", len(all)+1) // the checks that submit also runs
 		}
 		all = append(all, r.Data)
 		return bad == nil

@@ -208,7 +208,7 @@ func (s *server) orders(ctx context.Context, r *http.Request, k *kept) (content,
 type found struct {
 	orders []view.Summary
 	next   string // cursor; "" if the search has seen all orders
-	looked int    // number of orders seen, at most
+	looked int    // number of orders read; may count missing ones of the last page
 }
 
 func isChild(o *view.Summary) bool { return strings.Contains(o.OrderID, core.ChildMark) }

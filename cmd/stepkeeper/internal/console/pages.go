@@ -45,7 +45,7 @@ func (i incident) Bulk() string {
 type stopped struct {
 	Incidents []incident
 	Count     int
-	Children  int // child orders among them
+	Children  int // number of child orders in Count
 	More      bool
 }
 

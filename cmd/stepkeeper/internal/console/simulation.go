@@ -39,8 +39,8 @@ type simulations struct {
 	running bool
 }
 
-// of returns the cached simulation of a move. If there is none, and no other simulation runs, it starts one,
-// whose result a later page shows.
+// of returns the cached simulation of a move. If none is cached and no other simulation runs, it starts one.
+// A later page shows the result.
 func (s *simulations) of(plan client.Plan, t *client.Task, program string, at core.Time) simulation {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 type number struct {
 	State    core.State
 	N        int
-	Children int // child orders among them
+	Children int // number of child orders in N
 	More     bool
 }
 
@@ -33,7 +33,7 @@ func (n number) String() string {
 // waits is a group of open orders that wait for the same thing.
 type waits struct {
 	For, Workflow, Step string
-	Agent               string // agent of the step; "" if it asks none or is not known
+	Agent               string // agent of the step; "" if the step has none, or if it is not known
 	Asks                bool   // the step asks an agent
 	Count               int
 	Oldest              core.Time

@@ -268,7 +268,7 @@ func (l *layout) place() {
 }
 
 // settle moves the cells of a layer as near to their wished positions as the distances between them allow. It
-// makes one pass from each end. Each pass keeps the distances, and so does their mean, which is the result.
+// makes one pass from each end. Each pass keeps the distances. The result, the mean of both, keeps them too.
 func (l *layout) settle(layer []int, wish []float64) {
 	n := len(layer)
 	if wish == nil {

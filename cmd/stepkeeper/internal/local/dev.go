@@ -149,7 +149,7 @@ func (o *devOptions) keeping() (time.Duration, error) {
 	return time.Duration(days) * day, nil
 }
 
-// checkLoopback refuses any other address, because the server has no users and passwords.
+// checkLoopback refuses an address outside the loopback interface, because the server has no passwords.
 func checkLoopback(flag, listen string) error {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {

@@ -49,7 +49,7 @@ func exampleNames() []string {
 	for _, file := range files {
 		names = append(names, path.Dir(file))
 	}
-	return slices.Compact(names) // one folder can hold several
+	return slices.Compact(names) // one folder can hold several workflows
 }
 
 func startExample(ctx context.Context, name, listen string) (_ *example, err error) {
@@ -95,7 +95,7 @@ func (e *example) writeWorkflows() (agents []string, err error) {
 	}
 	for _, flow := range flows {
 		text, err := examples.Files.ReadFile(flow)
-		if !strings.HasSuffix(e.listen, ":0") { // a port that is not known yet
+		if !strings.HasSuffix(e.listen, ":0") { // with port 0 the real port is not known yet
 			text = bytes.ReplaceAll(text, []byte("127.0.0.1:8377"), []byte(e.listen))
 		}
 		if err == nil {

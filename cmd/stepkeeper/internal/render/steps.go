@@ -173,7 +173,7 @@ func (p Page) note(s view.Step) string {
 	return strings.Join(notes, ", ")
 }
 
-// effect describes whether a step that failed, or was proven to have no effect, has taken effect.
+// effect describes what is known about the effect of a step that failed or was refused.
 func effect(s view.Step) []string {
 	switch {
 	case s.State == core.Failed && s.Kind == view.KindFail:

@@ -107,7 +107,7 @@ var (
 
 // files returns go.mod and, for a working copy, go.sum of a new module in the folder dir. It requires the
 // given modules in the versions of the working copy, so that the go command needs no network and changes
-// nothing. No modules mean all that the working copy requires.
+// nothing. An empty modules means all modules that the working copy requires.
 func (m Module) files(dir, path, release, modules string) (map[string][]byte, error) {
 	f := new(modfile.File)
 	if err := errors.Join(f.AddModuleStmt(path), f.AddGoStmt(release)); err != nil {

@@ -45,8 +45,8 @@ func Records(r io.Reader, yield func(Record) bool) error {
 }
 
 // isDocument reports whether the text is a document of several lines instead of JSON Lines. first is the
-// first line that is not blank. In a document it is only the beginning of a value, and the next line does not
-// begin another object.
+// first line that is not blank. In a document, first is only the beginning of a value, and the next line does
+// not begin another object.
 func isDocument(first []byte, in *bufio.Reader) bool {
 	trimmed := bytes.TrimSpace(first)
 	if trimmed[0] == '[' {
@@ -154,7 +154,7 @@ func document(r io.Reader, line int, yield func(Record) bool) error {
 	return nil
 }
 
-// decoder returns a decoder of consecutive values. Each value is checked later whether it is an order.
+// decoder returns a decoder of consecutive values. Its caller checks whether each value is an order.
 func decoder(text []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true),
 		jsontext.AllowInvalidUTF8(true))
@@ -168,7 +168,7 @@ type reading struct {
 	line int   // line of that offset
 }
 
-// lineAt returns the line of an offset, which never goes back.
+// lineAt returns the line of an offset. The offset must not be smaller than at the last call.
 func (d *reading) lineAt(at int64) int {
 	if at > d.at {
 		d.line += bytes.Count(d.text[d.at:at], []byte{'\n'})
