@@ -62,11 +62,11 @@ func TestStepsThatCannotBeNamed(t *testing.T) {
 	for source, want := range map[string][]string{
 		`token("aprove")`: {"token names aprove, which is no approval or event",
 			"did you mean approve?"},
-		`token("pay-out")`: {"token names pay-out", "steps that are: approve, bought"},
+		`token("pay-out")`: {"token names pay-out", "the approvals and events are: approve, bought"},
 		`token("bought")`: {"names no person, and step bought asks who answers",
 			"token('bought', order.approver)"},
 		`token(order.step)`: {"the step of a token is computed"},
-		`steps.pay_out.failed`: {"steps.pay_out.failed is asked of a step",
+		`steps.pay_out.failed`: {"steps.pay_out.failed never changes",
 			"onFailure: continue in step pay-out"},
 		`steps.approve.output.valu`:  {"the answer to step approve has no valu", "did you mean value?"},
 		`steps.bought.output?.code`:  {"the answer to step bought has no code", "write value for the answer"},

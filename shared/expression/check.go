@@ -163,7 +163,7 @@ func (c *check) decision(n *ast.MemberNode) error {
 func (c *check) stepAlone(n *ast.MemberNode) error {
 	s, ok := n.Property.(*ast.StringNode)
 	if !ok {
-		return fail("a step is read by its name as it is written, not by a number or a name that is computed",
+		return fail("a step must be read by its written name, not by a number or a computed name",
 			"write steps.<name>.output; the steps are "+strings.Join(underscored(c.scope.Steps), ", "))
 	}
 	name := s.Value
@@ -213,7 +213,7 @@ func (c *check) step(n *ast.MemberNode, written, property string) error {
 				"read an earlier step, or the order")
 		}
 		if step != c.scope.Step && c.scope.Visible != nil && !c.scope.Visible[step] {
-			return fail("it reads the "+reads(property)+" of step "+step+", which need not be done by then",
+			return fail("it reads the "+reads(property)+" of step "+step+", which may still be running then",
 				"add "+step+" to the step's after")
 		}
 		if property != "output" {

@@ -212,7 +212,7 @@ func memberOf(base, property any) (any, error) {
 		}
 		return base[index], nil
 	case nil:
-		return nil, fail("a member is read from null", "write ?. where the part before it may be absent")
+		return nil, fail("a member is read from null", "write ?. if the part before it may be absent")
 	}
 	return nil, fail("a member is read from "+kind(base), "")
 }

@@ -156,17 +156,17 @@ func TestFailures(t *testing.T) {
 	order := `{"name":"` + secret + `","nested":{"` + secret + `":1},"n":42137,"list":["` + secret +
 		`"],"none":null,"yes":true,"max":9223372036854775807,"huge":1e400}`
 	for _, c := range []struct{ source, want string }{
-		{`order.none.x`, `.x is read from null; fix: write ?. where the part before it may be absent`},
-		{`order.none[3]`, `[3] is read from null; fix: write ?. where the part before it may be absent`},
+		{`order.none.x`, `.x is read from null; fix: write ?. if the part before it may be absent`},
+		{`order.none[3]`, `[3] is read from null; fix: write ?. if the part before it may be absent`},
 		{`order.name.x`, `.x is read from a text`}, {`order.n.x`, `.x is read from a number`},
 		{`order.list.x`, `.x is read from a list`}, {`(order.n + 1).x`, `a member is read from a number`},
 		{`order.nested[0]`, `[0] is read from an object`},
 		{`order.list[7]`, `[7] is outside of the list`},
 		{`order.list[-7]`, `the index is outside of the list`},
 		{`lower(order.none.x)`,
-			`a member is read from null; fix: write ?. where the part before it may be absent`},
+			`a member is read from null; fix: write ?. if the part before it may be absent`},
 		{`order[order.name].x`,
-			`a member is read from null; fix: write ?. where the part before it may be absent`},
+			`a member is read from null; fix: write ?. if the part before it may be absent`},
 		{
 			`order.list[order.name]`, `an element of a list is chosen by a text, not by a whole number`,
 		}, {`order.nested[order.n]`, `a field of an object is named by a number, not by a text`},
@@ -259,7 +259,7 @@ func TestAFailureAnywhereFailsAll(t *testing.T) {
 		"all(order.list, @)", "@ in order.list", "1 in @", "@ contains 'x'", "'x' contains @", "@ == 1",
 		"1 == @", "@ < 1", "1 < @",
 	} {
-		const want = ": a member is read from null; fix: write ?. where the part before it may be absent"
+		const want = ": a member is read from null; fix: write ?. if the part before it may be absent"
 		if got, err := evaluated(source); err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%s: %s, %v", source, got, err)
 		}
@@ -297,8 +297,8 @@ func TestEach(t *testing.T) {
 	for order, want := range map[string]string{
 		`{"parts":[{"sku":"a"},{"sku":"b"}]}`: `{"of":"a","all":[{"sku":"a"},0],"place":0} {"of":"b","all":[{"sku":"b"},1],"place":1} 2 <nil>`,
 		`{"parts":[]}`:                        `0 <nil>`,
-		`{"parts":{}}`:                        `0 each is no list`,
-		`{}`:                                  `0 each is no list`,
+		`{"parts":{}}`:                        `0 each is not a list`,
+		`{}`:                                  `0 each is not a list`,
 		`{"parts":[1,2`:                       `0 expression "order.parts": what it reads is not valid JSON`,
 	} {
 		env, got := core.Environment{Order: json.RawMessage(order)}, ""

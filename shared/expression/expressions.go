@@ -148,7 +148,7 @@ func (x *Expressions) Items(step int, env core.Environment,
 		return 0, err
 	}
 	if jsontext.Value(text).Kind() != '[' {
-		return 0, errors.New("each is no list")
+		return 0, errors.New("each is not a list")
 	}
 	for item, err := range rawjson.Elements(text) {
 		if err != nil {

@@ -41,7 +41,7 @@ func reads(property string) string {
 func (c *check) fact(n *ast.MemberNode, f fact) error {
 	if c.scope.Continues != nil && !c.scope.Continues[f.step] {
 		return fail("steps."+strings.ReplaceAll(f.step, "-", "_")+"."+f.name+
-			" is asked of a step that the order does not go on without",
+			" never changes: the order does not go on without this step",
 			"write onFailure: continue in step "+f.step)
 	}
 	c.program.facts[n] = f

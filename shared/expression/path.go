@@ -115,7 +115,7 @@ func (m member) String() string {
 }
 
 func ofNull(m member) error {
-	return fail(m.String()+" is read from null", "write ?. where the part before it may be absent")
+	return fail(m.String()+" is read from null", "write ?. if the part before it may be absent")
 }
 
 func outside(index int) error { return fail(fmt.Sprintf("[%d] is outside of the list", index), "") }

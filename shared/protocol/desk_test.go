@@ -64,7 +64,7 @@ func (x *expressions) Items(i int, env core.Environment, each func(int, json.Raw
 	}
 	var list []json.RawMessage
 	if json.Unmarshal(input, &list) != nil {
-		return 0, errors.New("each is no list")
+		return 0, errors.New("each is not a list")
 	}
 	for n := range list {
 		each(n, list[n])

@@ -40,7 +40,7 @@ func TestListsOfChildren(t *testing.T) {
 		{repeated("1", core.MaxChildren+1), false, "each is a list of 10001, the limit is 10000"},
 		{repeated("1", 600), true, ""},
 		{repeated("1", 700), true, "cannot be collected in 16384 bytes"},
-		{`{"a":1}`, false, "each is no list"},
+		{`{"a":1}`, false, "each is not a list"},
 		{`null`, false, ""}, // an empty one, as nil is in expressions
 	} {
 		var changes []func(*core.Each)
@@ -72,7 +72,7 @@ func TestAnItemThatIsTooLarge(t *testing.T) {
 // is started.
 func TestAListThatChanges(t *testing.T) {
 	for list, says := range map[string]string{`["a","b","c"]`: "another one than at the step's claim",
-		`{"a":1}`: "each is no list"} {
+		`{"a":1}`: "each is not a list"} {
 		d := family(t, `["a","b"]`, func(e *core.Each) { e.Concurrency = 1 })
 		d.decide(d.submit)
 		d.def.Expr = family(t, list).def.Expr

@@ -50,7 +50,7 @@ func (b *builder) reminders(v *value, s *core.StepDefinition) {
 	at := v.field("remind").value.at
 	switch {
 	case s.Answer.Ask == "":
-		b.report.error(at, fmt.Sprintf("step %s reminds of nothing: it has no ask", s.Name),
+		b.report.error(at, fmt.Sprintf("step %s has remind but no ask, so it has no call to repeat", s.Name),
 			"add the call that asks for the answer, as in ask: {agent: mail, operation: ask}")
 	case remind < leastRemind:
 		b.report.error(at, fmt.Sprintf("step %s reminds every %s; the least is %s", s.Name,
@@ -136,7 +136,7 @@ func (b *builder) onTimeout(step string, v *value, a *core.Answer) {
 		a.TimeoutValue = data
 		if a.Event == "" && !slices.Contains(a.Values, given.text) && len(a.Values) > 0 {
 			b.report.error(given.at, "onTimeout answers step "+step+" with "+quoted(given)+
-				", which is none of its answers", "write one of "+strings.Join(a.Values, ", "))
+				", which is not one of its answers", "write one of "+strings.Join(a.Values, ", "))
 		}
 		if a.Schema == nil {
 			return

@@ -17,8 +17,8 @@ func (b *builder) goesOn(i int) {
 	case s.PointOfNoReturn:
 		b.report.error(policy.value.at,
 			"step "+s.Name+" is a point of no return, so the order cannot go on without it",
-			"write onFailure: stop, or undo where its proven refusal shall undo the order; or remove "+
-				"pointOfNoReturn and declare an undo")
+			"write onFailure: stop, or onFailure: undo to undo the order if the service proves a refusal; "+
+				"or remove pointOfNoReturn and declare an undo")
 	case s.Undo != nil && (s.Grade == core.Idempotent || s.Grade == core.Plain):
 		var wait core.Duration
 		for _, name := range s.AllAgents() {

@@ -48,7 +48,7 @@ func parse(data []byte, opts Options, r *report) *core.Definition {
 		return nil
 	}
 	if root.shape != isMap {
-		r.error(root.at, "the file is no mapping", "start with workflow: NAME and steps:")
+		r.error(root.at, "the file has no fields", "start with workflow: NAME and steps:")
 		return nil
 	}
 	if steps := root.field("steps"); steps != nil && len(steps.value.fields) > MaxSteps {

@@ -80,7 +80,7 @@ func (b *builder) scheduled(v *value, s *core.Schedule) {
 	}
 	if f := v.field("scheduledTime"); f != nil {
 		b.report.error(f.at, "the input has the field scheduledTime, which each start sets itself",
-			"call it otherwise")
+			"give it another name")
 	}
 	order, err := schedule.Order(s, core.TimeOf(since))
 	if err != nil || len(order) > port.MaxOrder-1024 { // the message also contains names

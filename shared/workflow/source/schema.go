@@ -110,7 +110,7 @@ func continueElsewhere(v *value, name string, root *value, path []string, r *rep
 	fix := "write undo or stop"
 	if len(path) > 1 && path[0] == "steps" {
 		if form := answerForm(root.get("steps").get(path[1])); form != "" {
-			fix = "leave refuse away or write onTimeout: {answer: VALUE}, and let later steps ask for the " +
+			fix = "leave refuse out, or write onTimeout: {answer: VALUE}, and let later steps ask for the " +
 				"answer, as in when: steps." +
 				strings.ReplaceAll(path[1], "-", "_") + ".output.value == VALUE"
 		}
@@ -158,10 +158,10 @@ var later = map[string]string{
 	"foreach":  "write each: ${ order.items }, and workflow: NAME of what each item goes through",
 	"for-each": "write each: ${ order.items }, and workflow: NAME of what each item goes through",
 	"progress": "progress of long work is not supported yet; choose a timeout that is long enough",
-	"fallback": "write agents: [first, second] where both reach the same service; another service is a " +
-		"step of its own",
-	"fallbackAgents": "write agents: [first, second] where both reach the same service; another service " +
-		"is a step of its own",
+	"fallback": "write agents: [first, second] if both reach the same service; another service needs its " +
+		"own step",
+	"fallbackAgents": "write agents: [first, second] if both reach the same service; another service " +
+		"needs its own step",
 	"priority":  "priority belongs to the order, not to the workflow",
 	"dependsOn": "write after", "needs": "write after", "if": "write when", "condition": "write when",
 	"compensate": "write undo", "retries": "write retry: {maxFailures: …}",
@@ -242,7 +242,7 @@ var fixes = map[string]string{
 	"when":      "write when the order fails, as in when: order.total > 10000",
 	"code":      "write a short word for programs, as in code: too-large",
 	"message":   "write for people why the order fails",
-	"operation": "write what the agent shall do, as in operation: charge",
+	"operation": "write what the agent does, as in operation: charge",
 }
 
 func fixMissing(field, of string) string {
