@@ -163,8 +163,8 @@ func (s *Stepkeeper) adoptFunction(name string,
 	return role, policies
 }
 
-// allowLoop reports whether it could allow the function to be in a loop, so that Lambda does not stop it
-// (rule 1).
+// allowLoop allows a function to be in a loop, so that Lambda does not stop it (rule 1). It reports whether
+// it could.
 func allowLoop(f awslambda.Function) bool {
 	resource, is := f.Node().DefaultChild().(awslambda.CfnFunction)
 	if is {

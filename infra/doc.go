@@ -7,7 +7,7 @@
 //			"payment":  {HTTP: "agents.yaml"},           // the ready HTTP agent, with its settings
 //			"shipping": {Folder: "./agents/shipping"},    // a Go main package that calls agent.Serve
 //			"mail":     {Function: existing},             // a function of your own
-//			"printer":  {External: true},                 // a process elsewhere that takes the queue
+//			"printer":  {External: true},                 // a process elsewhere that reads the queue
 //		},
 //		AlarmEmail: "ops@example.com",
 //	})

@@ -31,9 +31,9 @@ func (s *Stepkeeper) GrantSubmit(to awsiam.IGrantable) {
 // Props.Operators.
 func (s *Stepkeeper) GrantOperate(role awsiam.IRole) {
 	s.refuseElsewhere("GrantOperate: the role", *role.Env().Account, operatorAccount)
-	// As inline statements they would exceed the limit of a role. The role refers to the policies, not the
-	// policies to the role, because the policies name the mappings. Otherwise the role of an agent's function
-	// would depend on itself.
+	// As inline statements the policies would exceed the limit of a role. The role refers to the policies,
+	// not the policies to the role: they name the mappings, and so the role of an agent's function would
+	// depend on itself.
 	for _, policy := range s.operator {
 		policy.AttachToRole(role)
 	}

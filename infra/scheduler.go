@@ -116,7 +116,7 @@ func (s *Stepkeeper) traced(environment map[string]*string) {
 	}
 }
 
-// namePeers adds the agents to the Scheduler's environment, because their roles are made after it.
+// namePeers adds the agents to the environment of the Scheduler, which is made before their roles.
 func (s *Stepkeeper) namePeers() {
 	s.scheduler.AddEnvironment(str(deployment.VarAgents), s.peers(true), nil)
 }

@@ -24,7 +24,7 @@ func (s *Stepkeeper) publish(name, id string, f awslambda.Function) {
 	}
 }
 
-// invoked returns what mappings, schedule and metrics name: the alias of a function, or the function itself.
+// invoked returns the target of mappings, schedule and metrics: a function's alias, or the function.
 func (s *Stepkeeper) invoked(name string) awslambda.IFunction {
 	if alias := s.aliases[name]; alias != nil {
 		return alias

@@ -70,11 +70,11 @@ func (c *committer) stop() {
 
 // do passes the operation to the loop and waits for its result:
 //
-// - nil: the operation was applied and is on the disk. It holds its own results.
+// - nil: the operation was applied and is on the disk. The operation holds its results.
 //
-// - ErrUnavailable: nothing of it is stored.
+// - ErrUnavailable: nothing of the operation is stored.
 //
-// - the context's error: it may be stored or not.
+// - the context's error: the operation may be stored or not.
 func (c *committer) do(ctx context.Context, o operation) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -134,7 +134,7 @@ func (c *committer) gather() {
 }
 
 // carryOut commits a group and returns the results. If the group cannot be committed, it tries each operation
-// alone, so that one that SQLite refuses, or that panics, does not affect the others.
+// alone, so that an operation that SQLite refuses, or that panics, does not affect the others.
 func (c *committer) carryOut(group []*job) {
 	var err error
 	if panicked := port.Guard(nil, "a commit",
@@ -202,7 +202,7 @@ func (c *committer) report(tx *transaction, writes int, took time.Duration) {
 	}
 }
 
-// abort rolls back. After some errors SQLite has already rolled back. It then refuses, which does no harm.
+// abort rolls back. SQLite refuses this if it has rolled back already after an error, which does no harm.
 func (c *committer) abort(cause error) error {
 	_, _ = c.writer.rollback.exec()
 	return c.store.unavailable(cause)

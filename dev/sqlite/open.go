@@ -36,7 +36,7 @@ const (
 
 // pageBytes is the memory of the writer for SQLite's pages, in bytes. SQLite visits each of them in most
 // commits, because the balance of an index makes it look for pages past the end of the file. So more memory
-// makes a commit slower: 16 MB instead of 4 MB cost 3 µs for each order, also beside 150,000 stored ones.
+// makes a commit slower: 16 MB instead of 4 MB cost 3 µs for each order, even with 150,000 stored orders.
 const pageBytes = 4 << 20
 
 // ErrLocked means that another process uses the data folder.
@@ -67,7 +67,7 @@ func (o Options) withDefaults() Options {
 }
 
 // Store implements port.Store, port.Definitions and port.Ledger on one SQLite file. Queues returns its
-// queues. An update of a record keeps the Workflow and Created of its create. It is safe for concurrent use.
+// queues. An update of a record does not change its Workflow and Created. It is safe for concurrent use.
 type Store struct {
 	keep      time.Duration
 	clock     port.Clock
@@ -83,7 +83,7 @@ type Store struct {
 }
 
 // Open opens the store in a data folder, which it creates if it does not exist. It returns ErrLocked if
-// another process has it open. Close it at the end.
+// another process has the folder open. Close the store at the end.
 func Open(ctx context.Context, folder string, options Options) (*Store, error) {
 	o := options.withDefaults()
 	if o.Keep != 0 && o.Keep < MinKeep {

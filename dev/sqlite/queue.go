@@ -16,8 +16,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Queue is a port.Queue whose messages survive the process. It encodes values. Receive accepts any max, and
-// the other batches any length. It is safe for concurrent use.
+// Queue is a port.Queue whose messages survive the process. It encodes values. Receive accepts any max. The
+// other methods accept batches of any length. It is safe for concurrent use.
 type Queue struct {
 	store  *Store
 	clock  port.Clock
@@ -44,7 +44,7 @@ func (q *Queue) announce() {
 	q.changed = make(chan struct{})
 }
 
-// Send stores the messages. Its error for a message is ErrTooLarge if it refuses the message.
+// Send stores the messages. The error for a message is ErrTooLarge if the queue refuses it.
 func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
 	errs := make([]error, len(messages))
 	now := q.clock.Now()

@@ -58,7 +58,7 @@ func prepareReads(ctx context.Context, db *sql.DB) (reads, error) {
 	return r, nil
 }
 
-// Load returns the newest records. They are read at once, so that they fail together.
+// Load returns the newest records. One query reads all of them, so that they fail together.
 func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
 	records, errs := make([]*port.Record, len(ids)), make([]error, len(ids))
 	if err := ctx.Err(); err != nil {

@@ -30,7 +30,7 @@ func Permanent(err error) error { return worker.Permanent(err) }
 // Transient marks an error after which a repetition may succeed. Unmarked errors are transient too.
 func Transient(err error) error { return worker.Transient(err) }
 
-// RetryAfter marks a transient error of a service that asks to wait that long.
+// RetryAfter marks a transient error of a service that asks the caller to wait.
 func RetryAfter(err error, wait time.Duration) error { return worker.RetryAfter(err, wait) }
 
 // Unauthorized marks an error of a service that refused the agent's credentials before it did anything. The
@@ -64,8 +64,8 @@ type Replies = worker.Replies
 var ErrTooLate = worker.ErrTooLate
 
 // OpenReplies finds the queue for replies to calls of the named agent, as Serve does. It uses only WithQueues
-// and WithClock. It is for a process. On AWS the process needs a role with the rights of GrantAgent of
-// package infra.
+// and WithClock. It fails in a program that is built for Lambda alone. On AWS the process needs a role with
+// the rights of GrantAgent of package infra.
 func OpenReplies(ctx context.Context, name string, options ...Option) (*Replies, error) {
 	var s settings
 	for _, o := range options {

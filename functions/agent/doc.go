@@ -21,16 +21,16 @@
 // variables STEPKEEPER_AGENT, STEPKEEPER_QUEUES and STEPKEEPER_LEDGER. A process polls its queues. These
 // variables configure it:
 //
-//	AWS_ENDPOINT_URL_SQS       the endpoint, as in http://127.0.0.1:8377, by the name that every SDK
-//	                           of AWS knows; AWS otherwise
+//	AWS_ENDPOINT_URL_SQS       endpoint of SQS, such as http://127.0.0.1:8377; default AWS. Every SDK
+//	                           of AWS reads this variable.
 //	STEPKEEPER_REQUESTS_URL    the addresses of the three queues, from the outputs of a deployed
 //	STEPKEEPER_REPLIES_URL     stack, whose queues have names that cannot be guessed
 //	STEPKEEPER_QUARANTINE_URL
-//	STEPKEEPER_QUEUE_PREFIX    without addresses: put before the names requests-<agent>, replies and
-//	                           quarantine, which are looked up
+//	STEPKEEPER_QUEUE_PREFIX    if no addresses are set: prefix of the names requests-<agent>, replies
+//	                           and quarantine, by which the agent finds the queues
 //	STEPKEEPER_LEDGER          table of the ledger for plain services, by name or ARN
-//	STEPKEEPER_LEDGER_FOLDER   folder of that ledger on this machine, instead; the program needs the
-//	                           option ledger.InFolder of package ledger
+//	STEPKEEPER_LEDGER_FOLDER   instead of a table: folder of the ledger on this machine; the program
+//	                           needs the option ledger.InFolder of package ledger
 //
 // The build tag lambda.norpc, which is AWS's own and which the construct sets, leaves out the poller and the
 // search for credentials, which Lambda does not need. A program that was built without the tag works on

@@ -17,7 +17,7 @@ type Retry = worker.Retry
 type Breaker = worker.Breaker
 
 // Option changes a setting of Serve. On Lambda the deployment sets batch, concurrency, queues, and the folder
-// of a ledger, so that one program serves both.
+// of a ledger, so that one program runs there and as a process.
 type Option func(*settings)
 
 type settings struct {

@@ -10,9 +10,9 @@
 // Everything else is in the task.
 //
 // Failures: a message that cannot be handled now is returned to the queue. The others of its batch are not
-// affected (P13, delete after sending). One that cannot be read, or comes from another agent than the one
-// that was asked, goes to quarantine with the reason (P3, a reply names request and sender). If the process
-// ends before the commit, the message returns and is decided again. After the commit, the message returns and
-// its effects are sent again (P12, effects are emitted again). In an embedded process, whose queues end with
-// it, Restart sends all open messages of the documents (P27, the embedded runtime survives its queues).
+// affected (P13, delete after sending). An unreadable message, or a reply of an agent that was not asked,
+// goes to quarantine with the reason (P3, a reply names request and sender). If the process ends before the
+// commit, the message returns and is decided again. After the commit, the message returns and its effects are
+// sent again (P12, effects are emitted again). In an embedded process, whose queues end with it, Restart
+// sends all open messages of the tasks (P27, the embedded runtime survives its queues).
 package scheduler

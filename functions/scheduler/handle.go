@@ -54,7 +54,7 @@ func (s *Scheduler) Handle(ctx context.Context, queueName string,
 	return failed
 }
 
-// run decides messages, adds the answers to their senders, and sends.
+// run decides messages, adds the answers for their senders, and sends answers and effects.
 func (s *Scheduler) run(ctx context.Context, jobs []*engine.Job, all []incoming) {
 	s.engine.Decide(ctx, s.engine.Load(ctx, jobs))
 	for _, in := range all {
@@ -63,7 +63,7 @@ func (s *Scheduler) run(ctx context.Context, jobs []*engine.Job, all []incoming)
 			continue
 		}
 		err := port.Guard(s.log, "answering the sender", func() error { in.answer(s); return nil })
-		if err != nil { // the message comes again, and its effects too
+		if err != nil { // the message comes again, and its effects are sent again
 			m.Err = err
 		}
 	}
@@ -97,7 +97,7 @@ func (s *Scheduler) acknowledge(ctx context.Context, queueName string, d *port.D
 type letter struct {
 	in    incoming // nil if the message could not be read
 	ready bool     // the message can be decided
-	err   error    // reason why the message has to come again although it is not ready
+	err   error    // if not ready: reason why the message must come again; nil if it need not
 }
 
 // about returns the fields of a log line about the order of a message, as far as it could be read.
@@ -169,7 +169,7 @@ func inQueue(d *port.Delivery, now core.Time) core.Duration {
 }
 
 // unreadable refuses a submission whose sender is known, and puts every other message into quarantine. For a
-// submission that is too large it does both, because only the quarantine keeps its hash.
+// submission that is too large it does both, because only the quarantine keeps the hash of the order.
 func (s *Scheduler) unreadable(ctx context.Context, queueName string, d *port.Delivery, l *letter,
 	err error) error {
 	in, submitted := l.in.(*submission)

@@ -102,8 +102,8 @@ func (w *sweep) backlog(ctx context.Context, def *core.Definition, t *core.Task,
 	return w.waiting(ctx, port.Replies, Scheduler)
 }
 
-// asked reports whether the control queue has a backlog, in which the earlier Wake of a waiting step most
-// likely is. Another Wake would only lengthen the queue. The step stays due for a later sweep.
+// asked reports whether the control queue has a backlog that most likely contains the earlier Wake of a
+// waiting step. Another Wake would only lengthen the queue. The step stays due for a later sweep.
 func (w *sweep) asked(ctx context.Context, t *core.Task, o core.Overdue) (bool, error) {
 	if st := t.Step(o.Step); st == nil || st.InFlight() {
 		return false, nil

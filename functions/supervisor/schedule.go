@@ -26,8 +26,8 @@ type Schedules struct {
 // queue.
 const takeTime = core.Day
 
-// schedules starts the due orders. A fault of one workflow does not affect the others. It needs no lease,
-// because of two Supervisors only the one that stores the record submits.
+// schedules starts the due orders. A fault of one workflow does not affect the others. It needs no lease: if
+// two Supervisors run, only the one that stores the record submits.
 func (w *sweep) schedules(ctx context.Context) error {
 	if w.cfg.Schedules.Current == nil {
 		return nil
@@ -42,8 +42,8 @@ func (w *sweep) schedules(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// start decides the scheduled times of one workflow, and stores the decision. Then it submits the orders, and
-// those of an earlier sweep that may not have arrived.
+// start decides the scheduled times of one workflow, and stores the decision. Then it submits these orders,
+// and orders of an earlier sweep that may not have arrived.
 func (w *sweep) start(ctx context.Context, def *core.Definition) error {
 	r, e, err := schedule.Load(ctx, w.cfg.Schedules.Records, def.Name)
 	if err != nil {

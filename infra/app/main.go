@@ -34,8 +34,8 @@
 //
 // A secret is agent.VARIABLE=PLACE, as in payment.TOKEN=arn:aws:secretsmanager:…:secret:pay-AbCdEf#token,
 // where #token is a field of a secret that is a JSON object, or payment.TOKEN=/pay/token, the name of a
-// SecureString of the Parameter Store. Only the place is in the template. A secret that is encrypted
-// with a key of its own asks for an app of your own.
+// SecureString of the Parameter Store. Only the place is in the template. A secret that is encrypted with a
+// key of its own needs an app of your own.
 //
 // A table is orders=ARN, tasks=ARN, definitions=ARN, or ledger.AGENT=ARN; docs/how-to/aws-restore.md says
 // when.

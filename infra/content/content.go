@@ -22,14 +22,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-// Agent is what the content of an agent's function depends on.
+// Agent holds the settings that determine the content of an agent's function.
 type Agent struct {
 	HTTP        string // agents file with its entry; "" means another kind
 	Folder      string // folder of its program
 	External    bool   // it has no function
 	Environment map[string]string
 	Secrets     []string      // variables that hold secrets
-	Timeout     time.Duration // timeout of the function; below Least it was reported already
+	Timeout     time.Duration // timeout of the function; the construct reports a value below Least
 }
 
 // Content holds the content of the functions: binaries, and compiled files beside them, so that no function

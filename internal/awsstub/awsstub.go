@@ -156,7 +156,7 @@ func (s *Stub) Sent(queue string) []string {
 	return sent
 }
 
-// Queues returns the URLs of the named queues, in the form of the variable.
+// Queues returns the URLs of the named queues, as a function's environment variable holds them.
 func (s *Stub) Queues(names ...string) string {
 	urls := map[string]string{}
 	for _, name := range names {

@@ -27,7 +27,7 @@ type Capacities struct {
 	ProvisionedPerMonth float64 `json:"provisioned_per_month"`
 	// BreakEven is the utilisation from which provisioned capacity costs less than requests on demand.
 	BreakEven float64 `json:"break_even_utilisation"`
-	// BreakEvenRate is the mean rate from which capacity that always stays ready for Rate costs less.
+	// BreakEvenRate is the mean rate above which provisioned capacity for Rate costs less than on demand.
 	BreakEvenRate float64 `json:"break_even_orders_per_second"`
 }
 

@@ -11,7 +11,7 @@ type Workload struct {
 	Steps  int    `json:"steps"`  // sequential steps that call an agent in a successful order; 1 to MaxSteps
 	Waits  int    `json:"waits"`  // steps that wait, each up to 15 minutes, at most MaxSteps
 	Agents int    `json:"agents"` // number of deployed agents; 1 or more
-	Events int    `json:"events"` // events on a bus of an order; 0 or 1
+	Events int    `json:"events"` // events that an order sends to a bus; 0 or 1
 	Orders int    `json:"orders_per_month"`
 }
 

@@ -117,7 +117,7 @@ func (a *Assembly) writeZip(source string, zipped bool, to string) error {
 	return nil
 }
 
-// replace lets a parameter replace a property if it has one value in all resources. Expressions stay.
+// replace lets a parameter replace a property that has the same value in all resources. Expressions stay.
 func (a *Assembly) replace(resources []map[string]any, property, name, kind, description string) {
 	var value any
 	for _, p := range resources {

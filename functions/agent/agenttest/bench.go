@@ -157,8 +157,8 @@ func (b *bench) request(op core.Operation, attempt int) *message.Request {
 	return r
 }
 
-// send lets the agent handle requests and returns the replies. If the agent cannot be tried, it does nothing
-// more.
+// send lets the agent handle requests and returns the replies. Once the agent cannot be tried, send does
+// nothing.
 func (b *bench) send(requests ...*message.Request) []*message.Reply {
 	if b.broken != nil {
 		return nil

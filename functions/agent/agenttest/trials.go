@@ -28,7 +28,7 @@ var (
 	byKey      = []core.Grade{Fenced, Idempotent}
 	fenced     = []core.Grade{Fenced}
 	// Without a fence, undo relies on calls ending in their time (P21, an undo waits for quiet). A fence
-	// stops late ones.
+	// stops late calls.
 	inTime = []core.Grade{Idempotent}
 )
 
@@ -222,7 +222,7 @@ var trials = []trial{
 		}},
 }
 
-// same expects the same output twice.
+// same expects two replies with the same output.
 func (b *bench) same(one, two *message.Reply) {
 	if one != nil && two != nil && !bytes.Equal(one.Output, two.Output) {
 		b.fail("it was answered %.80s, and asked for again with the same key %.80s", one.Output, two.Output)

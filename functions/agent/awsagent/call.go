@@ -40,7 +40,7 @@ type operation struct {
 	aws    aws.Config
 	what   string // call and resource, for people
 	run    runFunc
-	// standard state machines of the agent; the do of an undo's step may have started an execution of one
+	// standard state machines of the agent; the do that an undo reverses may have started an execution
 	machines []httpagent.Target
 }
 
@@ -151,8 +151,8 @@ func about(call worker.Call) map[string]string {
 	}
 }
 
-// identity returns a text for a call that is the same in every attempt. An undo has the key of its do, and
-// another text. Every service accepts its 64 letters and digits.
+// identity returns a text for a call that is the same in every attempt. An undo has the key of its do, but
+// another text. The text has 64 letters and digits, which every service accepts.
 func identity(call worker.Call) string {
 	sum := sha256.Sum256([]byte(string(call.Operation) + "\n" + call.Key))
 	return hex.EncodeToString(sum[:])
@@ -171,8 +171,8 @@ func label(text string, n int) string {
 
 type sentKey struct{}
 
-// bounded limits responses, and records whether a request had a connection. A request without one has had no
-// effect.
+// bounded limits responses, and records whether a request had a connection. A request without a connection
+// has had no effect.
 type bounded struct{ next aws.HTTPClient }
 
 // Do sends one request.

@@ -25,9 +25,9 @@
 //	  express       StartSyncExecution            the execution's output
 //
 // The Region comes from the ARN. Each call is one request. The worker repeats it by the rules of its step. A
-// function finds operation, name, task, run, step, attempt and deadline in its client context, a subscriber
-// or consumer in the attributes of its message, and a rule in source (stepkeeper.AGENT) and detail-type (the
-// operation's name) of its event.
+// function finds operation, name, task, run, step, attempt and deadline in its client context. A subscriber
+// or consumer finds them in the attributes of its message. For rules, an event has the source
+// stepkeeper.AGENT and the operation's name as detail-type.
 //
 // The key is the name of an execution, so that a repeated call finds it. A running execution is polled like a
 // service that returns "not yet" (P45, "not now" is not a failure): the handling that starts it returns its

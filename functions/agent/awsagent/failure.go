@@ -19,7 +19,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/eventbus"
 )
 
-// reported is an error that a function or an execution reports. It ran, so its effect is in doubt.
+// reported is an error of a function or an execution that has run, so that its effect is in doubt.
 type reported struct {
 	name, text string
 	status     string // status of an execution
@@ -54,7 +54,7 @@ var (
 		"AuthorizationErrorException",
 		"NotAuthorizedForSourceException",
 	}
-	// The resource is changing, or a limit is reached for a while.
+	// The resource is changing, or a limit is temporarily reached.
 	later = []string{"ResourceNotReadyException", "ExecutionLimitExceeded", "KmsThrottled",
 		"KMSThrottlingException", "OverLimit"}
 )

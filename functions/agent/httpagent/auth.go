@@ -35,7 +35,7 @@ type Auth struct {
 // SigV4 signs each request with the credentials of the agent's role, or of the user in dev.
 type SigV4 struct {
 	Service string `yaml:"service" json:"service,omitzero"` // such as execute-api
-	Region  string `yaml:"region" json:"region,omitzero"`   // default: that of the host, else the agent's
+	Region  string `yaml:"region" json:"region,omitzero"`   // default: the host's, or else the agent's
 }
 
 // OAuth2 gets tokens by the client credentials grant (RFC 6749, 4.4).
@@ -297,12 +297,12 @@ func (a *authenticator) apply(req *http.Request, body []byte, token *oauth2.Toke
 }
 
 const (
-	renewBefore = 30 * time.Second // time before its end from which a token is replaced
-	maxToken    = 16 << 10         // bytes of a token; services accept no longer headers
+	renewBefore = 30 * time.Second // a token is replaced this long before it expires
+	maxToken    = 16 << 10         // limit of a token in bytes; services refuse longer headers
 )
 
 // current returns a token that is neither stale nor about to expire, or nil without OAuth2. One call at a
-// time gets a new one.
+// time gets a new token.
 func (a *authenticator) current(ctx context.Context, stale *oauth2.Token) (*oauth2.Token, error) {
 	if a.oauth == nil {
 		return nil, nil

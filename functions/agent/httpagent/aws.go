@@ -34,7 +34,7 @@ const (
 	StartExecution = "startExecution"
 )
 
-// Target is the resource that a call of AWS uses. Only fields of a checked configuration have one.
+// Target is the resource that a call of AWS uses. Only a checked configuration has targets.
 type Target struct {
 	Kind                  string // one of the kinds of calls
 	ARN, Region, URL      string // URL is set only for Send
@@ -203,8 +203,8 @@ func (a Agent) exampleURL() Secret {
 	return Secret("https://" + append(slices.Clone(a.Allow.Hosts), "example.com")[0])
 }
 
-// WithExamples replaces addresses and calls of AWS that refer to variables that are not set by examples, so
-// that the rest of a file can be checked without them.
+// WithExamples puts an example in place of each address and call of AWS that refers to an unset variable, so
+// that the rest of a file can be checked without the variables.
 func (a Agent) WithExamples(set func(name string) bool) Agent {
 	lookup := func(name string) (string, bool) { return "x", set(name) }
 	a.Auth = a.Auth.clone()

@@ -222,8 +222,8 @@ func (s *Service) read(ctx context.Context, res *http.Response, done bool) ([]by
 // A service that does not read chunks takes their bytes for the next request of the connection.
 var noInput = []byte("{}")
 
-// request builds the request. It prevents net/http from repeating it, as it would with an Idempotency-Key:
-// the worker has not decided on a second call.
+// request builds the request. It prevents net/http from repeating the request because of its Idempotency-Key:
+// only the worker decides on a second call.
 func (s *Service) request(ctx context.Context, method, path string, body []byte, call worker.Call,
 	token *oauth2.Token) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(string(s.agent.URL), "/")+path,

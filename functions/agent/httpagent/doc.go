@@ -20,7 +20,7 @@
 //	    classify: {402: permanent, 404: transient}  # what a status means here, for all operations
 //	    operations:                            # default: POST <url>/<operation> for each name
 //	      charge: {method: POST, path: /charges, check: {method: GET, path: "/charges/{key}"}}
-//	      refund: {classify: {404: done, 409: done}}  # before that of the agent
+//	      refund: {classify: {404: done, 409: done}}  # takes precedence over the agent's
 //	      notify: {path: /mail, output: ignore}
 //	      "*": {path: "/{operation}"}          # for all other names
 //	  stock:
@@ -42,14 +42,14 @@
 //
 // An operation is called with its input as the body and these headers: Idempotency-Key, traceparent,
 // X-Stepkeeper-Operation (do, undo), X-Stepkeeper-Task, -Run, -Step, -Attempt and -Deadline. Its JSON answer
-// is the step's output; that of an undo is not used. A check asks the service whether a call with that key
-// has happened: 2xx means yes, and its JSON is the output; 404 and 410 mean no.
+// is the step's output; the output of an undo is not used. A check asks the service whether a call with that
+// key has happened: 2xx means yes, and its JSON is the output; 404 and 410 mean no.
 //
-// With classify a status from 300 to 599 means what the file says: done (the operation has happened, and the
-// body is its output, as with 2xx; say output: ignore where it is a text for people), permanent (no
-// repetition can succeed: the step fails for good) or transient (it may succeed: it is tried again, and
-// counts as a failure). Whether the call is proven to have had no effect stays as the table says. A status
-// 401 with a class has the code http-401 and counts. Checks do not use classify.
+// The file sets the meaning of a status from 300 to 599 with classify. done means that the operation has
+// happened, and that the body is its output, as with 2xx; add output: ignore if it is text for people.
+// permanent means that the step fails for good. transient means that the failure counts, and that the step is
+// tried again. classify does not change whether the call is proven to have had no effect. A status 401 with a
+// class has the code http-401 and counts as a failure. Checks do not use classify.
 //
 // A call or a check by POST, PUT or PATCH without input has the body {}. DELETE and GET without input have no
 // body, because HTTP gives such a body no meaning and some servers and proxies refuse it. Every body has a
@@ -60,20 +60,20 @@
 // In a path {key}, {operation}, {task}, {run} and {step} stand for the escaped values of the request. A call
 // whose path would have a part . or .. after that is refused.
 //
-// Secrets come from the environment only, ${env:NAME} in url and headers. They are never logged, and their
-// values are replaced by [hidden] in everything that comes from a service: in the texts of errors from 4
-// characters on, in outputs from 6, in strings and keys however JSON escapes them, and a number that is one.
-// Of the url its scheme and host are no secrets. Not covered are values that a service encodes (base64,
-// percent signs), parts of a value, shorter values, secrets that it was not sent as they stand here, and what
-// agents in Go do. The package also takes the content out of the lines that net/http writes to the standard
-// logger (package log) when a service sends bytes that no request asked for.
+// Secrets come from the environment only, as ${env:NAME}. They are never logged. In everything that comes
+// from a service [hidden] replaces them: values of 4 or more characters in the texts of errors and of 6 or
+// more in outputs, in strings and keys with any JSON escapes, and as numbers. The scheme and host of the url
+// are not secret. The package does not hide values that a service encodes (base64, percent signs), parts of a
+// value, shorter values, or secrets that the service did not get in this form. It does not apply to agents in
+// Go. It also removes the content of the lines that net/http writes to the standard logger (package log)
+// about bytes that no request asked for.
 //
 // The variable answers in response.go holds the meaning of each status. A response is read up to its time
 // limit and up to maxResponse, and the text of a refusal for at most 5 s. After an incomplete response with a
 // status 2xx it is unknown whether the call had its effect. Redirects are never followed, and the
 // environment's proxies are not used. The address rules apply to tokenURL and proxy too. A proxy resolves the
 // names of services itself, so the rules cannot apply to its connections. Addresses of link-local networks
-// (where clouds keep their metadata) and multicast are refused at dial time, after the name was resolved;
-// private ones, a carrier's, and this machine only on demand. An IPv6 address that holds an IPv4 address
-// (mapped, 6to4, NAT64) is judged by that.
+// (where clouds keep their metadata) and multicast are refused at dial time, after the name was resolved.
+// Private and carrier addresses, and this machine, are refused unless allow permits them. An IPv6 address
+// that holds an IPv4 address (mapped, 6to4, NAT64) is treated as the latter.
 package httpagent

@@ -33,8 +33,8 @@ type class struct {
 // output: ignore.
 //
 // A refusal (4xx) proves that nothing was done. A service that refuses after its effect must not be declared
-// plain. A redirect proves nothing, because it may also answer an accepted form. Retry-After, in seconds or
-// as a date, applies to every transient status.
+// plain. A redirect proves nothing, because a service may also send one after it has accepted a request.
+// Retry-After, in seconds or as a date, applies to every transient status.
 var answers = []class{
 	{101, 101, true, false, "the service switched to another protocol, which it was not asked for"},
 	{408, 408, false, false, "the service says it waited too long for the request"},

@@ -99,8 +99,8 @@ func (s *Service) dial(o Options, host string) dialFunc {
 	return guardedDial(s.agent.Allow.forHost(host), o.Resolver, s.dialer.DialContext)
 }
 
-// client speaks HTTP/1.1, without redirects, cookies, compression, or a proxy that the file does not name.
-// A proxy resolves names itself, so the address rules hold for its own address only.
+// client speaks HTTP/1.1, without redirects, cookies, compression, or a proxy that the file does not name. A
+// proxy resolves names itself, so the address rules apply only to the address of the proxy.
 func (s *Service) client(o Options, single bool, certificates []tls.Certificate) *http.Client {
 	t := &http.Transport{
 		DialContext:            guardedDial(s.agent.Allow, o.Resolver, s.dialer.DialContext),

@@ -10,15 +10,15 @@
 // conditional write, before the call and after it.
 //
 // Failures:
-//   - A side effect begins only before stopBy less the clock skew, do and undo alike, and nothing is sent
-//     after it (P6, two times in each request; P25, agents are silent after stopBy). A request that comes too
-//     late is dropped without a reply; the Supervisor finds its step overdue.
-//   - The request is deleted only after its reply was taken by the queue; until then it comes again, with the
+//   - Before stopBy less the clock skew only, a do or undo begins side effects and the agent sends replies
+//     (P6, two times in each request; P25, agents are silent after stopBy). The agent drops a request that
+//     comes too late without a reply, and the Supervisor finds its step overdue.
+//   - The request is deleted only after the queue has accepted its reply. Until then it comes again, with the
 //     same key. A bad message never affects the rest of its batch.
 //   - An operation of a plain service is called at most once per key, unless its first call is proven to have
 //     had no effect (P31).
-//   - What cannot be read goes to quarantine; a newer schema is returned to the queue, since another instance
-//     may know it.
+//   - An unreadable message goes to quarantine. A message of a newer schema returns to the queue, because
+//     another instance may know the schema.
 //   - An output over MaxOutput is a permanent failure with a clear text (P28, what is too large fails once).
 //     The output of an undo is not used (P24, an undo needs no output).
 package worker

@@ -17,12 +17,12 @@ type Failure struct {
 	// NoEffect means that this call provably had no effect and will have none, because it was never sent, or
 	// was refused. The ledger of plain services needs that proof (P31, a plain service needs a ledger).
 	NoEffect bool
-	// Happened means that the operation was done, but its output cannot be used. For an undo, whose output is
-	// not used, it is no failure.
+	// Happened means that the operation was done, but its output cannot be used. Then an undo has not failed,
+	// because its output is not used.
 	Happened bool
 	// Requeue means that this call has begun something that a later handling finds. The request returns to
-	// its queue for RetryAfter without a reply. If it may not return any more, the failure is an ordinary
-	// one.
+	// its queue for RetryAfter without a reply. If the request may not return any more, the failure is an
+	// ordinary one.
 	Requeue bool
 	// RetryAfter is the wait that the service asked for; 0 means no wait.
 	RetryAfter time.Duration

@@ -27,7 +27,7 @@ type handling struct {
 	received time.Time
 	times    int       // number of receives of the request, including this one
 	until    time.Time // end of all tries together, ledger included, by the agent's clock
-	deadline time.Time // until, or the end of the call if the ledger has its own time
+	deadline time.Time // equals until, or the end of the call if the ledger has its own time
 
 	try int
 	// outcome of the last try: nil after a success; otherwise *tried, *deferral or errSilent
@@ -190,7 +190,7 @@ const maxHeldBack = 3
 // heldBack returns the time that a request waits in its queue after it met an open breaker. fits is false if
 // the request has too little time for that. A failing service must not use up the failures of a step that
 // never reached it. The waits are spread, so that the requests do not all return at the time of the probe. A
-// call that asks for it (Requeue) waits too.
+// request whose call asks for it (Requeue) waits too.
 func (h *handling) heldBack() (wait time.Duration, fits bool) {
 	f := h.failure()
 	if f == nil || h.try > 0 && !f.Requeue || h.times > maxHeldBack {

@@ -26,7 +26,7 @@ type act int
 const (
 	callService act = iota // call the service once the new entry is stored
 	sayDone                // reply done again, with the stored output
-	sayFailed              // reply failed again, or because a do came after its undo
+	sayFailed              // reply failed: again, or because a do came after its undo
 	// reply that the operator must check, because an undo came while the do is in doubt.
 	sayInDoubt
 	sayNothing // send no reply, because a do is in doubt
@@ -37,7 +37,7 @@ const (
 // concurrent requests finds the entry of the other.
 //
 // The operator's fact is applied first, once per command. knowsKeys means that the service executes the key
-// of a point of no return only once, so that it may be called again in doubt.
+// of a point of no return only once, so that it may be called again while its effect is in doubt.
 func enter(e port.LedgerEntry, op core.Operation, attempt int, fact *core.Resolved,
 	knowsKeys bool) (next port.LedgerEntry, move bool, do act) {
 	next, move = state(e, attempt, fact)
@@ -47,7 +47,7 @@ func enter(e port.LedgerEntry, op core.Operation, attempt int, fact *core.Resolv
 	return enterDo(next, move, attempt, knowsKeys)
 }
 
-// state applies the operator's fact: "happened" makes the entry done, any other fact none.
+// state applies the operator's fact: "happened" sets the entry to done, any other fact to none.
 func state(e port.LedgerEntry, attempt int, fact *core.Resolved) (next port.LedgerEntry, move bool) {
 	if fact == nil || fact.Command <= e.Command {
 		return e, false
@@ -90,7 +90,7 @@ func enterDo(e port.LedgerEntry, move bool, attempt int, knowsKeys bool) (port.L
 }
 
 // refuse is the ledger's transition if a point of no return is proven to have had no effect by this or an
-// older attempt (P22a): its only open call was refused (began), or there was none. proven is false if an
+// older attempt (P22a): its only open call was refused (began), or it had no open call. proven is false if an
 // earlier or another call may still have its effect.
 func refuse(e port.LedgerEntry, attempt int, fact *core.Resolved, began,
 	permanent bool) (next port.LedgerEntry, move, proven bool) {

@@ -21,7 +21,7 @@ const maxMoves = 8
 // recorded carries out an operation by the ledger. For a service that knows no keys it allows at most one
 // call in doubt or done per key, and never returns a wrong result (P31, a plain service needs a ledger). For
 // a point of no return the ledger records whether a call is the only one, so that its refusal is a proof
-// (P22a, a proven refusal permits undo). Between the tries of one handling its entry stays started.
+// (P22a, a proven refusal permits undo). Between the tries of one handling the entry stays started.
 func (h *handling) recorded(ctx context.Context) (json.RawMessage, error) {
 	if h.pivot != pivotBegan || h.doubt != nil {
 		entry, do, err := h.enter(ctx)

@@ -130,8 +130,8 @@ func (r *running) receive(ctx, work context.Context) {
 }
 
 // pass passes a request to a goroutine that is free. If there is none, it starts one. The goroutine handles
-// one request after the other until no more are received. So it keeps its stack. A new stack for each request
-// would cost 2 % of an order's total time.
+// one request after the other until no more are received, and so keeps its stack. A new stack for each
+// request would cost 2 % of an order's total time.
 func (r *running) pass(work context.Context, d port.Delivery) {
 	select {
 	case r.received <- d:
@@ -195,7 +195,7 @@ func (r *running) handle(work context.Context, d port.Delivery) {
 	}
 }
 
-// deleteAll deletes handled requests, in batches of those that have collected.
+// deleteAll deletes handled requests. A batch holds the receipts that have collected.
 func (r *running) deleteAll() {
 	for receipt := range r.deleted {
 		receipts := []string{receipt}

@@ -38,8 +38,7 @@ type Verdict struct {
 var ack = Verdict{Delete: true}
 
 // Batch handles the deliveries concurrently. The verdicts have the order of the deliveries. A delivery does
-// not affect the others. It informs a queue that gathers replies about the number of replies that may still
-// come.
+// not affect the others. If the queue of replies gathers them, Batch announces how many may come.
 func (w *Worker) Batch(ctx context.Context, deliveries []port.Delivery) []Verdict {
 	verdicts := make([]Verdict, len(deliveries))
 	begin, end := func() {}, func() {}
@@ -63,8 +62,8 @@ func (w *Worker) Batch(ctx context.Context, deliveries []port.Delivery) []Verdic
 	return verdicts
 }
 
-// Handle handles one delivery and sends its reply. It never panics. The caller applies the verdict. It starts
-// no goroutine and, with one try, waits only for its ports and the operation.
+// Handle handles one delivery and sends its reply. It never panics. The caller applies the verdict. Handle
+// starts no goroutine and, with one try, waits only for its ports and the operation.
 func (w *Worker) Handle(ctx context.Context, d port.Delivery) (v Verdict) {
 	w.counters.inFlight.Add(1)
 	defer w.counters.inFlight.Add(-1)

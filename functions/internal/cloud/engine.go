@@ -107,7 +107,7 @@ func options(stack string) string {
 }
 
 // queues returns the deployment's queues and, by the names in the list, the applications' queues and buses.
-// Their names are not among the deployment's, see package deployment.
+// The two sets of names do not overlap, see package deployment.
 func queues(c aws.Config, own, replyTo map[string]string) port.Queues {
 	urls := make(map[string]string, len(own)+len(replyTo))
 	names := make([]string, 0, len(replyTo))

@@ -80,8 +80,8 @@ func Scheduled(folder string) ([]*core.Definition, error) {
 }
 
 // compiled reads one file. It must be the output of Encode, byte for byte: tasks name their definition by the
-// hash of the file, and the Scheduler stores the output of Encode. A text under a wrong hash could never be
-// read again.
+// hash of the file, and the Scheduler stores the output of Encode. A definition under a wrong hash could
+// never be read again.
 func compiled(file string) (*core.Definition, error) {
 	data, err := os.ReadFile(file) //nolint:gosec // the file belongs to the function's own package
 	if err != nil {
