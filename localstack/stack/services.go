@@ -14,7 +14,7 @@ import (
 // that are deployed from one checkout must not call the services of another one.
 const ServicesFile = "localstack/.state/services"
 
-// ServicesAddress returns the loopback address of the example's services of the checkout at root. The first
+// ServicesAddress returns the loopback address of the example services of the checkout at root. The first
 // call chooses a free port, and later calls return the same one.
 func ServicesAddress(root string) (string, error) {
 	file := filepath.Join(root, ServicesFile)

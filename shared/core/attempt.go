@@ -95,7 +95,7 @@ func (t *Task) KnownUntil(def *Definition, i int, now Time) Time {
 	since := cmp.Or(s.FirstClaim(), now) // if the step was not claimed, its first claim is now
 	switch {
 	case s.Resolved == nil:
-	case s.Resolved.At > s.Claim.At: // no request was sent since
+	case s.Resolved.At > s.Claim.At: // no request was sent after the fact
 		since = now
 	default:
 		since = max(since, s.Resolved.At)
@@ -122,8 +122,8 @@ func (t *Task) NotDone(d *StepDefinition, s *Step) (agents []string) {
 }
 
 // ReminderStopBy returns the time after which the last reminder of step i must not be sent. It is the earlier
-// of two times: when the next reminder is due, and when the service of its ask may have forgotten the key
-// (P18).
+// of two times: when the next reminder is due, and when the service of the step ask may have forgotten the
+// key (P18).
 func (t *Task) ReminderStopBy(def *Definition, i, ask int) Time {
 	s, q, d := &t.Steps[i], &def.Steps[i], &def.Steps[ask]
 	a, next, agent := s.Answers, q.ReminderDue(s, q.Intervals(s)+1), def.Agents[d.Agent]

@@ -13,7 +13,7 @@ const (
 	lastRound  = 6 * Hour
 )
 
-// Pause returns the wait until the step asks again.
+// Pause returns the wait until the step asks all open children again.
 func (c *Children) Pause() Duration { return min(firstRound<<min(c.Rounds, 10), lastRound) }
 
 // OwnChildren returns the step's own copy of its record of children.

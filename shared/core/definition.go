@@ -194,7 +194,7 @@ type Each struct {
 	Tolerate    int             `json:"tolerate,omitempty"` // number of children that may fail
 	// definition named by Definition, if it was read with the parent
 	Child   *Definition `json:"-"`
-	Collect bool        `json:"collect,omitempty"` // the step's output holds those of the children
+	Collect bool        `json:"collect,omitempty"` // the step's output holds the children's outputs
 }
 
 // Bounds of child tasks (P40).
@@ -344,10 +344,10 @@ type Environment struct {
 	Run     int
 	Order   json.RawMessage
 	// Outputs holds the outputs that the expression may read. An expression of a step reads the outputs of
-	// its predecessors, direct or not, so that a redelivery computes the same bytes (P12, effects are
-	// emitted again). The step's undo also reads the step's own output. The workflow's output reads all of
-	// them. A step that was skipped has no entry, and neither has a step whose output the operator did not
-	// state.
+	// its predecessors, direct or not, so that a redelivery computes the same bytes (P12, effects are emitted
+	// again). The step's undo also reads the step's own output. The workflow's output reads the outputs of
+	// all steps. A step that was skipped has no entry, and neither has a step whose output the operator did
+	// not state.
 	Outputs map[string]json.RawMessage
 	// error codes of the failed steps that did not stop the order (P42, orders can go on after failures)
 	Failures map[string]string

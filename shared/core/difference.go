@@ -200,8 +200,8 @@ func order(n *StepDefinition, t *Task) (all []Difference) {
 
 // MovedTo returns the task with the definition pinned and the steps in its order.
 //
-// Attempted and skipped steps stay as they are. Attempt numbers go on if a name returns (P1, every claim has
-// a new attempt). The old final status was acknowledged, and is not sent again with the new steps.
+// Attempted and skipped steps stay as they are. A removed step's attempt numbers go on if its name returns
+// (P1, every claim has a new attempt). The old final status was acknowledged, and is not sent again.
 func (t *Task) MovedTo(from, to *Definition) *Task {
 	c, removed := t.Clone(), maps.Clone(t.Attempts.Removed)
 	if removed == nil {
@@ -221,7 +221,7 @@ func (t *Task) MovedTo(from, to *Definition) *Task {
 		}
 		s := &c.Steps[i]
 		if was := from.Index(name); s.Corrected != nil && !sameInput(&from.Steps[was], &to.Steps[i]) {
-			s.Corrected = nil // P51, a call can get another input: the input of the new definition counts
+			s.Corrected = nil // P51, a call can get another input: the input of the new definition applies
 		}
 		// the new definition may change the question, and one key never stands for two questions
 		if a := s.Answers; a != nil && a.RemindedAt != 0 {

@@ -193,7 +193,7 @@ func AlertOf(def *Definition, task *Task) RaiseAlert {
 		Phase: t.Phase,
 		Step:  t.Reason.Step, Code: t.Reason.Code, Message: t.Reason.Text, At: t.End.At}
 	if a.Undone = t.ProcessState == Compensated; a.Undone {
-		a.Accepts.Resubmit = t.Parent == nil // only its parent resubmits a child
+		a.Accepts.Resubmit = t.Parent == nil // only the parent resubmits a child
 		return a
 	}
 	a.Accepts = Accepted{Resubmit: t.ExpiredKey(def, t.End.At) == "", Undo: t.UndoRefusal(def) == ""}

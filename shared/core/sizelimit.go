@@ -27,8 +27,8 @@ type SizeLimit struct {
 func (m SizeLimit) InlineOrder(def *Definition) int { return cmp.Or(m.Inline, InlineOrder(def)) }
 
 // Reserve returns the size of the longest document of a task of this definition without outputs and texts. A
-// definition whose reserve is over the limit cannot be run. The document holds its order, because the order
-// is longer than the hash of an order that is stored apart.
+// definition whose reserve is over the limit cannot be run. The measured document holds its order, because an
+// order is longer than the hash that replaces it if it is stored apart.
 func (m SizeLimit) Reserve(def *Definition) int {
 	id := strings.Repeat("x", MaxID)
 	return m.Size(longest(def, &Task{
@@ -164,7 +164,7 @@ func longest(def *Definition, t *Task) *Task {
 	for _, at := range []*Time{&c.Start.At, &c.End.At, &c.Deadline.At, &c.End.ResendAt, &c.Due} {
 		*at = far
 	}
-	if def != nil && def.Tokens { // a tombstone has none
+	if def != nil && def.Tokens { // a tombstone has no definition
 		c.TokenKey = strings.Repeat("x", maxKeyID)
 	}
 	c.Parent = &Parent{OrderID: strings.Repeat("x", MaxID), Run: manyOf, Step: strings.Repeat("x", MaxID),
@@ -248,7 +248,7 @@ func longestStep(t *Task, def *Definition, i int, cause string) Step {
 	if d.Undo != nil || s.Claim.Undo { // the present definition or an earlier one has an undo (P49)
 		c.Claim.Undo, c.Failures.Undo = true, manyOf
 	}
-	// by name, because a definition is measured before it is linked
+	// This compares names, because a definition is measured before it is linked.
 	ask := slices.ContainsFunc(def.Steps, func(o StepDefinition) bool {
 		return o.Answer != nil && o.Answer.Ask == d.Name
 	})

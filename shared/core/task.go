@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 )
 
-// State is the pattern's ProcessState, of a task or of a step.
+// State is the ProcessState of a task or of a step.
 type State string
 
 // States of tasks and steps.
@@ -101,7 +101,7 @@ type Commands struct {
 // Attempts is the task's record of unsuccessful attempts, and of the attempts of removed steps.
 type Attempts struct {
 	Last    []Attempt // the latest, oldest first; see MaxAttempts
-	Earlier Earlier   // counts of those before Last
+	Earlier Earlier   // counts of the attempts before Last
 	// attempts of steps that a Move removed, kept because their names may return (P1, every claim has a new
 	// attempt; P49, move pins another definition)
 	Removed map[string]int
@@ -118,7 +118,7 @@ type Start struct {
 type Reversal struct {
 	Why         Why
 	CancelAsked bool
-	// reason of the undo; if the task then stops in Error, or is closed, Task.Reason is the reason of that
+	// reason of the undo; if the task then stops in Error or is closed, Task.Reason states why
 	Reason Reason
 }
 
@@ -133,7 +133,7 @@ type Reason struct {
 // End is the present end of the task, or its stop in Error. The zero value means that the task runs.
 type End struct {
 	At    Time
-	Cause string // event that led to it (P4)
+	Cause string // event that led to the end (P4)
 	Seq   int    // number of its status; 0 if none is due
 	// Commands.Number when the task entered Error; every alert about this stop contains it (P12, effects are
 	// emitted again)
@@ -181,11 +181,11 @@ type Step struct {
 
 // Claim is the last claim of a step. When it ends, By, Cause, StopBy and Progress are cleared.
 type Claim struct {
-	By string // instance that made it
+	By string // instance that made the claim
 	// agent of the claim; "" means the first agent in the definition (P44, several agents can do one step)
 	Agent  string
 	Undo   bool   // the attempt is an undo
-	Cause  string // event that led to it (P4)
+	Cause  string // event that led to the claim (P4)
 	At     Time
 	StopBy Time // no side effect of the attempt begins later (P6, two times in each request)
 	// allowed time in the queue, which a backlog doubles; 0 once the step is Processed (P32)
@@ -193,7 +193,7 @@ type Claim struct {
 	Progress  *StepProgress // latest report of the attempt (P43)
 }
 
-// First is the first claim of a step in this run. The zero value means that the step was not attempted in it.
+// First is the first claim of a step in this run. It is zero if this run has not attempted the step.
 type First struct {
 	Nth int  // place in the order of first claims, from 1 (P7, undo covers every attempted step)
 	At  Time // time of that claim, stored at the second claim; see FirstClaim
@@ -245,7 +245,7 @@ type Children struct {
 	Count   int         `json:"count"`             // length of the list
 	Next    int         `json:"next"`              // index of the child to start next, in this attempt
 	Started int         `json:"started,omitempty"` // highest Next of this run
-	Open    []OpenChild `json:"open,omitempty"`    // asked, and not ended
+	Open    []OpenChild `json:"open,omitempty"`    // asked, and have not ended
 	// first child that was asked to undo; all children after it were asked too
 	Cursor int `json:"cursor,omitempty"`
 	Failed int `json:"failed,omitempty"` // number of children that were not Processed
@@ -276,7 +276,7 @@ type OpenChild struct {
 // early, late or twice). The decision is the step's output.
 type Answers struct {
 	Round   int      `json:"round"`             // current round, from 1; each repeated question starts one
-	Need    int      `json:"need,omitempty"`    // 0 before its claim
+	Need    int      `json:"need,omitempty"`    // 0 before the step's claim
 	Who     []string `json:"who,omitempty"`     // people who may answer; empty means everyone
 	NotSelf string   `json:"notSelf,omitempty"` // person who may not answer
 	// number of the newest reminder of this round (P37, a question has a time)
@@ -320,8 +320,8 @@ type StepError struct {
 	Message string `json:"message"` // text of at most MaxMessage bytes, see TrimMessage
 	At      Time   `json:"at"`
 	Attempt int    `json:"attempt,omitempty"`
-	// Since is the time of the first hand-back in an unbroken row of uncounted ones (P45, "not now" is not a
-	// failure). It is zero for every other failure.
+	// Since is the time of the first hand-back in an unbroken row of hand-backs that did not count as
+	// failures (P45, "not now" is not a failure). It is zero for every other failure.
 	Since Time `json:"since,omitzero"`
 	// Polling is the time of the first not-yet in that row.
 	Polling Time `json:"polling,omitzero"`
@@ -330,7 +330,7 @@ type StepError struct {
 // MaxAttempts is the number of unsuccessful attempts that a task keeps.
 const MaxAttempts = 16
 
-// Attempt is an unsuccessful attempt of any run: its outcome is not done. It is information for people. Its
+// Attempt is an unsuccessful attempt of any run. Its outcome is not "done". It is information for people. Its
 // fields are bounded, and it holds no texts.
 type Attempt struct {
 	Step    string
@@ -414,8 +414,8 @@ func (t *Task) Clone() *Task {
 	return &c
 }
 
-// Corrected is the input that an operator has given to a call instead of its definition's (P51). The task
-// keeps it until the run ends.
+// Corrected is the input that an operator has given to a call instead of the input of the definition (P51).
+// The task keeps it until the run ends.
 type Corrected struct {
 	Input   json.RawMessage `json:"input" doc:"input for its agent instead of the definition's"`
 	Command int             `json:"command" doc:"number of the command that gave it"`

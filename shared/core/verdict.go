@@ -82,7 +82,7 @@ func (v *Verdict) Drop() {
 }
 
 // Remember keeps the ID of a refused command, so that a copy that comes in the same run is refused again
-// after the verdict has left its list. A full list depends on the command:
+// after the verdict has left its list. If a list is full, the command decides what happens:
 //   - cancel: every other cancel of the run is refused (P17, a cancel is kept).
 //   - aheadCommand: the task passes over the number of the command, so that it is refused for its number from
 //     then on. Only a forged number is ahead of the task (P5).

@@ -9,8 +9,8 @@ const (
 	// (P45, "not now" is not a failure).
 	MetricNotCalled     = "NotCalled"
 	MetricOldestOverdue = "OldestOverdue" // seconds
-	// MetricWorkflow is a dimension of the other metrics. Those of orders in Error are reported for workflows
-	// with such orders.
+	// MetricWorkflow is a dimension of the other metrics. The metrics of orders in Error are reported only
+	// for workflows that have such orders.
 	MetricWorkflow      = "Workflow"
 	MetricInError       = "OrdersInError"
 	MetricOldestInError = "OldestInError" // seconds

@@ -11,7 +11,7 @@ type Peer struct {
 	// queue of its requests: a URL, or the name of a queue in the same account and Region as intake; the name
 	// may contain Start
 	Queue   string
-	Senders []string // IDs of the roles that it replies with; if empty, its replies are not checked
+	Senders []string // IDs of the roles that the agent replies with; if empty, its replies are not checked
 	// queue of its requests of high priority, in the form of Queue; "" if there is none (P46, priority
 	// changes the order of requests only)
 	High string
@@ -23,7 +23,7 @@ const Start = "~"
 
 // Peers returns the value of VarAgents: "~=START,payment=QUEUE=ROLE+ROLE=HIGH,shipping=QUEUE". It contains
 // each agent's name and the common prefix of the queues only once, because all variables of a function must
-// fit into 4,096 bytes, with 20 agents too.
+// fit into 4,096 bytes, even with 20 agents.
 func Peers(start string, peers []Peer) string {
 	entries := []string{Start + "=" + start}
 	for _, p := range peers {

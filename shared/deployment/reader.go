@@ -135,8 +135,8 @@ var queueName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
 // busARN matches the ARNs of event buses.
 var busARN = regexp.MustCompile(`^arn:[a-z-]+:events:[a-z0-9-]+:[0-9]{12}:event-bus/[A-Za-z0-9/._-]{1,256}$`)
 
-// place returns the URL of a queue. If given is a name, the URL is that of beside with the name instead of
-// its own. A reply-to may also be the ARN of an event bus.
+// place returns the URL of a queue. If given is a name, place returns the URL beside with this name instead
+// of its queue's name. A reply-to may also be the ARN of an event bus.
 func (r *reader) place(variable, logical, given, beside string) string {
 	switch {
 	case isURL(given), variable == VarReplyTo && busARN.MatchString(given):

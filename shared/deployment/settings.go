@@ -33,7 +33,7 @@ type Engine struct {
 	Window     time.Duration // window of incidents; 0 means incident.DefaultWindow
 	// interval of reminders of open incidents; 0 means incident.DefaultReminder, a negative value none
 	Reminder time.Duration
-	Outcomes bool // ended orders are metrics
+	Outcomes bool // ended orders are counted in metrics
 	// the function's Region and log group, for the links in alerts; "" if unknown
 	Region   string
 	LogGroup string
@@ -79,7 +79,7 @@ type Secret struct {
 	Parameter string `json:"parameter,omitempty"` // name, in the Parameter Store
 }
 
-// Ranges of the times of incidents. A window shorter than a sweep ends with the next one.
+// Ranges of the times of incidents. A window shorter than the interval of sweeps ends at the next sweep.
 const (
 	MinWindow   = time.Minute
 	MaxWindow   = 24 * time.Hour
@@ -168,8 +168,8 @@ func ReadSupervisor(lookup Lookup) (Supervisor, error) {
 	return s, r.err()
 }
 
-// ReadAgent reads an agent's variables. config means that it has a file of settings, as the HTTP agent does.
-// The error lists all faults.
+// ReadAgent reads an agent's variables. config means that the agent has a file of settings, as the HTTP agent
+// does. The error lists all faults.
 func ReadAgent(lookup Lookup, config bool) (Agent, error) {
 	r := &reader{lookup: lookup}
 	a := Agent{Name: r.required(VarAgent), Ledger: r.ledger()}

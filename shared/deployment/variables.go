@@ -33,7 +33,7 @@ const (
 	VarSweepEvery = "STEPKEEPER_SWEEP_EVERY" // interval of the schedule, such as "5m"; if absent, 1m
 	VarSweepPages = "STEPKEEPER_SWEEP_PAGES" // limit of index pages in one sweep; if absent, 50
 	VarFairQueues = "STEPKEEPER_FAIR_QUEUES" // "true" if requests carry the tenant of their order
-	VarOutcomes   = "STEPKEEPER_OUTCOMES"    // "true" if ended orders are metrics; requires VarStack
+	VarOutcomes   = "STEPKEEPER_OUTCOMES"    // "true" if metrics count ended orders; requires VarStack
 	// VarTraces is the address of a collector of spans. The name is OpenTelemetry's. Optional.
 	VarTraces = "OTEL_EXPORTER_OTLP_ENDPOINT"
 	VarAgent  = "STEPKEEPER_AGENT" // the agent's name

@@ -39,7 +39,7 @@ func object(text []byte, depth int) (map[string]types.AttributeValue, error) {
 		return nil, errForm
 	}
 	members := make(map[string]types.AttributeValue, len(values))
-	// in any order, because they become a map again
+	// The loop may go in any order, because the values become a map again.
 	for name, raw := range values {
 		if name == "" || len(name) > 255 {
 			return nil, errForm

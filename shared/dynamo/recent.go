@@ -18,8 +18,8 @@ const (
 	readEvery = 20 * time.Millisecond
 )
 
-// recent holds the reads of earlier listings, by the entries of the index. An entry that has moved, as with
-// each end, is read again.
+// recent holds the tasks that earlier listings have read, by their entries in the index. A task whose entry
+// has changed, as at each end, is read again.
 type recent struct {
 	mu   sync.Mutex
 	read map[port.Due]reading

@@ -76,7 +76,7 @@ type Config struct {
 	// Lengths returns the lengths of the queues of agents that a step may choose, as waits (P44, several
 	// agents can do one step). It may be nil.
 	Lengths func() map[string]core.Duration
-	// Claims means that decisions may claim steps, which those of the Supervisor must not (P16, the
+	// Claims means that decisions may claim steps. Decisions of the Supervisor must not claim steps (P16, the
 	// Supervisor hands back and gives up). Claims need the keys of tokens.
 	Claims bool
 }

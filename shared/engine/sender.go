@@ -15,7 +15,7 @@ type Sender struct {
 	Role  string // role ID that the queue reports; empty if it is unknown
 }
 
-// notAsked refuses a reply of another agent than the one that its step asked (P3, a reply names request and
+// notAsked refuses a reply whose agent is not the one that the step asked (P3, a reply names request and
 // sender). A refused reply goes to quarantine. A role that belongs to no agent is accepted, because SQS does
 // not report the original sender of a message that an operator has redriven.
 func (e *Engine) notAsked(def *core.Definition, step string, from Sender) error {
@@ -33,7 +33,7 @@ func (e *Engine) notAsked(def *core.Definition, step string, from Sender) error 
 		step, from.Agent, from.Role, strings.Join(asked, " or "))}
 }
 
-// ofOthers reports whether the role belongs to other agents and to none of the given ones.
+// ofOthers reports whether the role belongs to an agent, but to none of the given agents.
 func (e *Engine) ofOthers(agents []string, role string) bool {
 	if slices.ContainsFunc(agents, func(a string) bool {
 		return len(e.Senders[a]) == 0 || slices.Contains(e.Senders[a], role)

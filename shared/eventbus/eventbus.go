@@ -1,9 +1,9 @@
 // Package eventbus puts events on an event bus of EventBridge.
 //
-// Authority: it alone decides the form of a status as an event: the source, the status as the detail's type,
-// and the message as the detail. Package core decides which statuses exist.
+// Authority: only this package decides the form of a status as an event: the source, the status as the
+// detail's type, and the message as the detail. Package core decides which statuses exist.
 //
-// States: it keeps none.
+// States: none.
 //
 // Failures: an entry that the bus refused, and every entry of a failed call, is port.ErrUnavailable. The bus
 // may have accepted it, and the engine sends it again (P12, effects are emitted again).
@@ -80,7 +80,7 @@ func Open(c aws.Config, name string, bus arn.ARN) *Bus {
 	return New(client.PutEvents, name, bus.String())
 }
 
-// Queues are queues beside buses that orders may name.
+// Queues holds the queues and buses that orders may name.
 type Queues struct {
 	port.Queues
 	Buses map[string]*Bus // keys are logical names

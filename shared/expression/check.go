@@ -16,7 +16,7 @@ import (
 type check struct {
 	scope   Scope
 	program *program
-	// steps that were not skipped if the node is evaluated, because of the conditions around it
+	// steps that certainly were not skipped if the conditions around the node hold
 	done []string
 }
 

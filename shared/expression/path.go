@@ -16,7 +16,7 @@ import (
 type path struct {
 	// "order", "orderId", "run", "value", "item", "index", "steps", or a property of a step's failure
 	root    string
-	step    string // step that the last two roots refer to
+	step    string // step of "steps" or of a failure's property
 	members []member
 }
 

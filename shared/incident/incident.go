@@ -88,7 +88,7 @@ type Config struct {
 	// alerts that it sends at once.
 	Publish func(ctx context.Context, alert message.Alert) error
 	// Go starts a publication and returns at once, because the actors that call Raise wait for nothing
-	// outside their store and queues. Its context outlives the caller's, and ends when the process stops.
+	// outside their store and queues. The publication's context ends only when the process stops.
 	Go       func(publication func(ctx context.Context))
 	Clock    port.Clock
 	Window   time.Duration // 0 means DefaultWindow
@@ -111,7 +111,7 @@ type Incidents struct {
 	mu       sync.Mutex
 	attempts map[instance]attempt
 	ended    int              // number of ended publications
-	noted    map[ID]core.Time // last stopped order whose time this process has seen stored, by incident
+	noted    map[ID]core.Time // time of the last stopped order that this process has seen stored, by incident
 	left     map[ID]core.Time // last check that found orders in Error with a request in flight, by incident
 }
 

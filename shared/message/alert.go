@@ -15,7 +15,7 @@ type AlertKind string
 
 // Kinds of alerts.
 const (
-	AlertFirst    AlertKind = "first"    // an order has stopped, the first one of its incident
+	AlertFirst    AlertKind = "first"    // the first order of the incident has stopped
 	AlertMore     AlertKind = "more"     // more orders have stopped, or were undone, since the last alert
 	AlertReminder AlertKind = "reminder" // the orders are still in Error
 	AlertOver     AlertKind = "over"     // no order is in Error any more
@@ -233,8 +233,8 @@ func (a Alert) place() string {
 	return a.Workflow + ", step " + a.Step
 }
 
-// Text returns the alert for people. Its first line has the cause and the command that shows more, the lines
-// after it the facts and the commands that are accepted now.
+// Text returns the alert for people. The first line has the cause and the command that shows more. The other
+// lines have the facts and the commands that are accepted now.
 func (a Alert) Text() string {
 	var first []string
 	switch cause := a.cause(); {

@@ -16,7 +16,7 @@ type Control struct {
 	OrderID string
 	Event   core.Event // one of the events in kinds
 	ReplyTo string     // queue that gets a refusal; "" means the reply-to of the order
-	Tries   int        // number of times that an answer was sent again because its order was not there yet
+	Tries   int        // number of times that an answer was sent again because its order did not exist yet
 }
 
 // ControlKind names a control message.

@@ -33,7 +33,7 @@ type Message struct {
 	// delaying those of others. A queue may ignore it. At most 128 letters, digits and punctuation; "" means
 	// no group.
 	Group string
-	// High makes the message mostly overtake messages without it. A queue may ignore it (P46, priority
+	// High usually lets the message overtake messages without High. A queue may ignore it (P46, priority
 	// changes the order of requests only).
 	High bool
 }
@@ -61,7 +61,7 @@ type Delivery struct {
 // Depth counts the messages of a queue, approximately.
 type Depth struct {
 	Visible  int
-	InFlight int // received and hidden: in handling, or returned for a time
+	InFlight int // received and hidden: being handled, or returned with a delay
 	Delayed  int
 	Oldest   time.Duration // age of the oldest visible message; 0 if it is unknown, or none is visible
 }
@@ -114,8 +114,8 @@ const (
 // Requests returns the name of an agent's queue.
 func Requests(agent string) string { return "requests-" + agent }
 
-// High returns the name of another queue's queue for messages of high priority. A deployment may have none
-// (P46).
+// High returns the name of the queue for another queue's messages of high priority. A deployment may not have
+// it (P46).
 func High(queue string) string { return queue + "-high" }
 
 // Dead returns the name of the queue that keeps the dead letters of another.
@@ -123,7 +123,7 @@ func Dead(queue string) string { return "dead-" + queue }
 
 // Alerts notifies the operator.
 type Alerts interface {
-	// Raise returns nil once the operator will certainly see the alert, or one that counts its order.
+	// Raise returns nil once the operator will certainly see the alert, or an alert that counts its order.
 	Raise(ctx context.Context, alert core.RaiseAlert) error
 }
 

@@ -66,8 +66,8 @@ func (r *deciding) readySteps(claims []int) (_ []int, skipped bool) {
 		if r.err != nil || r.t.ProcessState != core.Processing {
 			return nil, false
 		}
-		// its condition cannot be evaluated, and the task continues without it (P42, orders can go on after
-		// failures)
+		// the step's condition cannot be evaluated, and the task continues without the step (P42, orders can
+		// go on after failures)
 		if r.t.Steps[i].State != core.Pending {
 			skipped = true
 			continue

@@ -13,7 +13,7 @@ import (
 // answered applies an answer: an answer decides a round (P35). Answers may come early, late or twice (P36).
 func (r *deciding) answered(_ int, ev core.Event) (string, error) {
 	e := ev.(core.Answered)
-	// every commit is conditional (P8): the document is stale, and the answer may count in that run
+	// every commit is conditional (P8): the document is stale, and the answer may count in the newer run
 	if r.def != nil && e.Run > r.t.Run {
 		return "", core.ErrStale
 	}

@@ -80,7 +80,7 @@ func (r *deciding) submittedAgain(_ int, ev core.Event) (string, error) {
 }
 
 // cancelCommand stops and undoes the order for the caller (P17, a cancel is kept). The verdict of one command
-// never changes from refused to accepted, and repeats get the same one (H30).
+// never changes from refused to accepted, and repeats get the same verdict (H30).
 func (r *deciding) cancelCommand(_ int, ev core.Event) (string, error) {
 	e, t := ev.(core.Cancel), r.t
 	switch {

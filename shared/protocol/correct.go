@@ -6,7 +6,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// correct replaces the input of a step with that of a Resubmit (P51, a call can get another input). If it
+// correct replaces the input of a step with the Resubmit's input (P51, a call can get another input). If it
 // cannot, it returns the reason and changes nothing.
 func (r *deciding) correct(e core.Resubmit) (refused string) {
 	if e.Step == "" {

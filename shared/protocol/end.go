@@ -104,7 +104,7 @@ func (r *deciding) enterError(phase core.Phase, i int) {
 func (r *deciding) stopForOperator(phase core.Phase) {
 	for i := range r.t.Steps {
 		s := &r.t.Steps[i]
-		// The proof came before the stop, even if its time is later because its clock was ahead.
+		// The proof came before the stop, even if its time is later because another clock was ahead.
 		s.NoEffect = min(s.NoEffect, r.at.Now)
 		if s.AwaitsWake() {
 			s.CompleteBy = 0

@@ -100,7 +100,7 @@ func kindOfReply(e core.Reply) eventKind {
 	return doDone
 }
 
-// bySupervisor reports whether only the Supervisor decides the event. The event then claims nothing, sends no
+// bySupervisor reports whether only the Supervisor creates the event. Such an event claims nothing, sends no
 // request (P16, the Supervisor hands back and gives up) and leaves a status to the Scheduler.
 func (a about) bySupervisor() bool {
 	return a.kind == overdue || a.kind == deadlinePassed || a.kind == resendOverdue

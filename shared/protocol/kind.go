@@ -18,7 +18,7 @@ type kind interface {
 	resend(r *deciding, i int)
 	// woken continues a step when its time has come. The task goes forward.
 	woken(r *deciding, i int)
-	// resume continues an attempted step when a Resubmit goes forward. It reports whether it has to be
+	// resume continues an attempted step when a Resubmit goes forward. It reports whether the step has to be
 	// claimed.
 	resume(r *deciding, i int) bool
 	// validState reports whether the step may be in its state.

@@ -45,8 +45,8 @@ func (eachKind) prepare(r *deciding, i int) (prepared, error) {
 	return prepared{children: count, atOnce: count == 0}, nil
 }
 
-// readItems reads the elements around the n-th of the step's list, and those of open children. It returns the
-// number of elements. Its errors hold no data of the order.
+// readItems reads the elements of the step's list near the n-th one, and the elements of open children.
+// It returns the number of elements. Its errors hold no data of the order.
 func (r *deciding) readItems(i, n int) (count int, err error) {
 	if !r.orderKnown() {
 		return 0, nil
@@ -159,7 +159,7 @@ func (r *deciding) ask(i, n int, ask core.ChildAsk, order json.RawMessage) {
 }
 
 // askOpen repeats the step's present request to the open children. If cause is not "", it asks only the
-// children that this cause opened. A child that cannot do what is asked is in doubt.
+// children that this cause opened. A child that cannot carry out the request is in doubt.
 func (r *deciding) askOpen(i int, cause string) {
 	s := &r.t.Steps[i]
 	ask := core.AskStart

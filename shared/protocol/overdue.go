@@ -24,7 +24,7 @@ func (r *deciding) doOverdue(i int, ev core.Event) (string, error) {
 		}
 		return "", nil
 	}
-	if e.Backlog && s.Claim.Progress == nil { // Progress proves that an agent has had the request.
+	if e.Backlog && s.Claim.Progress == nil { // Progress proves that an agent has received the request.
 		return r.backlog(i), nil
 	}
 	r.recordAttempt(i, core.OutcomeOverdue, core.CodeTimeout)

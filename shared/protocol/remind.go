@@ -19,7 +19,7 @@ func (r *deciding) question(i int) {
 }
 
 // goOnAsking sets the time of the next check of an open question. It also sends the last reminder again,
-// because the process that decided on it may have ended before it sent it (P12, effects are emitted again).
+// because the process may have ended before it sent the reminder (P12, effects are emitted again).
 func (r *deciding) goOnAsking(i int) {
 	r.t.Steps[i].Claim.Cause = r.cause
 	r.emitReminder(i)

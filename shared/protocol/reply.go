@@ -162,13 +162,14 @@ func (r *deciding) retryWait(i int, retry core.Retry) core.Duration {
 	return retry.ExtendedInterval
 }
 
-// handBack hands a step back, to be claimed again by a Wake at a time (P9a).
+// handBack hands a step back. A Wake claims it again at wakeAt (P9a).
 func (r *deciding) handBack(s *core.Step, wakeAt core.Time) {
 	handBack(s)
 	r.scheduleWake(s, wakeAt)
 }
 
-// handBackUncharged hands a step back without a hop of the task (P23, a hop budget bounds claims).
+// handBackUncharged hands a step back without counting a hop (P23, a hop budget bounds
+// claims).
 func (r *deciding) handBackUncharged(s *core.Step, wakeAt core.Time) {
 	if !s.Claim.Undo {
 		r.t.Hops = max(0, r.t.Hops-1) // a command may have reset the hops since the claim
@@ -278,8 +279,8 @@ func (r *deciding) undoRefused(i int, ev core.Event) (string, error) {
 }
 
 // Bounds of the wait between uncounted hand-backs (P45, "not now" is not a failure). Each wait is as long as
-// the step has waited so far, but at least minHold and at most maxHold. A spread of up to half of it is
-// added, which depends on the attempt.
+// the step has waited so far, but at least minHold and at most maxHold. A spread is added: up to half of the
+// wait, depending on the attempt.
 const (
 	minHold = 2 * core.Second
 	maxHold = 5 * core.Minute

@@ -1,5 +1,5 @@
-// Package awstest connects tests to an emulator on this machine or, only on request by the account's number,
-// to a real account (rule 27). A variable holds the target:
+// Package awstest connects tests to an emulator on this machine, or to a real account if a variable gives the
+// account's number (rule 27). A variable holds the target:
 //
 //	http://127.0.0.1:4566     an emulator on this machine
 //

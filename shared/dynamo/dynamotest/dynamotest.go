@@ -1,10 +1,10 @@
-// Package dynamotest gives tests a DynamoDB to run against: DynamoDB Local, LocalStack or, only if
-// it is asked for by the number of the account, a real one.
+// Package dynamotest gives tests a DynamoDB to run against: DynamoDB Local, LocalStack or, only if the
+// variable gives the number of the account, a real one.
 //
 //	STEPKEEPER_DYNAMODB=http://127.0.0.1:8000     an emulator on this machine
 //	STEPKEEPER_DYNAMODB=account:123456789012      the tables are made, used and removed there
 //
-// Without the variable the tests are skipped, and say so; `make test-dynamo` sets it.
+// Without the variable the tests are skipped with a message; `make test-dynamo` sets it.
 package dynamotest
 
 import (

@@ -1,5 +1,5 @@
-// Package queueset holds the queues of an adapter that makes them itself, by name. It also holds which of
-// them an order may name as its reply-to.
+// Package queueset holds, by name, the queues that an adapter creates. It also records which of them an order
+// may name as its reply-to.
 package queueset
 
 import (
