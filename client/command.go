@@ -135,7 +135,8 @@ func (c *Client) Answer(ctx context.Context, id string, r Reply, opts ...Command
 		return Verdict{}, fmt.Errorf("the value of an answer cannot be encoded: %w", err)
 	}
 	if r.Token != "" && (r.Step != "" || r.Event != "" || r.By != "") {
-		return Verdict{}, errors.New("an answer by a token has no Step, Event or By: the token says them")
+		return Verdict{}, errors.New("leave Step, Event and By out of an answer by a token: the token has " +
+			"them")
 	}
 	a := core.Answered{Run: r.Run, Step: r.Step, Name: r.Event, Round: r.Round, Value: value, By: r.By,
 		Note: r.Reason, Token: r.Token}

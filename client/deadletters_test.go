@@ -247,7 +247,7 @@ func TestRedriveFromQuarantine(t *testing.T) {
 		"large": "only its first 40000 bytes were kept", "gone": "there is no order gone",
 		"gone2": "there is no order gone2", "ended": "send this close to the control queue",
 		"there": "sent by the server itself", "repeating": "it held a token",
-		"lost": `"nowhere", which is none of this deployment`, "child": "only the Scheduler may send",
+		"lost": `"nowhere", which this deployment does not have`, "child": "only the Scheduler may send",
 		"no envelope": "it cannot be read"} {
 		if x := reported[seen[order].ID]; x.Result != client.NotTaken || !strings.Contains(x.Text, why) {
 			t.Errorf("%s: %+v", order, x)

@@ -83,7 +83,7 @@ func readable(queue string, body []byte) (err error) {
 	case strings.HasPrefix(queue, port.Requests("")):
 		_, err = message.Decode[message.Request](body)
 	default:
-		return fmt.Errorf("it came from a queue %.80q, which is none of this deployment", queue)
+		return fmt.Errorf("it came from the queue %.80q, which this deployment does not have", queue)
 	}
 	return err
 }

@@ -89,9 +89,9 @@ func (h *Handling) check() error {
 	case h.All == (len(h.IDs) > 0):
 		what = "give the IDs of messages, or All, and not both"
 	case strings.TrimSpace(h.By) == "" || len(h.By) > message.MaxBy:
-		what = fmt.Sprintf("by has %d bytes; it says who does it, in 1 to %d", len(h.By), message.MaxBy)
+		what = fmt.Sprintf("by has %d bytes; name in 1 to %d bytes who does it", len(h.By), message.MaxBy)
 	case strings.TrimSpace(h.Reason) == "" || len(h.Reason) > core.MaxMessage:
-		what = fmt.Sprintf("reason has %d bytes; it says why, in 1 to %d", len(h.Reason), core.MaxMessage)
+		what = fmt.Sprintf("reason has %d bytes; give it in 1 to %d bytes", len(h.Reason), core.MaxMessage)
 	case h.Rate != 0 && !(h.Rate >= minRedriveRate && h.Rate <= maxRedriveRate): // NaN is out of range too
 		what = fmt.Sprintf("rate is %v; it is %v to %v messages a second", h.Rate, minRedriveRate,
 			maxRedriveRate)

@@ -102,7 +102,7 @@ func Failed(ctx context.Context, u Use, err error) error {
 		return e
 	case slices.Contains(gone, code):
 		return refusal(http.StatusBadGateway, codeGone,
-			"%s is not there any more (%s); is the stack being deployed anew?", u.On, code)
+			"%s no longer exists (%s); if the stack is being deployed, try again afterwards", u.On, code)
 	case api.ErrorFault() == smithy.FaultServer || errors.Is(err, port.ErrUnavailable) ||
 		statusOf(err) >= http.StatusInternalServerError:
 		e := refusal(http.StatusServiceUnavailable, "unavailable", "%s on %s failed (%s); it is tried again",

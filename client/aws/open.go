@@ -50,7 +50,7 @@ func Configure(ctx context.Context, o Options) (aws.Config, error) {
 		if ctx.Err() != nil {
 			return c, ctx.Err()
 		}
-		return c, refusal(http.StatusForbidden, codeCredentials, "no AWS credentials can be had (%v); log "+
+		return c, refusal(http.StatusForbidden, codeCredentials, "no AWS credentials were found (%v); log "+
 			"in, for instance by `aws login` or `aws sso login`, or set AWS_PROFILE", err)
 	}
 	return c, nil

@@ -101,7 +101,8 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 			strings.Join(missing, ", "))
 	}
 	if o.Shards, err = strconv.Atoi(shards); err != nil || o.Shards < 1 {
-		return Outputs{}, fmt.Errorf("its output %sShards is %.40q; a number from 1 is meant", prefix, shards)
+		return Outputs{}, fmt.Errorf("its output %sShards is %.40q; it must be a number from 1; deploy "+
+			"the stack again", prefix, shards)
 	}
 	return o, nil
 }

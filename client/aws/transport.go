@@ -211,8 +211,8 @@ func (t *Transport) present(ctx context.Context, id string) (*core.Task, error) 
 	case task == nil && !known:
 		return nil, notFound(id)
 	case task == nil && time.Since(sent.at) > t.Patience:
-		return nil, refusal(http.StatusConflict, codeNotStarted, "order %q was queued %s ago and has no "+
-			"task: it was refused, for instance because its workflow is not deployed (the message and "+
+		return nil, refusal(http.StatusConflict, codeNotStarted, "order %q was queued %s ago and has not "+
+			"started: it was refused, for instance because its workflow is not deployed (the message and "+
 			"the reason are in the quarantine queue %s, or went to its reply-to), or the intake queue "+
 			"is far behind", id, time.Since(sent.at).Round(time.Second), t.Outputs.Quarantine)
 	case task == nil || !known || task.IsTombstone():
@@ -378,7 +378,7 @@ func (t *Transport) Plan(ctx context.Context, id, definition string, documents b
 // Workflows returns an error, because the workflows of a stack cannot be listed.
 func (t *Transport) Workflows(context.Context) ([]client.Workflow, error) {
 	return nil, refusal(http.StatusBadRequest, codeNotOnStack,
-		"the workflows of a stack are inside its functions and cannot be listed; look at what was deployed")
+		"a stack cannot list its workflows, which are inside its functions; look at what was deployed")
 }
 
 // Schedules reads the records of the workflows that start by the clock.
@@ -468,8 +468,9 @@ func (t *Transport) verdict(ctx context.Context, c message.Control) (client.Verd
 			return v, nil
 		}
 		if time.Now().After(until) {
-			return undecided(refusal(http.StatusGatewayTimeout, codeNoVerdict, "no verdict stands in the "+
-				"task after %s; look at the order, and at the queue %s", t.Patience, t.queueOf(&c)))
+			return undecided(refusal(http.StatusGatewayTimeout, codeNoVerdict,
+				"the command has no verdict after %s; look at the order, and at the queue %s", t.Patience,
+				t.queueOf(&c)))
 		}
 	}
 }
