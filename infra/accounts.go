@@ -13,7 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// A principal of another account needs an Allow in the policy of each resource, besides the one in its own
+// A principal of another account needs an Allow in the policy of each resource, besides the Allow in its own
 // account. Every statement here names its principals.
 
 var accountID = regexp.MustCompile(`^[0-9]{12}$`)

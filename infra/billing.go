@@ -10,8 +10,8 @@ import (
 // load. The other tables stay on demand. `stepkeeper cost --rate N` compares the two.
 type Provisioned struct {
 	Orders Range // capacity of the table; Max is required
-	// Index is the capacity of the index. By default it is a third of that of Orders, because an order of
-	// four steps writes to the index twice, and to the table six times.
+	// Index is the capacity of the index. By default it is a third of the capacity of Orders, because an
+	// order of four steps writes to the index twice, and to the table six times.
 	Index Range
 	// Target is the utilisation in percent to which DynamoDB scales, 20 to 90; default 70. The rest is for
 	// bursts: scaling takes minutes, and DynamoDB throttles requests that exceed the capacity.

@@ -162,8 +162,8 @@ func shortened(q awssqs.Queue, start string) string {
 // requestsID begins the IDs of the agents' queues.
 const requestsID = "Requests"
 
-// replyToPlaces returns the applications' queues and buses: only the name if a queue is in the intake's
-// account and Region.
+// replyToPlaces returns the addresses of the applications' queues and the ARNs of their buses. A queue in the
+// intake's account and Region has only its name as address.
 func (s *Stepkeeper) replyToPlaces() *string {
 	stack := awscdk.Stack_Of(s.Construct)
 	places := map[string]*string{}

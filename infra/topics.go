@@ -55,8 +55,8 @@ func (s *Stepkeeper) addTopic(id, name string, key awskms.IKey) awssns.ITopic {
 	return made
 }
 
-// alarmKey returns the key of the topic of alarms: the deployment's key, or one of its own. The policy of
-// the key that AWS manages does not let CloudWatch publish, and nobody can change it.
+// alarmKey returns the key of the topic of alarms: the deployment's key, or a key of the topic alone. The
+// policy of the key that AWS manages does not let CloudWatch publish, and nobody can change it.
 func (s *Stepkeeper) alarmKey() awskms.IKey {
 	if s.key != nil {
 		return s.key
@@ -80,7 +80,7 @@ func (s *Stepkeeper) fromThisAccount() map[string]any {
 		"StringEquals": map[string]any{"aws:SourceAccount": awscdk.Stack_Of(s.Construct).Account()}}
 }
 
-// alertKey returns the permission for the key of an alert topic that has its own.
+// alertKey returns the permission for the key of an alert topic that has its own key.
 func (s *Stepkeeper) alertKey() []awsiam.PolicyStatement {
 	if key := s.alerts.MasterKey(); s.props.AlertTopic != nil && key != nil {
 		return []awsiam.PolicyStatement{allow("AlertKey", useKey, key.KeyArn())}

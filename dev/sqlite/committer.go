@@ -11,8 +11,8 @@ import (
 )
 
 // operation executes writes. It may run more than once, if its transaction was rolled back because of another
-// operation. Its results are then those of the last run. An error aborts the transaction. A refusal of the
-// operation alone is a result instead.
+// operation. Its results are then those of the last run. An error aborts the transaction. If an operation
+// refuses only its own write, it puts the refusal into its results.
 type operation func(tx *transaction) error
 
 // transaction is the state that the operations of one group share.
@@ -139,7 +139,7 @@ func (c *committer) carryOut(group []*job) {
 	var err error
 	if panicked := port.Guard(nil, "a commit",
 		func() error { err = c.transact(group); return nil }); panicked != nil {
-		err = panicked // it may be stored or not
+		err = panicked // the group may be stored or not
 		_ = port.Guard(nil, "a rollback", func() error { return c.abort(panicked) })
 	}
 	if err != nil && len(group) > 1 {

@@ -3,8 +3,8 @@
 // stored and sent.
 //
 // Authority: it alone creates tasks, claims steps and sends requests and statuses. Package protocol decides
-// how a task changes. Any number of instances may run. If two decide on one task, its version lets one of
-// them commit (P8, every commit is conditional).
+// how a task changes. Any number of instances may run. If two instances decide on one task, its version lets
+// one of them commit (P8, every commit is conditional).
 //
 // State: only the queue waits of the agents' requests (P32, queue time is not a failure), which may be lost.
 // Everything else is in the task.

@@ -15,13 +15,13 @@ import (
 type incoming interface {
 	// decided returns the event with its outcome.
 	decided() *engine.Message
-	// answer adds the answer to the sender of the message.
+	// answer adds the answer for the sender of the message.
 	answer(s *Scheduler)
 }
 
-// Handle handles deliveries of one queue: intake, replies, control or tasks. It returns the receipts of those
-// that must come again. All others may be deleted, because their effects are stored and sent (P13, delete
-// after sending).
+// Handle handles deliveries of one queue: intake, replies, control or tasks. It returns the receipts of the
+// messages that must come again. All others may be deleted, because their effects are stored and sent (P13,
+// delete after sending).
 func (s *Scheduler) Handle(ctx context.Context, queueName string,
 	deliveries []port.Delivery) (failed []string) {
 	var batch engine.Batch

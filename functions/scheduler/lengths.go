@@ -13,7 +13,7 @@ const (
 	// lengthEvery is the time for which the length of a queue counts before it is read again (P44, several
 	// agents can do one step).
 	lengthEvery = 10 * core.Second
-	// roundTime is the assumed time of one round of an agent: as many requests as it takes at a time. It
+	// roundTime is the assumed time in which an agent handles as many requests as it takes at a time. It
 	// makes queue lengths comparable with each other and with measured waits.
 	roundTime = core.Second
 )
@@ -32,7 +32,7 @@ func (l *lengths) all() map[string]core.Duration {
 	return maps.Clone(l.waits)
 }
 
-// choosable adds the agents of steps that have several.
+// choosable adds the agents of steps with several agents.
 func (l *lengths) choosable(def *core.Definition) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -49,7 +49,7 @@ func (l *lengths) choosable(def *core.Definition) {
 	}
 }
 
-// due returns the agents whose queues are to be read now, and sets the time of their next read.
+// due returns the agents whose queues are to be read now, and stores now as their last read.
 func (l *lengths) due(now core.Time) (agents []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

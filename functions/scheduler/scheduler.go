@@ -24,8 +24,8 @@ type Config struct {
 	// task's due time (P9, tasks not at rest are due).
 	Pause func(ctx context.Context, try int) error
 	// Capacity returns how many requests an agent takes at a time, concurrency × batch. 0 means unknown. With
-	// it the Scheduler reads the queue lengths of agents that a step may choose, at most every 10 s (P44,
-	// several agents can do one step). If it is nil, the Scheduler does not read them.
+	// Capacity the Scheduler reads the queue lengths of agents that a step may choose, at most every 10 s
+	// (P44, several agents can do one step). If Capacity is nil, the Scheduler reads none.
 	Capacity func(agent string) int
 	// Priorities means that the agents' queues deliver orders of high priority first (P46, priority changes
 	// the order of requests only). Otherwise receipts note that the priority has no effect.

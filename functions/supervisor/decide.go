@@ -131,7 +131,7 @@ func (w *sweep) untaken(d port.Depth, claimed core.Time) bool {
 }
 
 // full reports whether a queue holds more messages than its consumer takes at a time. Messages in flight
-// count, because those of throttled or failed handlings are hidden while they wait.
+// count, because messages of throttled or failed handlings are hidden while they wait.
 func (w *sweep) full(d port.Depth, taker string) bool {
 	capacity := 0
 	if w.cfg.Capacity != nil {

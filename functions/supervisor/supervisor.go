@@ -38,7 +38,7 @@ type Supervisor struct {
 	engine engine.Engine
 	log    *slog.Logger
 	// damaged holds the tasks with unreadable documents. Every sweep finds them again, but the log names each
-	// only once.
+	// task only once.
 	damaged sync.Map
 }
 
@@ -56,7 +56,7 @@ func New(cfg Config) *Supervisor {
 }
 
 // first returns the shard at which a sweep begins. It follows from the clock alone, because a process on
-// Lambda may run only this one sweep, so that its own count would always begin at 0.
+// Lambda may run only this one sweep: a count in the process would always be 0.
 func (s *Supervisor) first(shards int) int {
 	n := s.cfg.Clock.Now().UnixNano() / int64(s.cfg.Interval) % int64(shards)
 	return int((n + int64(shards)) % int64(shards)) // clocks of tests may show times before 1970

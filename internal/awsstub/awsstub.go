@@ -1,6 +1,6 @@
 // Package awsstub imitates AWS for tests of wiring, on loopback. It accepts everything except the operations
-// that the test makes fail, records calls and bodies, and stores only the tables that the test names. Runtime
-// is the other side of a function: Lambda's runtime API.
+// that the test makes fail, records calls and bodies, and stores only the tables that the test names.
+// Function runs a program against Lambda's runtime API.
 package awsstub
 
 import (

@@ -73,7 +73,7 @@ type Prices struct {
 //go:embed prices.json
 var pricesFile []byte
 
-// Published returns the prices. It panics if that part of the program is damaged.
+// Published returns the prices. It panics if the embedded file is damaged.
 func Published() (p Prices) {
 	if err := json.Unmarshal(pricesFile, &p); err != nil {
 		panic(fmt.Errorf("prices: %w", err))

@@ -64,7 +64,7 @@ type Line struct {
 //go:embed units.json
 var unitsFile []byte
 
-// Measured returns the units of the last measurement. It panics if that part of the program is damaged.
+// Measured returns the units of the last measurement. It panics if the embedded file is damaged.
 func Measured() (u Units) {
 	if err := json.Unmarshal(unitsFile, &u); err != nil {
 		panic(fmt.Errorf("measured units: %w; measure again with `make cost`", err))

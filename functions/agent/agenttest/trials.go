@@ -32,7 +32,7 @@ var (
 	inTime = []core.Grade{Idempotent}
 )
 
-// trials lists all trials. Those that every grade requires come first. Only those of the grade plain need the
+// trials lists all trials. The trials of all grades come first. Only the trials of the grade plain need the
 // agent's ledger, because an agent of a service that knows keys has none.
 var trials = []trial{
 	{name: "a do", rule: "P15", grades: everyGrade, with: Idempotent, run: func(b *bench) {

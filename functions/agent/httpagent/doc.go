@@ -9,12 +9,12 @@
 //	    headers: {Authorization: "Bearer ${env:PAYMENT_TOKEN}"}
 //	    concurrency: 16                        # calls at the same time; default 10
 //	    batch: 5                               # requests taken at once, 1 to 10; default 5
-//	    timeout: 10s                           # of one call; default: what the step has left
+//	    timeout: 10s                           # limit of a call; default: the time that the step has left
 //	    maxResponse: 64KiB                     # default 64KiB
-//	    insecure: false                        # plain http to others than this machine
+//	    insecure: false                        # true allows plain http to other machines
 //	    allow: {hosts: [payment.example], loopback: false, privateAddresses: false}
 //	    auth: {sigv4: {service: execute-api}}  # or oauth2, below; certificate beside either
-//	    proxy: http://proxy.example:3128       # default: none, whatever the environment names
+//	    proxy: http://proxy.example:3128       # default: none, not the environment's
 //	    retry: {tries: 3, initial: 200ms, max: 5s, jitter: 0.25}
 //	    breaker: {failures: 5, window: 10, delay: 5s, probes: 1, off: false}
 //	    classify: {402: permanent, 404: transient}  # what a status means here, for all operations
@@ -31,7 +31,7 @@
 // Authentication beside headers. Secrets come from the environment:
 //
 //	auth:
-//	  # the default Region is that of the host, or else that of the agent
+//	  # the default Region is the host's, or else the agent's
 //	  sigv4: {service: execute-api, region: eu-central-1}
 //	  oauth2: {tokenURL: "https://login.example/token", clientID: shop,
 //	    clientSecret: "${env:SECRET}", scopes: [pay]}

@@ -15,7 +15,7 @@ type guard struct {
 	window  int                                // number of calls that the breaker considers
 
 	mu     sync.Mutex
-	failed []string // keys of those calls, oldest first; "" for a call that does not count as a failure
+	failed []string // keys of these calls, oldest first; "" for a call that does not count as a failure
 	cause  Failure  // the last failure that the breaker has counted
 }
 

@@ -146,7 +146,7 @@ func (r *running) pass(work context.Context, d port.Delivery) {
 	r.start(work, d)
 }
 
-// start starts a goroutine that handles the first request, if there is one, and those after it. If a panic or
+// start starts a goroutine that handles the first request, if there is one, and later requests. If a panic or
 // an operation (by runtime.Goexit) ends the goroutine, another one takes its place.
 func (r *running) start(work context.Context, first ...port.Delivery) {
 	r.busy.Go(func() {

@@ -41,7 +41,7 @@ func Workflows(folder string) (map[string]*core.Definition, error) {
 	return definitions, errors.Join(append(problems, withChildren(definitions)...)...)
 }
 
-// withChildren adds to each definition those of its children, which are stored with it.
+// withChildren adds to each definition the definitions of its children, which are stored with it.
 func withChildren(definitions map[string]*core.Definition) (problems []error) {
 	for _, name := range slices.Sorted(maps.Keys(definitions)) {
 		for i := range definitions[name].Steps {
