@@ -28,8 +28,8 @@ type Template map[string]any
 // ErrNoApp means that a folder holds no CDK app.
 var ErrNoApp = errors.New("there is no CDK app: no cdk.json")
 
-// Synthesise runs the CDK app in the folder app, as its cdk.json says, and writes into dir. The settings are
-// added to the app's context. The functions are built for this machine's architecture (rule 26).
+// Synthesise runs the CDK app in the folder app with the command in its cdk.json, and writes into dir. The
+// settings are added to the app's context. The functions are built for this machine's architecture (rule 26).
 func Synthesise(ctx context.Context, app, dir, emulator string,
 	settings map[string]string) (*Assembly, error) {
 	data, err := os.ReadFile(filepath.Join(app, "cdk.json"))

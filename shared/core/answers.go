@@ -168,7 +168,7 @@ func (a *Answers) Excludes(by string) string {
 	return ""
 }
 
-// Complete returns the first value that enough people gave, and their names. It does not set the time.
+// Complete returns the first value that enough people gave, and their names. It does not set At.
 func (a *Answers) Complete() (Decided, bool) {
 	if a.Need == 0 {
 		return Decided{}, false

@@ -25,7 +25,7 @@ func (d *StepDefinition) TimeoutOf(s *Step) Duration {
 // long work reports progress).
 func (d *StepDefinition) Long(s *Step) bool { return d.MaxDuration > 0 && !s.Claim.Undo }
 
-// Longest returns the longest total time of a handling of the present attempt (P43).
+// Longest returns how long a handling of the present attempt may take in total (P43).
 func (d *StepDefinition) Longest(s *Step) Duration {
 	if d.Long(s) {
 		return max(d.MaxDuration, d.Timeout)

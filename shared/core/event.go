@@ -90,8 +90,8 @@ type Wake struct {
 // Settle asks the Scheduler to send the final status again (P11).
 type Settle struct{}
 
-// The commands below are also the bodies of HTTP requests. Their tags describe the fields there and set the
-// bounds. Fields that an actor adds have no name in JSON.
+// The commands below are also the bodies of HTTP requests. Their tags describe and bound the fields of the
+// bodies. Fields that an actor adds have no name in JSON.
 
 // Sender names the sender of a command and the reason in the sender's words. The verdict stores both. Both
 // may be absent.

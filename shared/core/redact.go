@@ -22,7 +22,7 @@ const (
 var tokenClaims = regexp.MustCompile(`^[0-9]{1,9}/[a-z][a-z0-9-]*/`)
 
 // RedactText replaces each token in a text, whether it is plain, percent-encoded, or escaped as in JSON. It
-// also replaces the rest of a token that was cut.
+// also replaces a token whose end was cut off.
 func RedactText(text string) string {
 	if at := nextToken([]byte(text), 0, false); at.end == 0 {
 		return text

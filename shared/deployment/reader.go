@@ -22,7 +22,7 @@ type Lookup func(name string) (value string, set bool)
 // reader reads variables and collects their faults.
 type reader struct {
 	lookup   Lookup
-	process  bool // the user sets the variables instead of the construct
+	process  bool // a user sets the variables, not the construct
 	problems []error
 }
 

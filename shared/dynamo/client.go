@@ -11,8 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 )
 
-// maxBackoff is the longest wait before the SDK repeats a call. Its default of up to 20 s would exceed the
-// call's time limit. DynamoDB responds in milliseconds, and throttling ends in a second.
+// maxBackoff is the longest wait before the SDK repeats a call. The SDK's default of up to 20 s would exceed
+// the call's time limit. DynamoDB responds in milliseconds, and throttling ends in a second.
 const maxBackoff = 300 * time.Millisecond
 
 // NewClient returns the SDK's client for a configuration of awsclient or wire. DynamoDB sends a checksum with

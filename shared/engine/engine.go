@@ -47,8 +47,8 @@ type Parts struct {
 	Leases port.Leases // leases of the Supervisor's sweeps
 	Clock  port.Clock
 	Name   string // name of this instance, for LockedBy and leases
-	// WakeSlack is added to the delay of a Wake, so that it does not come early by another clock: 1 s between
-	// machines, some milliseconds inside a process.
+	// WakeSlack is added to the delay of a Wake, so that another clock does not find the Wake early: 1 s
+	// between machines, some milliseconds inside a process.
 	WakeSlack time.Duration
 	Logger    *slog.Logger
 	Count     func(what, why string) // counts events that people should know; may be nil

@@ -201,7 +201,7 @@ func (p *post) add(i int, effect core.Effect) {
 	case core.ChildEnded:
 		p.put(port.Tasks, i, e, port.Message{Value: &message.Child{Schema: message.Schema, Ended: &e}})
 	case core.SendStatus:
-		if p.jobs[i].err == nil { // its alert was raised
+		if p.jobs[i].err == nil { // the job's alert was raised
 			p.report(i, e)
 		}
 	}

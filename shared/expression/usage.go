@@ -6,7 +6,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Usage is the part of their budgets that the expressions of a definition use.
+// Usage is how much of their limits the expressions of a definition use.
 type Usage struct {
 	Parts int // parts of the largest expression; the limit is MaxNodes
 	Steps int // steps of the costliest evaluation; the limit is MaxSteps

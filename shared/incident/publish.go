@@ -21,7 +21,7 @@ type instance struct {
 // attempt is the last publication of an incident's alert by this process.
 type attempt struct {
 	running bool
-	ended   int       // its number among the ended publications, from 1
+	ended   int       // number of the attempt among the ended publications, from 1
 	failed  core.Time // time when it failed; 0 if it did not
 }
 

@@ -16,8 +16,8 @@ import (
 // handler returns unfinished messages and writes a last line to the log (rule 3).
 const Reserve = 2 * time.Second
 
-// Handle handles deliveries of one queue, identified by its ARN. It returns those that must come again. All
-// others are deleted.
+// Handle handles deliveries of one queue, identified by its ARN. It returns the deliveries that must come
+// again. The others are deleted.
 type Handle func(ctx context.Context, queueARN string, deliveries []port.Delivery) (failed []Failed)
 
 // Failed is a delivery that must come again.

@@ -41,8 +41,8 @@ type Alert struct {
 }
 
 // For returns the alert with the deployment and the commands that the order accepts. deployment is the stack
-// or the address of the server. options holds the flags with which the command line reaches it, such as
-// "--stack Shop", or "".
+// or the address of the server. options holds the flags with which the command line reaches the deployment,
+// such as "--stack Shop", or "".
 func (a Alert) For(deployment, options string) Alert {
 	a.Deployment, a.Commands, a.purposes = deployment, []string{}, nil
 	add := func(purpose string, words ...string) {

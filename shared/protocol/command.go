@@ -14,7 +14,7 @@ func (r *deciding) accept(reason string) {
 	r.acceptAgain(reason)
 }
 
-// acceptAgain stores the verdict of a command whose effect is already there. The command does not count.
+// acceptAgain accepts a command whose effect an earlier command had. The command does not count.
 func (r *deciding) acceptAgain(reason string) { r.storeVerdict(true, reason) }
 
 func (r *deciding) reject(reason string) (string, error) {

@@ -173,7 +173,7 @@ func leaveEnd(t *core.Task) {
 // fact may still change a step, and a status that is emitted again must have the same bytes (P12, effects are
 // emitted again).
 func (r *deciding) keepEndStates(before *core.Task) {
-	// Move pins another definition (P49) after the final status was acknowledged: it is not sent again.
+	// Move pins another definition (P49) after the status was acknowledged: the status is not sent again.
 	moved := before.Definition != r.t.Definition
 	reported := before.Steps
 	switch {

@@ -98,7 +98,7 @@ func (eachKind) start(r *deciding, i int, p prepared) {
 	}
 	r.fillChildren(i)
 	at := r.at.Now
-	// without open children no order could be computed, and the next Wake ends the step
+	// if no child is open, no order could be computed, and the next Wake ends the step
 	if len(c.Open) > 0 || r.err != nil {
 		at = at.Add(c.Pause())
 	}

@@ -28,8 +28,8 @@ func (r *deciding) stepDone(i int, ev core.Event) (string, error) {
 }
 
 // finish makes a step Processed, with a status if the workflow wants one. An order in Error sends no more
-// statuses until a command continues it. Its "failed" has the highest number, so that a receiver that sorts
-// by number sees that the order has stopped.
+// statuses until a command continues it. The status "failed" has the highest number, so that a receiver that
+// sorts by number sees that the order has stopped.
 func (r *deciding) finish(i int, output json.RawMessage) {
 	s := &r.t.Steps[i]
 	release(s)
@@ -237,8 +237,8 @@ func (r *deciding) applyPolicy(i int) {
 }
 
 // stopsOnFailure reports whether a failure of the step stops the task, because of the step's own policy or
-// because a point of no return was passed. A point of no return is passed with its claim, even if it is not
-// done (H9).
+// because a point of no return was passed. A point of no return is passed with its claim, even if the step is
+// not done (H9).
 func (r *deciding) stopsOnFailure(i int) bool {
 	return r.policyOf(i) == core.OnFailureStop || r.t.PastPointOfNoReturn(r.def)
 }

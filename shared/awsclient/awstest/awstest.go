@@ -54,7 +54,7 @@ func Config(t testing.TB, variable, how string, o awsclient.Options) aws.Config 
 	return c
 }
 
-// Emulated reports whether the variable does not name a real account.
+// Emulated reports whether the variable names no real account.
 func Emulated(variable string) bool { return !strings.HasPrefix(os.Getenv(variable), accountPrefix) }
 
 // Check returns an error if a value of the variable cannot be used.
