@@ -43,7 +43,7 @@ const (
 )
 
 // DeadLetterQueues returns the queues of dead letters and the quarantine, with the number of messages and the
-// age of the oldest of ten. It hides those ten from other readers for a second at most.
+// age of the oldest of ten. It hides these ten messages from other readers for at most a second.
 func (c *Client) DeadLetterQueues(ctx context.Context) ([]DeadLetterQueue, error) {
 	names, err := again(ctx, c, c.via.DeadQueues)
 	if err != nil {

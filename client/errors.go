@@ -25,7 +25,7 @@ var (
 
 // Error is an error that the server returned.
 type Error struct {
-	// HTTP status; for a line of a stream, the status that the order would get alone
+	// HTTP status; for a line of a stream, the status that its order would get in a request of its own
 	Status int
 	Code   string // short, stable word: "unknown-workflow", "busy" …
 	Title  string // the kind of problem

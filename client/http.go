@@ -30,7 +30,7 @@ func WithHTTPClient(c *http.Client) Option {
 
 const (
 	dialTimeout   = 5 * time.Second
-	answerTimeout = 45 * time.Second // limit for the response header, without the requested wait
+	answerTimeout = 45 * time.Second // limit for the response header, in addition to the requested wait
 	connections   = 64
 	maxAnswer     = 16 << 20
 	maxProblem    = 64 << 10

@@ -73,7 +73,7 @@ func (c *Client) List(ctx context.Context, q Query) iter.Seq2[Summary, error] {
 // ended orders, unless the stack was deployed with an index of them.
 func (c *Client) Unlisted() string { return c.via.Unlisted() }
 
-// Statistics returns figures of the last hour at most, and the present ones of each agent, for an operator.
+// Statistics returns an operator's figures of at most the last hour, and the present figures of each agent.
 //
 // A server counts since its start. For a stack the figures are CloudWatch's metrics, some minutes late. They
 // are cached for a minute, because each read is billed (docs/explanation/cost.md). The field Unknown lists

@@ -103,7 +103,7 @@ func (m *many) next(ctx context.Context) (text []byte, more bool) {
 	return m.waiting[m.sent-1].text, true
 }
 
-// resultOf reads an answer. If the server had no capacity or disk for an order, resultOf sends it again
+// resultOf reads an answer. If the server had no capacity or disk space for an order, resultOf sends it again
 // alone, with the usual pauses. The stream behind it waits meanwhile.
 func (c *Client) resultOf(ctx context.Context, s sending, r Result) Result {
 	r.Line = s.number

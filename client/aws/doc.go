@@ -18,9 +18,9 @@
 // Differences from a server:
 //
 //   - Submit returns when the intake queue has the order. The receipt has Queued set, and never Known. Submit
-//     refuses bad input at once, by the same rules as a server. Wait returns what only the deployment can
-//     find: ErrRefused if another order has that ID and, after Patience, ErrRefused if the workflow is
-//     unknown.
+//     refuses bad input at once, by the same rules as a server. Wait returns the errors that only the
+//     deployment can find: ErrRefused if another order has that ID and, after Patience, ErrRefused if the
+//     workflow is unknown.
 //   - Wait, Follow and commands read the task repeatedly, with growing pauses.
 //   - List returns open orders and orders in Error. It returns ended orders only if the stack was deployed
 //     with the index of finished orders.

@@ -30,8 +30,7 @@ type Options struct {
 // Open reads the outputs of a CloudFormation stack and returns a client. name is the name of the stack, or
 // STACK/CONSTRUCT if the stack holds several Stepkeepers.
 //
-// The error wraps ErrNoStack, or is one of package client's: ErrForbidden (with the missing permission),
-// ErrConnection.
+// The error wraps ErrNoStack, client.ErrForbidden (with the missing permission) or client.ErrConnection.
 func Open(ctx context.Context, name string, o Options, opts ...client.Option) (*client.Client, error) {
 	c, err := Configure(ctx, o)
 	if err != nil {

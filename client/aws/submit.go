@@ -15,8 +15,8 @@ import (
 // exist.
 const remembered = 200_000
 
-// sent records what this client sent to the intake queue, and when. It distinguishes a task that does not
-// exist yet, or belongs to another order, from an order that was never sent.
+// sent records what this client sent to the intake queue, and when. With it the client can report a queued
+// order that has no task yet, or whose ID another order has.
 type sent struct {
 	hash string // hash of the content
 	at   time.Time
@@ -153,8 +153,8 @@ func (t *Transport) Stream(ctx context.Context, next func() ([]byte, bool),
 	return ctx.Err()
 }
 
-// gather returns a batch: one order, and those that follow it closely. It returns no orders once the source
-// is exhausted.
+// gather returns a batch: one order, and the orders that follow it closely. It returns no orders once the
+// source is exhausted.
 func gather(orders <-chan []byte) [][]byte {
 	first, more := <-orders
 	if !more {

@@ -50,12 +50,12 @@ type Parts struct {
 	Queues      Queues
 	// Poll is the first pause between two reads of a task. It grows up to 5 s. 0 means 100 ms.
 	Poll time.Duration
-	// Patience is the longest time that a queued order may have no task, and a command no verdict, before
-	// that is an error. 0 means the constant Patience.
+	// Patience is the time after which a queued order without a task, or a command without a verdict, is an
+	// error. 0 means the constant Patience.
 	Patience time.Duration
 }
 
-// Patience is the default of the longest time that a queued order may have no task, and a command no verdict.
+// Patience is the default of Parts.Patience.
 const Patience = 5 * time.Minute
 
 // Over returns a client with these parts.
@@ -112,7 +112,8 @@ func decode(r *port.Record) (*core.Task, error) {
 	return task, nil
 }
 
-// show adds the values from the definition. It shows no inputs, because expressions are not for clients.
+// show returns a task for clients, with values from its definition. It omits inputs, because they need
+// expressions, which are not for clients.
 func (t *Transport) show(ctx context.Context, task *core.Task, detailed bool) (*client.Task, error) {
 	def, err := t.Stored(ctx, task.Definition)
 	if err != nil {

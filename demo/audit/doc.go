@@ -6,13 +6,13 @@
 // It proves for each given order, by the order's outcome:
 //
 //	processed        one reservation, one charge of the right amount in the right currency, one
-//	                 booking if and only if something physical was bought, one confirmation; net
-//	                 of what was reversed
-//	undone           none of these, net, and never a confirmation
+//	                 booking if and only if something physical was bought, one confirmation;
+//	                 reversed effects do not count
+//	undone           no effect that was not reversed, and never a confirmation
 //	refused          nothing ever reached any service
-//	error            at most one of each, net: the operator has to finish it, and can
-//	unfinished, lost always a violation: the first was acknowledged and has no end, the second
-//	                 the engine does not even know
+//	error            at most one of each that was not reversed, so that the operator can finish it
+//	unfinished, lost always a violation: an unfinished order was acknowledged and has no end, and
+//	                 the engine does not know a lost one
 //
 // It proves for the ledgers as a whole: no effect of an unknown order, no key of another form than
 // <order>/<run>/<step>, at most one do per key if the service recognises keys, no undo without a do before

@@ -12,12 +12,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// clockMargin is the time past a step's last moment after which the operator relies on a service's records.
-// Until then a call could still take effect.
+// clockMargin is the time that the operator waits after the last moment of a step before it relies on a
+// service's records. Until then a call could still take effect.
 const clockMargin = 500 * time.Millisecond
 
-// Operator simulates the person who is alerted when an order stops. It reads the facts that Stepkeeper cannot
-// know from the service's records, states them, and lets the order continue.
+// Operator simulates the person who is alerted when an order stops. In the service's records it reads the
+// facts that Stepkeeper cannot know. It states them, and lets the order continue.
 type Operator struct {
 	Fleet  *services.Fleet
 	Client func() *client.Client

@@ -31,7 +31,7 @@ type Process struct {
 	Name   string // name used in errors: "stepkeeper dev"
 	Binary string
 	Args   []string
-	Env    []string // variables besides those of this process
+	Env    []string // variables to add to the environment of this process
 	Log    string   // file for its output
 	// Patience is the longest time until it is ready; 0 means 15 s.
 	Patience time.Duration
@@ -40,7 +40,7 @@ type Process struct {
 	present started
 }
 
-// started is the present process. Until it is ready, api and url are those of the previous one.
+// started is the present process. Until it is ready, api and url belong to the previous process.
 type started struct {
 	cmd    *exec.Cmd
 	exited chan struct{} // closed when the process has ended

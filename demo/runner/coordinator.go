@@ -118,8 +118,8 @@ func (d *coordinator) watch(ctx context.Context) error {
 	}
 }
 
-// due reports whether it is time for the next kill: enough orders have ended or, so that no query is needed,
-// enough orders were acknowledged.
+// due reports whether it is time for the next kill: enough orders have ended, or even more lines have an
+// answer, which needs no listing.
 func (d *coordinator) due(p stage.Progress) bool {
 	return p.Ends() >= d.killsAt[0] || p.Answered >= d.killsAt[0]+p.Lines/5
 }

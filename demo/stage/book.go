@@ -47,7 +47,7 @@ type Progress struct {
 	Processed, Undone, Stopped, Open   int // orders
 }
 
-// Ends returns how many lines have come to their end.
+// Ends returns the number of lines with a final outcome.
 func (p Progress) Ends() int { return p.Processed + p.Undone + p.Refused + p.Repeated }
 
 // Add adds a line, and returns its index.

@@ -25,7 +25,7 @@ type Stage struct {
 	mu       sync.Mutex
 	killed   bool
 	restarts []Restart
-	waiting  time.Time // time of ready, while no service was called yet; otherwise zero
+	waiting  time.Time // time when the engine became ready; zero once a service was called
 }
 
 // Restart holds the times of a restart after a kill, in milliseconds.

@@ -57,7 +57,7 @@ type Backend interface {
 	// Unattended returns the request queues without a consumer.
 	Unattended(ctx context.Context) []view.Unattended
 	Workflows(ctx context.Context) []view.WorkflowInfo
-	// Statistics returns the figures of the last hour at most, and the present ones of the agents.
+	// Statistics returns the figures of at most the last hour, and the present figures of the agents.
 	Statistics(ctx context.Context) (view.Statistics, error)
 	// Schedules returns the schedules of the workflows, with the results of their last times.
 	Schedules(ctx context.Context) ([]schedule.Record, error)

@@ -103,7 +103,7 @@ func (e *edge) submitStream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// wakeReader makes the end of ctx end a read too. The function that it returns waits until the connection is
+// wakeReader makes a read end when ctx ends. The function that it returns waits until the connection is
 // certainly not used any more, as is required at the end of the request.
 func wakeReader(ctx context.Context, rc *http.ResponseController) func() {
 	woken := make(chan struct{})

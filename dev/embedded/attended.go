@@ -21,7 +21,7 @@ type attended struct {
 
 	mu        sync.Mutex
 	receivers int       // number of receivers that wait now
-	last      time.Time // time of the last receive; before the first one, the time when the queue was made
+	last      time.Time // time of the last receive; initially the time when the queue was made
 }
 
 // Receive counts the receiver for as long as it waits.

@@ -1,5 +1,5 @@
 // Package embedded is the runtime of `stepkeeper dev`: Scheduler, Agents and Supervisor in one process, state
-// in SQLite, queues in memory where a restart can rebuild them. The package connects the actors with their
+// in SQLite, queues in memory if a restart can rebuild them. The package connects the actors with their
 // adapters.
 //
 // Authority: a lock on the data folder makes this process the only writer. Submissions and commands are

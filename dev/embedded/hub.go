@@ -10,7 +10,7 @@ import (
 )
 
 // hub is called with every stored task. It wakes the goroutines that wait for a task, and counts the active
-// tasks, because those use memory. A task is active if a step is with an agent or is to be repeated, or if a
+// tasks, because they use memory. A task is active if a step is with an agent or is to be repeated, or if a
 // status is to be sent. A task that only waits uses no memory here.
 type hub struct {
 	mu       sync.Mutex

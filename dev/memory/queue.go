@@ -11,10 +11,10 @@ import (
 )
 
 // Queue is a port.Queue in memory. Messages that were never returned are received in the order of their
-// sending. It neither encodes nor copies values and bodies, except a value that is delayed for longer than
-// longDelay, which takes less memory as bytes. It does not check the size of a value, because that needs its
-// encoding. Receive accepts any max, and the other batches any length. The time of an operation grows with
-// the logarithm of the number of delayed and in-flight messages. It is safe for concurrent use.
+// sending. It does not copy bodies, and encodes only values that are delayed for longer than longDelay,
+// because bytes take less memory. It does not check the size of a value, because that needs the encoding.
+// Receive accepts any max, and the other batches any length. The time of an operation grows with the
+// logarithm of the number of delayed and in-flight messages. It is safe for concurrent use.
 type Queue struct {
 	config QueueConfig
 	clock  port.Clock

@@ -28,7 +28,7 @@ type Queues struct {
 	clock port.Clock
 }
 
-// NewQueues returns the queues. replyTo names those that an order may name as its reply-to.
+// NewQueues returns the queues. replyTo lists the queues that an order may name as its reply-to.
 func NewQueues(clock port.Clock, queues []QueueConfig, replyTo ...string) (*Queues, error) {
 	q := &Queues{clock: clock}
 	for _, c := range queues {

@@ -41,7 +41,7 @@ func newestFirst(a, b *row) int {
 // Shards returns the number of shards of the due index.
 func (s *Store) Shards() int { return s.shards }
 
-// Commit executes the writes in their order, each under its own condition (P8, every commit is conditional).
+// Commit executes the writes in sequence, each under its own condition (P8, every commit is conditional).
 func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
 	errs := make([]error, len(writes))
 	s.mu.Lock()

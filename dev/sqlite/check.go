@@ -34,7 +34,7 @@ func check(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// atStart checks the file before it is opened for writing. It reports no damage if the time is over.
+// atStart checks the file before it is opened for writing. If the time is over first, it reports no damage.
 func (c *checking) atStart(ctx context.Context, source string) error {
 	db, err := sql.Open("sqlite", source)
 	if err != nil {

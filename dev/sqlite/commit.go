@@ -10,8 +10,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Commit executes the writes in their order, in one transaction, each under its own condition (P8, every
-// commit is conditional). It copies the caller's bytes before it returns.
+// Commit executes the writes in sequence, in one transaction, each under its own condition (P8, every commit
+// is conditional). It copies the caller's bytes before it returns.
 func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
 	errs, results := make([]error, len(writes)), make([]error, len(writes))
 	kept, places := make([]port.Write, 0, len(writes)), make([]int, 0, len(writes))

@@ -95,7 +95,7 @@ type transport struct {
 	statistics   statistics
 }
 
-// Task adds to a single read the agents that the steps in flight wait for.
+// Task returns a task. Without a wait it adds the queues without a consumer that the task waits for.
 func (t *transport) Task(ctx context.Context, id string, wait time.Duration) (*client.Task, error) {
 	shown, err := t.Transport.Task(ctx, id, wait)
 	if err == nil && wait <= 0 {

@@ -92,7 +92,7 @@ func (t *transport) checkSend(ctx context.Context) client.Check {
 				"not checked", who)}
 }
 
-// singleSignOn is the prefix of each role that IAM Identity Center makes. Their path is
+// singleSignOn is the prefix of each role that IAM Identity Center makes. The path of such a role is
 // aws-reserved/sso.amazonaws.com/ and, in most Regions, the Region.
 const singleSignOn = "AWSReservedSSO_"
 

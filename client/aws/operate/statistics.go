@@ -30,8 +30,8 @@ const (
 	minutes        = int(covered / time.Minute)
 	// settling is the lag of CloudWatch's metrics.
 	settling = 5 * time.Minute
-	// uncalledFor is how long an agent's report that it does not call its service stays valid. Waiting steps
-	// call the agent again every 7.5 minutes, so that it can report again (P45, "not now" is not a failure).
+	// uncalledFor is the validity of an agent's report that it does not call its service. A waiting step
+	// calls its agent every 7.5 minutes, so the agent can report again (P45, "not now" is not a failure).
 	uncalledFor = 10*time.Minute + settling
 	metricsTime = 5 * time.Second
 )

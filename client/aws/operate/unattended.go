@@ -24,13 +24,13 @@ import (
 
 const (
 	// unattendedAfter is the age at which a request counts as waiting. A poller takes a request within
-	// seconds, and SQS counts with some delay.
+	// seconds, and SQS counts requests with some delay.
 	unattendedAfter = 10 * time.Second
 	// lookTimeout bounds a check of all queues. It is short, because the check is only an addition to other
 	// commands.
 	lookTimeout = 3 * time.Second
-	// failureHolds is the factor by which a failure is cached longer. Otherwise an application without
-	// permission, or without a route to Lambda's API, would wait for a failure with each order that it reads.
+	// failureHolds is the factor by which failures are cached longer than results. Otherwise an application
+	// without permission, or without a route to Lambda's API, would wait for each order that it reads.
 	failureHolds = 6
 	// looksAtOnce keeps a deployment with many agents below the rate limit of Lambda's API.
 	looksAtOnce = 8
@@ -39,7 +39,7 @@ const (
 type seen struct {
 	at    time.Time
 	found client.Unattended // Queue is "" if the queue has a consumer
-	err   error             // reason why the queue could not be checked; nil if it was
+	err   error             // reason why the queue could not be checked; nil if it was checked
 }
 
 // Unattended checks the Scheduler's queues and those of the agents that the workflow needs.
@@ -164,7 +164,7 @@ func (t *transport) unattended(ctx context.Context, queue string) (client.Unatte
 	return u, errors.Join(failure, err)
 }
 
-// withoutHigh returns the agent that reads requests-NAME. With priorities an agent has two queues.
+// withoutHigh returns the agent that reads requests-NAME, which may be its queue of high priority.
 func (t *transport) withoutHigh(name string) string {
 	for queue := range t.Outputs.High {
 		if port.High(queue) == port.Requests(name) {

@@ -17,7 +17,7 @@ type costOptions struct {
 	app     *app.App
 	file    string // file of the user's workflow
 	steps   int    // number of steps instead of a file
-	agents  int    // deployed agents; 0 means those of the workflow
+	agents  int    // deployed agents; 0 means the agents of the workflow
 	orders  int    // orders per month
 	service time.Duration
 	prices  string // file of changed prices

@@ -247,7 +247,7 @@ func wouldMove(ctx context.Context, c *client.Client, t *client.Task, a Action) 
 	if a.Command == "resubmit" && v.Accepted {
 		v = would(t, a)
 	}
-	lines, refused := []string{}, "" // refused is the first difference that is refused
+	lines, refused := []string{}, "" // refused is the first difference that prevents the move
 	for _, d := range p.Differences {
 		what := "allowed"
 		if d.Refused {

@@ -25,8 +25,8 @@ import (
 // mostLetters is the number of a queue's messages on a page.
 const mostLetters = 20
 
-// lettersLooked holds the messages of the last read of a queue. An open page does not read again, because it
-// would hide messages from other readers.
+// lettersLooked holds the messages of the last read of a queue. An open page does not read again, because
+// each read hides messages from other readers.
 type lettersLooked struct {
 	At      time.Time
 	Letters []client.DeadLetter

@@ -119,7 +119,7 @@ func (s *server) counts(ctx context.Context) (counted, error) {
 	return c, err
 }
 
-// menus returns the possible values of a filter. The steps are those of the chosen workflow, or of all.
+// menus returns the possible values of a filter, with the steps of the chosen workflow or of all.
 func (s *server) menus(ctx context.Context, f filter) (m menus, err error) {
 	known, err := s.counts(ctx)
 	if err != nil {

@@ -48,8 +48,8 @@ var (
 	turns = [mostLines]string{"work", "answer", "children", "operator", "wait", "done"}
 )
 
-// chartOf returns the chart of a kind of series. If there are too many, it draws those with the highest
-// values.
+// chartOf returns the chart of a kind of series. If the chart would have too many lines, it draws the ones
+// with the highest values.
 func chartOf(s *client.Statistics, kind, title, unknown string) chart {
 	c := chart{ID: "chart-" + kind, Title: title, Unknown: unknown}
 	var found []view.Series

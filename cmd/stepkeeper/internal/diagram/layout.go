@@ -45,7 +45,7 @@ type cell struct {
 type layout struct {
 	nodes  []Node
 	cells  []cell
-	layers [][]int // cells in their order
+	layers [][]int // cells of each layer, in sequence
 	chains [][]int // cells that a line connects, one chain per line
 }
 
@@ -119,7 +119,7 @@ func edgesOf(nodes []Node) [][2]int {
 	return edges
 }
 
-// depths returns the layer of each node, which is one after that of its last predecessor.
+// depths returns the layer of each node: the layer after its last predecessor.
 func depths(n int, edges [][2]int) []int {
 	before := make([][]int, n)
 	for _, e := range edges {

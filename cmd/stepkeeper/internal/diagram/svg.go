@@ -28,7 +28,7 @@ const style = `<style>
 </style>`
 
 // SVG draws the graph. With alone the result is a file with its own style. Otherwise it is a part of an HTML
-// page, whose style sheet has the classes graph, detail, head, and those of the nodes.
+// page, whose style sheet has the classes graph, detail and head, and the classes of the nodes.
 func SVG(nodes []Node, d Direction, label string, alone bool) string {
 	size := float64(boxWidth)
 	if d == Across {

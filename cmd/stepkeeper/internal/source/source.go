@@ -1,6 +1,6 @@
 // Package source reads orders from a file or from standard input: one JSON object, an array of objects, or
 // JSON Lines. It detects the form from the text. Every record has its first line, so that an error can name
-// it. An invalid record does not hide those after it.
+// it. The records after an invalid one are read too.
 package source
 
 import (
