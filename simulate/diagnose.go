@@ -40,14 +40,14 @@ func diagnoseCalm(sc Scenario) []Finding {
 	w := deployment.NewSimulation(sc, Plain{})
 	deployment.SetUp(w)
 	deployment.Play(w)
-	// with children, their ends count too
+	// the ends of child orders count too
 	if w.Violation == nil && w.Ends[core.Processed] >= w.Orders && len(w.Ends) == 1 {
 		return nil
 	}
 	const what = "with nothing going wrong an order does not end Processed"
 	if b := sc.Begun; b != nil && w.Violation == nil && b.Task.Phase == core.Undoing &&
 		b.Task.ProcessState == core.Error && w.Ends[core.Compensated]+w.Ends[core.Cancelled] >= w.Orders {
-		return nil // The order is being undone, and the new definition does not change that.
+		return nil // The order is being undone, and the new definition does not change the undo.
 	}
 	for i := range sc.Definition.Steps {
 		d := &sc.Definition.Steps[i]
@@ -74,7 +74,7 @@ func diagnoseCalm(sc Scenario) []Finding {
 	return []Finding{{Responsible: ReportToUs, Text: what + ", and no step has failed", Fix: world.ReportIt}}
 }
 
-// failed finds the first step that failed, except one that got no answer.
+// failed finds the first step that failed for another reason than a missing answer.
 func failed(sc Scenario, w *world.Simulation, what string) (Finding, bool) {
 	fix, since := "if the order lacks what the workflow asks for, give one that has it (--order FILE, or "+
 		"sim.Order in a test); otherwise correct the step", core.Time(0)
@@ -96,7 +96,7 @@ func failed(sc Scenario, w *world.Simulation, what string) (Finding, bool) {
 	return Finding{}, false
 }
 
-// unanswered finds the first step that waits for an answer and gets none.
+// unanswered finds the first step whose answer never comes.
 func unanswered(sc Scenario, what string) (Finding, bool) {
 	for i := range sc.Definition.Steps {
 		d := &sc.Definition.Steps[i]

@@ -4,8 +4,8 @@
 //
 // Time is virtual. There is one heap of events, and each handler runs in a coroutine that yields before and
 // after every call of a port, so that a crash, a delay or a duplicate can fall anywhere. Every choice goes
-// through one [Chooser]: a seed, a tape that was recorded, the bytes of a fuzzer. The same choices give the
-// same run, to the last event.
+// through one [Chooser]: a seed, a recorded tape, or the bytes of a fuzzer. The same choices give the same
+// run, to the last event.
 //
 // A run has two phases. First faults happen, and the invariants are checked after every step. Then the faults
 // stop, and every order must end within a bound. A simulated operator repairs the orders that stop in Error.

@@ -5,8 +5,8 @@ import (
 	"runtime/debug"
 )
 
-// Spacious makes the garbage collector run a quarter as often until back is called. Runs allocate much and
-// keep little, so they are a fifth faster and need some tens of MB more. Use it in programs that only
+// Spacious makes the garbage collector run a quarter as often until back is called. Runs allocate much memory
+// and keep little, so they become a fifth faster, and need some tens of MB more. Use it in programs that only
 // simulate. It does nothing if GOGC is set.
 func Spacious() (back func()) {
 	if os.Getenv("GOGC") != "" {

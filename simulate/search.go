@@ -50,14 +50,14 @@ func (r *Report) Statement() string {
 			"nothing of others.", r.Seeds, 3/float64(r.Seeds), r.Seeds)
 }
 
-// Search sets how long a search runs, and how.
+// Search configures a search.
 type Search struct {
 	Seeds    int           // most seeds; 0 means no limit except the time
 	First    uint64        // the first seed
 	Time     time.Duration // longest search; 0 means no limit except the seeds
 	Workers  int           // number of workers; 0 means one for each core
 	Progress func(seeds, orders int)
-	Stop     func() bool // function called after each seed that ends the search with true; may be nil
+	Stop     func() bool // called after each seed; true ends the search; may be nil
 	Shrink   int         // most runs for shrinking; 0 means 3,000
 }
 

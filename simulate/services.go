@@ -109,7 +109,7 @@ func (o operation) outputs() ([]json.RawMessage, error) {
 	return all, nil
 }
 
-// performs returns the operations of an agent in a workflow and those of its children, sorted.
+// performs returns the operations of an agent in a workflow and its child workflows, sorted.
 func performs(def *core.Definition, agent string) (names []string) {
 	for _, d := range append(world.ChildrenOf(def), def) {
 		for i := range d.Steps {
@@ -145,8 +145,8 @@ const longestTime = 366 * 24 * time.Hour
 // maxServices bounds the text of services, in bytes.
 const maxServices = 256 << 10
 
-// ParseServices reads what the services behind the agents of a workflow truly offer, from a YAML file of at
-// most 256 KiB and one document. The error names every problem.
+// ParseServices reads the true behaviour of the services behind the agents of a workflow, from a YAML file of
+// one document of at most 256 KiB. The error names every problem.
 func ParseServices(data []byte, def *core.Definition) (Services, error) {
 	file, err := readServices(data)
 	if err != nil {

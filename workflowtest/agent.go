@@ -40,12 +40,12 @@ func (c Call) Into(v any) error {
 	return nil
 }
 
-// Permanent returns a refusal that no repetition changes. Nothing happened. The step fails for good.
+// Permanent returns a refusal without effect that no repetition changes. The step fails for good.
 func Permanent(code, text string) error {
 	return worker.NoEffect(worker.Permanent(worker.WithCode(errors.New(text), code)))
 }
 
-// Transient returns a refusal that may pass. Nothing happened. The step is tried again within its budget.
+// Transient returns a temporary refusal without effect. The step is tried again within its budget.
 func Transient(code, text string) error {
 	return worker.NoEffect(worker.Transient(worker.WithCode(errors.New(text), code)))
 }
@@ -69,7 +69,7 @@ type Agent struct {
 	worker  *worker.Worker
 	scripts map[string]*Operation
 
-	now     *Call // the present call
+	now     *Call // the call in progress
 	playing *behaviour
 	unknown bool // the call has no script
 }

@@ -32,7 +32,8 @@ func (w *Workflow) Advance(d time.Duration) {
 	w.until(w.clock.Now().Add(d), func() bool { return false })
 }
 
-// until plays until end, or until enough returns true. It reports whether enough returned true.
+// until runs the actors until the time end, or until enough returns true. It reports whether enough returned
+// true.
 func (w *Workflow) until(end time.Time, enough func() bool) bool {
 	w.t.Helper()
 	for {
@@ -66,7 +67,7 @@ func (w *Workflow) settle(enough func() bool) bool {
 	}
 }
 
-// one handles one message or event. It returns false if there is none.
+// one handles one message or event. It returns false if there is nothing to handle.
 func (w *Workflow) one() bool {
 	w.t.Helper()
 	w.arrive()
@@ -104,8 +105,8 @@ func (w *Workflow) must(err error) {
 	}
 }
 
-// step lets an actor handle one message of a queue. It returns nil if the queue is empty. A message that
-// could not be handled comes again.
+// step lets an actor handle one message of a queue. It returns nil if the queue is empty. The queue delivers
+// a message again if the actor could not handle it.
 func (w *Workflow) step(queue string,
 	handle func(context.Context, string, []port.Delivery) []string) *port.Delivery {
 	w.t.Helper()

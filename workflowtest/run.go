@@ -68,7 +68,7 @@ type Run struct {
 // ID returns the ID of the order.
 func (r *Run) ID() string { return r.id }
 
-// Child returns the child order with the given index, from 0, of a step of child orders.
+// Child returns a child order of a step by its index, from 0.
 func (r *Run) Child(step string, index int) *Run {
 	r.w.t.Helper()
 	id := core.Parent{OrderID: r.id, Run: r.task.Run, Step: step, Index: index}.ChildID()
@@ -120,8 +120,8 @@ func (r *Run) Path() []string { return slices.Clone(r.path) }
 func (r *Run) Undone() []string { return slices.Clone(r.undone) }
 
 // Calls returns the calls of the order and of its child orders to an operation, such as "payment.charge", in
-// the order in which they were made. "" means all operations. OrderID of a Call is the order that made it.
-// For the calls of one child order, call Calls on the result of Child.
+// the order in which they were made. "" means all operations. OrderID of a Call names the order that made the
+// call. For the calls of one child order, call Calls on the result of Child.
 func (r *Run) Calls(operation string) []Call {
 	var some []Call
 	next := map[*Run]int{}
@@ -135,7 +135,7 @@ func (r *Run) Calls(operation string) []Call {
 	return some
 }
 
-// below reports whether the run is a child order of another one, or a child of such a child.
+// below reports whether the run is a direct or indirect child order of other.
 func (r *Run) below(other *Run) bool {
 	for r != nil && r.task != nil && r.task.Parent != nil {
 		if r.task.Parent.OrderID == other.id {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Operation is the script of one operation. Each call uses up one answer, in the order in which they were
-// added. The last answer stays for all further calls.
+// Operation is the script of one operation. Each call uses up one answer, in the order in which the answers
+// were added. The last answer serves all further calls.
 type Operation struct {
 	w     *Workflow
 	plays []behaviour
@@ -62,7 +62,7 @@ func (o *Operation) FailTimes(n int, err error) *Operation {
 	return o.add(behaviour{times: n, do: func(Call) (any, error) { return nil, err }})
 }
 
-// Silent adds a call without an answer, as if the answer was lost or the agent had died. Whether the call
+// Silent adds a call without an answer, as if the answer were lost or the agent had died. Whether the call
 // took effect is unknown. The Supervisor finds the step when its complete-by time has passed.
 func (o *Operation) Silent() *Operation { return o.add(behaviour{silent: true}) }
 
@@ -79,8 +79,8 @@ func (o *Operation) After(d time.Duration) *Operation {
 	return o
 }
 
-// ArrivesAfter delays the answer that was added last on its way to the Scheduler. The service gave it in
-// time, so it counts however late it arrives (P15, a late "done" counts).
+// ArrivesAfter delays the reply with the answer that was added last. The service answered in time, so the
+// reply counts however late it arrives (P15, a late "done" counts).
 func (o *Operation) ArrivesAfter(d time.Duration) *Operation {
 	o.w.t.Helper()
 	o.last("ArrivesAfter").held = d

@@ -51,8 +51,8 @@ type Workflow struct {
 	next       int    // number of the next order without an ID, and of commands
 }
 
-// New reads a workflow file; the path is relative to the test's folder. A file with errors ends
-// the test, and names all of them.
+// New reads a workflow file; the path is relative to the test's folder. If the file has errors, New reports
+// all of them and ends the test.
 func New(t testing.TB, path string) *Workflow {
 	t.Helper()
 	def, problems := source.LoadFile(path, source.Options{})
@@ -89,8 +89,8 @@ func usable(t testing.TB, name string, def *core.Definition, problems source.Pro
 	}
 }
 
-// Deploy reads another file of the same workflow. Orders that are submitted from now on run it. Earlier
-// orders run their file until Move.
+// Deploy reads another file of the same workflow. Orders that are submitted from now on run the new file.
+// Earlier orders run their file until Move.
 func (w *Workflow) Deploy(path string) {
 	w.t.Helper()
 	def, problems := source.LoadFile(path, source.Options{})
@@ -116,7 +116,7 @@ func (w *Workflow) deploy(name string, def *core.Definition, problems source.Pro
 	w.def, w.defs[def.Hash] = def, def
 }
 
-// run returns the Run of an order or a child order, and makes it at the first call.
+// run returns the Run of an order or a child order. The first call creates the Run.
 func (w *Workflow) run(id string) *Run {
 	r := w.runs[id]
 	if r == nil {
@@ -127,7 +127,7 @@ func (w *Workflow) run(id string) *Run {
 	return r
 }
 
-// uses adds the definition of a workflow, and those of its children, with their agents.
+// uses adds the definition of a workflow and those of its child workflows, with their agents.
 func (w *Workflow) uses(def *core.Definition) {
 	w.defs[def.Hash] = def
 	// the loop may go in any order, because the names are sorted below

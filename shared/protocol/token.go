@@ -10,7 +10,7 @@ import (
 // emitted again (P12).
 func (r *deciding) pinKey() error {
 	switch {
-	case !r.def.Tokens: // this includes a task that was moved here (P49, move pins another definition)
+	case !r.def.Tokens: // also if the task was moved here (P49, move pins another definition)
 		r.t.TokenKey = ""
 	case r.t.TokenKey != "":
 	case r.at.Tokens == nil:
@@ -33,7 +33,7 @@ func (r *deciding) token(step, person string) (string, error) {
 	}
 	text, err := r.at.Tokens.Token(r.t.TokenKey, r.t.OrderID,
 		core.TokenOf{Run: r.t.Run, Step: step, Person: person})
-	if err != nil { // The step does not fail, because the message comes again.
+	if err != nil { // The step does not fail, because the queue delivers the message again.
 		r.err = err
 	}
 	return text, err

@@ -10,7 +10,7 @@ import (
 // AppendCanonical appends the canonical form of a JSON value (RFC 8785): members sorted by name, no white
 // space, strings with as few escapes as possible, and each number in one spelling. Unlike the RFC, it keeps
 // all digits of a number that no double holds, so that different values have different forms. It returns an
-// error if Check would return one for any other reason than a bound. Then dst is unchanged.
+// error, and dst unchanged, for the faults that Check reports, except exceeded bounds.
 func AppendCanonical(dst, value []byte) ([]byte, error) {
 	sorted, err := jsontext.AppendFormat(nil, value, jsontext.ReorderRawObjects(true))
 	if err != nil {
@@ -21,7 +21,7 @@ func AppendCanonical(dst, value []byte) ([]byte, error) {
 	done := 0
 	for {
 		if r.PeekKind() != jsontext.KindNumber {
-			if _, err := r.ReadToken(); err != nil { // this is the end, because the value was checked above
+			if _, err := r.ReadToken(); err != nil { // the end of the text, which was checked above
 				return append(dst, sorted[done:]...), nil
 			}
 			continue
@@ -33,8 +33,8 @@ func AppendCanonical(dst, value []byte) ([]byte, error) {
 	}
 }
 
-// surelyExact is a number of digits. A double holds every integer with at most so many digits exactly, and
-// writes it unchanged.
+// surelyExact is a number of digits. A double holds every integer of at most that many digits exactly, and
+// prints it unchanged.
 const surelyExact = 15
 
 // appendNumber appends a number. It uses the spelling of RFC 8785 if a double holds the number exactly, and

@@ -15,7 +15,7 @@ import (
 // Bounds of each value from outside: an order, an answer, the output of an agent, the response of a service,
 // a command.
 const (
-	// MaxLevels is the number of nested arrays and objects. The value counts as unreadable.
+	// MaxLevels is the number of nested arrays and objects. A deeper value counts as unreadable.
 	MaxLevels   = 64
 	MaxNumber   = 128 // characters of one number
 	MaxExponent = 999 // exponent of one number, of either sign
@@ -27,10 +27,10 @@ var (
 	ErrLevels = errors.New("arrays and objects are nested deeper")
 )
 
-// Check returns an error if data is not exactly one JSON value, has more than so many levels, or contains a
-// number out of bounds. It also refuses JSON that programs read differently (RFC 7493): bytes that are not
-// UTF-8, a key that occurs twice in one object, and half of a surrogate pair. The error states the fault, its
-// place, and the fix.
+// Check returns an error if data is not exactly one JSON value, has more than the given number of levels, or
+// contains a number out of bounds. It also refuses JSON that programs read differently (RFC 7493): bytes that
+// are not UTF-8, a key that occurs twice in one object, and half of a surrogate pair. The error states the
+// fault, its place, and the fix.
 func Check(data []byte, levels int) error { return check(data, levels) }
 
 // CheckLoose is Check for values whose writer cannot correct them, such as the response of a service. It also

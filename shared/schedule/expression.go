@@ -75,7 +75,7 @@ func daysOfWeek(field string) string {
 		first, last, isRange := strings.Cut(span, "-")
 		low, high, every := dayOf(first), dayOf(last), 1
 		if stepped {
-			every, _ = strconv.Atoi(step) // 0 if it is no number
+			every, _ = strconv.Atoi(step) // 0 if step is not a number
 		}
 		switch {
 		case !isRange && !stepped && low == 7:
@@ -94,7 +94,7 @@ func daysOfWeek(field string) string {
 	return strings.Join(parts, ",")
 }
 
-// dayOf returns the number of a day of the week, 0 to 7, or -1 if the text is no day.
+// dayOf returns the number of a day of the week, 0 to 7, or -1 if the text does not name a day.
 func dayOf(text string) int {
 	if n := slices.Index(dayNames, strings.ToUpper(text)); n >= 0 {
 		return n

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"time"
-	_ "time/tzdata" // a function on Lambda, and a laptop with Windows, have no zones of their own
+	_ "time/tzdata" // Lambda and Windows have no time zone files
 
 	"github.com/robfig/cron/v3"
 )

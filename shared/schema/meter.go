@@ -63,8 +63,8 @@ func (s *Schema) meter(part *jsonschema.Schema, cost validationCost) {
 	}}
 }
 
-// validate returns the validator's error, or another one if the work exceeds the budget for a value of that
-// many bytes.
+// validate returns the validator's error, or another error if the work exceeds the budget for a value of size
+// bytes.
 func (s *Schema) validate(v any, size int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,7 +142,7 @@ func comparison(s *jsonschema.Schema) int {
 	return n
 }
 
-// size counts the values of which a value is made; 16 bytes of a text count as one.
+// size counts a value and all values within it; 16 bytes of a text count as one.
 func size(v any) int {
 	n := 1
 	switch v := v.(type) {

@@ -13,7 +13,7 @@ type Part struct{ schemas []*jsonschema.Schema }
 // Part returns the part for the whole value.
 func (s *Schema) Part() Part { return Part{[]*jsonschema.Schema{s.root}} }
 
-// all returns the schemas of the part, with those that they apply to the same value.
+// all returns the schemas of the part, and the schemas that these apply to the same value.
 func (p Part) all() []*jsonschema.Schema {
 	seen := map[*jsonschema.Schema]bool{nil: true}
 	var found []*jsonschema.Schema
@@ -51,8 +51,8 @@ func circular(s *jsonschema.Schema, done map[*jsonschema.Schema]bool) bool {
 	return found
 }
 
-// Member returns the part for a field of an object. known is false if no branch of the schema declares it.
-// An object whose schema declares no fields, or explicitly allows others, has any field.
+// Member returns the part for a field of an object. known is false if no branch of the schema declares it. If
+// the schema of an object declares no fields, or explicitly allows others, every field is known.
 func (p Part) Member(name string) (member Part, known bool) {
 	closed := false
 	for _, s := range p.all() {

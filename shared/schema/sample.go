@@ -13,13 +13,13 @@ import (
 // Bounds of a drawn value.
 const (
 	maxDrawn    = 12    // depth
-	maxParts    = 5_000 // values within it
+	maxParts    = 5_000 // values within the drawn value
 	maxOptional = 3     // depth down to which fields that are not required are drawn
 	maxText     = 10_000
 )
 
-// Samples draws at most n different values that match the schema. It returns none if the schema asks for more
-// than it can draw, such as a text of a pattern without examples.
+// Samples draws at most n different values that match the schema. It returns none if the schema requires a
+// value that it cannot draw, such as a text that matches a pattern without examples.
 func (s *Schema) Samples(n int) (drawn []json.RawMessage) {
 	for i := range n {
 		d := drawing{i, maxParts}
@@ -33,8 +33,8 @@ func (s *Schema) Samples(n int) (drawn []json.RawMessage) {
 	return drawn
 }
 
-// drawing draws a value, which its number determines. It does not know all keywords, so a drawn value may not
-// match.
+// drawing draws the value that its number determines. It does not support all keywords, so a drawn value may
+// not match the schema.
 type drawing struct{ number, left int }
 
 func (d *drawing) of(s *jsonschema.Schema, depth int) any {

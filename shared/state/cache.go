@@ -16,15 +16,15 @@ const (
 )
 
 // cache holds decoded tasks, with their orders that are stored apart. An entry is always the newest version.
-// If a load overlaps with a commit, or a commit with another one, the cache keeps no entry. It detects this
-// by generations: each commit raises the generation of its task when it begins and when it ends. A value is
-// cached only if its generation is unchanged.
+// If a load or a commit overlaps with another commit of the task, the cache keeps no entry. It detects
+// overlaps by generations: each commit raises the generation of its task when it begins and when it ends. A
+// value is cached only if its generation is unchanged.
 type cache struct {
 	seed maphash.Seed
 
 	mu       sync.Mutex
 	entries  *simplelru.LRU[string, *entry]
-	gens     [stripes]uint32 // tasks with the same hash share one; at worst an entry is lost
+	gens     [stripes]uint32 // tasks with the same hash share a generation; at worst an entry is lost
 	bytes    int
 	maxBytes int
 }

@@ -9,6 +9,6 @@
 // left as it is.
 //
 // Failures: port.ErrConflict means that another writer was first; port.ErrUnavailable, that the write may or
-// may not be stored. A document that cannot be read is an error of its task alone. Where one process is the
-// only writer, decoded tasks are cached; a cached task is never older than the last answer of the store.
+// may not be stored. A document that cannot be read is an error of its task alone. If one process is the only
+// writer, it caches decoded tasks; a cached task is never older than the last response of the store.
 package state

@@ -58,7 +58,7 @@ var _ core.Tokens = (*Keys)(nil)
 func New() *Keys { return (&Keys{}).Replace(0) }
 
 // Fixed returns a ring of two publicly known keys, for tests and simulations, so that tokens are the same in
-// each run. The first key is the current one. With later it is the second key.
+// each run. The first key is the current one. If later is true, the second key is the current one.
 func Fixed(later bool) *Keys {
 	all := []key{{ID: "00000000", Secret: make([]byte, secretSize)},
 		{ID: "00000001", Secret: bytes.Repeat([]byte{1}, secretSize)}}
@@ -89,14 +89,14 @@ func (k *Keys) Replace(now core.Time) *Keys {
 // minGenerated is the shortest text for a key: more than 256 random bits in letters and digits.
 const minGenerated = 48
 
-// generated returns the key of a random text, such as Secrets Manager makes.
+// generated returns the key for a random text, such as Secrets Manager generates.
 func generated(text string) key {
 	id, secret := sha256.Sum256([]byte("stepkeeper key id\n"+text)),
 		sha256.Sum256([]byte("stepkeeper key\n"+text))
 	return key{ID: hex.EncodeToString(id[:4]), Secret: secret[:]}
 }
 
-// Parse reads the stored form of a ring: the output of Encode, or {"generated": "random text"}, which stands
+// Parse reads the stored form of keys: the output of Encode, or {"generated": "random text"}, which stands
 // for one key. Its errors quote no part of the data, which is secret.
 func Parse(data []byte) (*Keys, error) {
 	var stored struct {
@@ -162,8 +162,8 @@ func (k *Keys) Token(id, order string, of core.TokenOf) (string, error) {
 		encoding.EncodeToString(k.all[i].mac(order, claims)), nil
 }
 
-// encoding is strict, so that each value has only one text and a token with a changed last character is not
-// accepted.
+// encoding is strict, so that each value has only one text, and a token with a changed last character is
+// refused.
 var encoding = base64.RawURLEncoding.Strict()
 
 // mac returns the authentication code over the order and the claims. The length of the order separates them.

@@ -32,8 +32,8 @@ type Tracer struct {
 }
 
 // New returns a Tracer. endpoint is the collector's address, such as http://127.0.0.1:4318. OpenTelemetry's
-// variables for headers, sampling and certificates apply too. service is the name of its spans. The Tracer
-// connects when there are spans. A collector that does not respond loses spans and delays nothing.
+// variables for headers, sampling and certificates apply too. service is the service name in the spans. The
+// Tracer connects when there are spans. A collector that does not respond loses spans and delays nothing.
 func New(ctx context.Context, endpoint, service, version string) (*Tracer, error) {
 	u, err := deployment.Collector(endpoint)
 	if err != nil {

@@ -30,7 +30,7 @@ type LaterCommand struct {
 	From core.Time `json:"from"`
 }
 
-// Detailed returns the view of a single order. In addition to Of it has the messages, the inputs of the
+// Detailed returns the view of a single order. It adds to the result of Of the messages, the inputs of the
 // attempted steps, and the commands that would be accepted now. If order is nil, it has no inputs.
 func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now time.Time) Task {
 	v := Of(t, def)
@@ -61,8 +61,8 @@ func movedAfterEnd(t *core.Task) bool {
 		})
 }
 
-// Pinned adds to the view v of the task t the definition that new orders get, and the commands that would be
-// accepted and move t to it. It adds nothing if t has that definition, or has ended for good.
+// Pinned adds to v, the view of t, the definition that new orders get, and the commands that would move t to
+// that definition and would be accepted. It adds nothing if t has that definition, or has ended for good.
 func (v *Task) Pinned(t *core.Task, def, deployed *core.Definition, now time.Time) {
 	final := t.ProcessState == core.Processed || t.ProcessState == core.Cancelled ||
 		t.ProcessState == core.Closed
@@ -170,8 +170,8 @@ func PlanOf(t *core.Task, def *core.Definition, to core.Target, order json.RawMe
 	return p
 }
 
-// accepts lets the core decide about each command, with the task's present command number. It decides a
-// refused command again for the time from which no call of the command's step, or of any step, can take
+// accepts lets the core decide about each command, with the task's present command number. It also decides a
+// refused command for the later time from which no call of the command's step, or of any step, can take
 // effect.
 func accepts(t *core.Task, def *core.Definition, order json.RawMessage,
 	now core.Time) (all []Command, later []LaterCommand) {
@@ -188,7 +188,7 @@ func accepts(t *core.Task, def *core.Definition, order json.RawMessage,
 			later = append(later, LaterCommand{c, from})
 		}
 	}
-	// a second one is accepted and changes nothing
+	// a second Cancel is accepted and changes nothing
 	if !t.Undo.CancelAsked && t.ProcessState != core.Cancelled {
 		try(Command{Command: "cancel"}, core.Cancel{OrderID: t.OrderID, ID: id, Run: t.Run})
 	}

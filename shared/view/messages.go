@@ -145,7 +145,7 @@ func (m *messages) step(s *core.Step, d *core.StepDefinition) {
 		m.calls(s, d)
 	case s.Answers != nil:
 		for _, v := range s.Answers.Votes {
-			what := MessageAnswer // The value of an event belongs to the application, so it is not shown.
+			what := MessageAnswer // The value of an event is not shown: it is the application's.
 			if d.Answer != nil && d.Answer.Event == "" {
 				what = string(v.Value)
 			}

@@ -19,8 +19,7 @@ type Release struct {
 
 const module = "github.com/stepkeeper/stepkeeper"
 
-// Built returns the release of the running program. The program may be one of a user that imports our
-// packages.
+// Built returns the release of the running program, which may be a user's program that imports our packages.
 func Built() Release {
 	r := Release{Tasks: state.TaskSchema, Messages: message.Schema}
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -32,7 +32,7 @@ func Timeline(t Task) []Moment {
 	}
 	for _, v := range t.Verdicts {
 		if t.Erased != nil && v.Command == "erase" && v.At == t.Erased.At {
-			continue // the timeline already has it
+			continue // the timeline already has the erasure
 		}
 		what := v.Command + stated(&t, v) + " " + verdictWord(v)
 		if v.By != "" {
@@ -98,7 +98,7 @@ func stepMoments(s *Step, add func(at core.Time, step, what, text string)) {
 	if e := s.Error; e != nil {
 		what := "failed, "
 		switch {
-		case e.Code == core.CodeNotYet: // also once it is done
+		case e.Code == core.CodeNotYet: // also if the step has become done
 			what = "asked, "
 		case s.Waiting():
 			what = "not called, "

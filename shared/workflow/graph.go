@@ -117,8 +117,7 @@ func waitText(s *core.StepDefinition) string {
 	return text
 }
 
-// answerText returns what a step that is answered from outside waits for, and what happens if no answer
-// comes.
+// answerText describes the answer for which a step waits, and the outcome if no answer comes.
 func answerText(s *core.StepDefinition) string {
 	a := s.Answer
 	text := "asks for " + strings.Join(a.Values, " or ")
@@ -165,7 +164,7 @@ func escape(text string) string {
 	).Replace(text)
 }
 
-// Short writes a duration as people do in a workflow.
+// Short writes a duration as in a workflow file.
 func Short(d core.Duration) string {
 	if d >= core.Day && d%core.Day == 0 {
 		return fmt.Sprintf("%dd", d/core.Day)

@@ -1,7 +1,7 @@
 // Bench measures the embedded runtime beside a floor in the same run: SQLite with group commit and the five
 // durable conditional writes that a sequential four-step order needs at least. The floor is a separate
 // process with Go's default settings (package floor). It prints the figures and writes bench.json. It asserts
-// nothing, because figures depend on the machine; ratios depend less on it.
+// nothing, because the figures depend on the machine; the ratios depend less on the machine.
 package main
 
 import (
@@ -107,7 +107,7 @@ func main() {
 	}
 }
 
-// profiled runs do, and writes a CPU profile of that time to the file unless its name is empty.
+// profiled runs do. Unless file is empty, it writes a CPU profile of the run to that file.
 func profiled(file string, do func() error) error {
 	if file == "" {
 		return do()

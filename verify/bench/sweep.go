@@ -24,8 +24,8 @@ import (
 
 const overdueTasks = 100
 
-// measureSweep sweeps 100 overdue tasks among few and among many stored ones. The cost must not depend on the
-// number of stored tasks.
+// measureSweep sweeps 100 overdue tasks among few and among many stored tasks. The cost must not depend on
+// the number of stored tasks.
 func measureSweep(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	f.SweepMS = map[string]float64{}
 	for _, n := range []int{1000, o.stored} {

@@ -11,7 +11,7 @@ import (
 type Room struct {
 	Name     string
 	Packages []string // folders
-	// Tests lists the folders of further tests that can notice its mutants, besides those of its packages.
+	// Tests lists further folders of tests that can notice its mutants, besides the packages themselves.
 	Tests []string
 	// Asked is the reason why the room is used only if ROOM names it; "" if it is always used.
 	Asked string

@@ -14,8 +14,8 @@ type lexeme struct {
 	text string
 }
 
-// lexemes returns the tokens of a text independently of its layout. The end of a line counts as the semicolon
-// that it stands for. Comments, and a comma or semicolon before a closing bracket, do not count.
+// lexemes returns the tokens of a text independently of its layout. The end of a line counts as a semicolon
+// if Go inserts one there. Comments, and a comma or semicolon before a closing bracket, do not count.
 func lexemes(text string) []lexeme {
 	file := token.NewFileSet().AddFile("", -1, len(text))
 	var s scanner.Scanner

@@ -15,7 +15,7 @@ import (
 type engine struct {
 	name, version string
 	program       string
-	orders        int // orders of a turn, which take some seconds
+	orders        int // number of orders in a turn, which should take some seconds
 	settings      []setting
 }
 

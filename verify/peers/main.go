@@ -73,7 +73,7 @@ func run(ctx context.Context, o options, w io.Writer) error {
 	return replace(o.out, text)
 }
 
-// turnLimit is the longest time of a turn. Its processes are killed then.
+// turnLimit is the longest time of a turn. Peers then kills its processes.
 const turnLimit = 3 * time.Minute
 
 // figures are the results of one turn.
@@ -111,7 +111,7 @@ const aloneOrders = 200
 
 func warmUp(orders, concurrency int) int { return max(concurrency, orders/10) }
 
-// measure requests a first order, then orders one after another, then many orders at once.
+// measure runs one order, then orders one after another, then many orders at once.
 func measure(c *load.Contestant, orders, concurrency int, start time.Time) (f figures, err error) {
 	if _, err := c.Measure(load.Request{Prefix: "first", Orders: 1, Concurrency: 1}); err != nil {
 		return f, err

@@ -41,7 +41,7 @@ type alert struct {
 	Line                     int
 }
 
-// counts of one page, or of all.
+// counts holds the counts of one page, or of all pages.
 type counts struct{ words, sentences, long, passive int }
 
 func (c *counts) add(o counts) {
@@ -79,7 +79,7 @@ func main() {
 	}
 }
 
-// run measures the pages and returns what misses a goal.
+// run measures the pages and returns the missed goals.
 func run(vale io.Reader, out io.Writer, pages []string) (problems []string, err error) {
 	alerts := map[string][]alert{}
 	if err := json.NewDecoder(vale).Decode(&alerts); err != nil {

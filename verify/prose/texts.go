@@ -69,7 +69,7 @@ var code = regexp.MustCompile(`(?m)^  .*\n?`)
 // ignored are the keys of commands.yaml whose values are names and code.
 var ignored = []string{"use", "examples", "id", "group", "files", "complete", "values", "suggest"}
 
-// described returns the texts of the flags in commands.yaml, and the other ones.
+// described returns the texts of the flags in commands.yaml, and all other texts.
 func described(v any) (flags, rest []string) {
 	switch v := v.(type) {
 	case map[string]any:

@@ -152,8 +152,8 @@ func (b *builder) onTimeout(step string, v *value, a *core.Answer) {
 	}
 }
 
-// question reads the expressions of a step that waits for an answer: the step's input, which evaluates to a
-// core.Question, and its refuse.
+// question reads the expressions of a step that waits for an answer: the input, which evaluates to a
+// core.Question, and the field refuse.
 func (b *builder) question(f field, s *core.StepDefinition, scope expression.Scope) {
 	form := answerForm(f.value)
 	v := f.value.get(form)
@@ -181,8 +181,8 @@ func (b *builder) question(f field, s *core.StepDefinition, scope expression.Sco
 	}
 }
 
-// unread warns of an approval whose answers make no difference, because no answer is a refusal and no
-// expression reads the answer.
+// unread warns of an approval whose answer makes no difference: no answer is a refusal, and no expression
+// reads the answer.
 func (b *builder) unread(i int) {
 	s := &b.def.Steps[i]
 	if s.Answer == nil || len(s.Answer.Values) < 2 || s.Answer.Refuse != "" {
@@ -198,7 +198,7 @@ func (b *builder) unread(i int) {
 			s.Answer.Values[len(s.Answer.Values)-1], strings.ReplaceAll(s.Name, "-", "_")))
 }
 
-// bare reports whether an expression has no ${ }. If it has, bare reports a problem.
+// bare reports whether an expression is written without ${ }. Otherwise it adds a problem.
 func (b *builder) bare(v *value, key, example string) bool {
 	if v.shape != isText {
 		return false // the schema reports it
@@ -211,7 +211,7 @@ func (b *builder) bare(v *value, key, example string) bool {
 	return true
 }
 
-// answerForm returns the field that makes a step wait for an answer, or "" for another step.
+// answerForm returns the field that makes a step wait for an answer, or "" for any other step.
 func answerForm(step *value) string {
 	for _, form := range []string{"approval", "event"} {
 		if step.field(form) != nil {
@@ -221,8 +221,8 @@ func answerForm(step *value) string {
 	return ""
 }
 
-// answered returns the steps that end with an answer, and whether they ask particular people. A token for
-// such a step names a person (P39, a token is an answer's permission).
+// answered returns the steps that end with an answer. The value reports whether the step asks particular
+// people. A token for such a step names a person (P39, a token is an answer's permission).
 func (b *builder) answered() map[string]bool {
 	names := map[string]bool{}
 	for _, f := range b.steps {

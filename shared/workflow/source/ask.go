@@ -53,8 +53,8 @@ func (b *builder) askName(step string, at position, steps *value) bool {
 	return false
 }
 
-// withAsk returns the call that sends a step's question, and the step, which then comes after the call. The
-// call has the predecessors of the step.
+// withAsk returns the call that sends a step's question, and the step, which now depends on the call. The
+// call gets the predecessors of the step.
 func withAsk(f field, ask *field) (call, asked field) {
 	text := func(key, text string) field {
 		return field{ask.at, key, &value{at: ask.at, shape: isText, text: text}}

@@ -14,7 +14,7 @@ type graph struct {
 	sorted []int    // every step after its predecessors; nil if there is a cycle
 	before []bitset // all predecessors, direct or not; nil if there is a cycle, or if partial
 
-	partial bool // an `after` is wrong, so that the checks that depend on the order of the steps are left out
+	partial bool // an `after` is wrong, so checks that depend on the order of the steps are skipped
 }
 
 type bitset []uint64
@@ -108,7 +108,7 @@ func (g *graph) sort() (cycle []int) {
 	return nil
 }
 
-// cycle returns a cycle. From step to step it follows one predecessor among the waiting steps until it
+// cycle returns a cycle. It goes from each step to one of its predecessors among the waiting steps, until it
 // reaches a step for the second time.
 func (g *graph) cycle(waiting []int) []int {
 	at := 0

@@ -25,8 +25,8 @@ type File struct {
 }
 
 // LoadDir reads every *.yaml and *.yml file of a directory, sorted by name. An entry with such a name that is
-// not a regular file gets a problem. If two files define the same workflow, the later one gets a problem. The
-// error means that the directory could not be read.
+// not a regular file gets a problem. If two files define the same workflow, the later file gets a problem.
+// LoadDir returns an error only if it cannot read the directory.
 func LoadDir(dir string, opts Options) ([]File, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -64,7 +64,7 @@ type folder struct {
 	opts  Options
 	read  func(name string) ([]byte, error)
 	files map[string]*File  // files that were read or are being read
-	named map[string]string // file of each workflow; nil until the first use
+	named map[string]string // file by workflow; nil until the first use
 	trail []string          // files being read; each needs the next one for a child workflow
 }
 
@@ -125,7 +125,7 @@ func (d *folder) child(workflow string) (def *core.Definition, problem, fix stri
 	return f.Definition, "", ""
 }
 
-// workflowsOf returns the names of the entries that are named like workflow files.
+// workflowsOf returns the entries with the name of a workflow file.
 func workflowsOf(entries []fs.DirEntry) (names []string) {
 	for _, e := range entries {
 		if ext := filepath.Ext(e.Name()); (ext == ".yaml" || ext == ".yml") &&

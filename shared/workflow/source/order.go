@@ -11,10 +11,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schema"
 )
 
-// maxSchemaFile is the largest file of a schema, in bytes, white space included.
+// maxSchemaFile is the size of the largest schema file, in bytes, with white space.
 const maxSchemaFile = 4 * schema.MaxSize
 
-// orders reads the schema of the workflow's orders, from this file or from another file of the folder.
+// orders reads the schema of the workflow's orders from the workflow file, or from another file of the
+// folder.
 func (b *builder) orders() {
 	given := b.root.get("order").get("schema")
 	if given == nil {

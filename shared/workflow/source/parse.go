@@ -8,15 +8,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// Options configures the reading.
+// Options configures Parse.
 type Options struct {
 	// KnownAgents holds the agents that exist. Nil means that any name is accepted.
 	KnownAgents []string
 	// MaxTimeout returns the longest time of one handling in the agent's environment, such as Lambda. 0, or a
-	// nil function, means no limit except that of queues.
+	// nil function, means that only queues limit the time.
 	MaxTimeout func(agent string) core.Duration
-	// CannotKeep returns why an agent cannot keep the grade of a step, and the fix; "" if it can. kept is the
-	// agent's keyRetention. A nil function means that every agent can keep every grade.
+	// CannotKeep returns why an agent cannot fulfil the grade of a step, and the fix; "" if it can. kept is
+	// the agent's keyRetention. A nil function means that every agent can fulfil every grade.
 	CannotKeep func(agent string, s *core.StepDefinition, kept core.Duration) (problem, fix string)
 
 	// child returns the definition of a child workflow, or the problem that prevents it. A nil function means

@@ -53,7 +53,7 @@ func (b *builder) fires(v *value, s *core.Schedule) {
 	}
 }
 
-// each splits a joined error.
+// each returns the parts of a joined error.
 func each(err error) []error {
 	var all interface{ Unwrap() []error }
 	switch {

@@ -48,7 +48,7 @@ func checkSchema(root *value, r *report) {
 	}
 }
 
-// explain reports the leaves of the library's error tree, in words and with a position.
+// explain reports each leaf of the library's error tree as a text with a position.
 func explain(e *jsonschema.ValidationError, root *value, r *report) {
 	if k, ok := e.ErrorKind.(*kind.PropertyNames); ok {
 		// InstanceLocation may be wrong for this kind, because the library reuses its memory.
@@ -208,8 +208,8 @@ func knownFields(path []string, v *value) []string {
 	return fields
 }
 
-// resolved follows references. If an object may have two forms, it returns the first one if that is meant,
-// and otherwise the second.
+// resolved follows references. If an object has two possible forms, it returns the first form if meant
+// reports true for it, and otherwise the second.
 func resolved(s *jsonschema.Schema, meant func(*jsonschema.Schema) bool) *jsonschema.Schema {
 	for s.Ref != nil {
 		s = s.Ref
@@ -223,7 +223,7 @@ func resolved(s *jsonschema.Schema, meant func(*jsonschema.Schema) bool) *jsonsc
 	return resolved(s.Else, meant)
 }
 
-// fixes contains advice for absent required fields: by object and field, and otherwise by field.
+// fixes contains advice for absent required fields, by object and field, or by field alone.
 var fixes = map[string]string{
 	"timeout of approval": "write how long to wait for an answer, as in timeout: 7d",
 	"timeout of event":    "write how long to wait for an answer, as in timeout: 7d",

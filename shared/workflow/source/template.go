@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schema"
 )
 
-// templates reads inputs, conditions and the output, and checks their expressions. A step sees the
-// outputs of the steps that it comes after, directly or not (P12, effects are emitted again).
+// templates reads inputs, conditions and the output, and checks their expressions. A step can read the
+// outputs of all its direct and indirect predecessors (P12, effects are emitted again).
 func (b *builder) templates() {
 	names := make([]string, len(b.def.Steps))
 	for i := range b.def.Steps {

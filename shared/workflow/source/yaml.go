@@ -16,10 +16,10 @@ import (
 // Limits of a workflow file. They are checked before the YAML library builds its tree, because the library
 // recurses.
 const (
-	// MaxFile is the size of a file in bytes. Stepkeeper refuses the file. Its former definition stays. It
-	// must be a regular file of the folder, or a link to one.
+	// MaxFile is the largest size of a file in bytes. Stepkeeper refuses a larger file, and the former
+	// definition stays in use. The file must be a regular file of the folder, or a link to one.
 	MaxFile = 1 << 20
-	// MaxSteps is the number of steps. Stepkeeper refuses the file.
+	// MaxSteps is the largest number of steps. Stepkeeper refuses a file with more.
 	MaxSteps   = 1000
 	maxLine    = 10_000  // bytes
 	maxTokens  = 200_000 // tokens of YAML
@@ -139,7 +139,7 @@ type treeBuilder struct {
 	report  *report
 	anchors map[string]*value
 	values  int
-	over    bool // too many values were reported already
+	over    bool // the excess of values is already reported
 }
 
 // build converts n into a value. where is the position of the surrounding value, for mappings and lists.

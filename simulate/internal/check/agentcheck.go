@@ -16,8 +16,8 @@ func Begins(iv *world.Invocation, d port.Delivery) {
 	iv.Agency.Req, _ = d.Value.(*message.Request)
 }
 
-// reminds reports whether the key of a reminder belongs to the step that is asked for (P37, a question has a
-// time).
+// reminds reports whether the key of a reminder belongs to the step whose question it repeats (P37, a
+// question has a time).
 func reminds(r *message.Request) bool {
 	return strings.HasPrefix(r.Key, core.Key(r.OrderID, r.Run, strings.TrimSuffix(r.Step, "-ask"))+"/")
 }
@@ -76,12 +76,12 @@ func Calls(iv *world.Invocation, c worker.Call) {
 	a.Called, a.Outcome = true, world.CallUnknown
 }
 
-// pivots reports whether a request is the do of a point of no return, which follows the ledger whatever its
-// grade (P22a, a proven refusal permits undo).
+// pivots reports whether a request is the do of a point of no return. Such a request uses the ledger with
+// every grade (P22a, a proven refusal permits undo).
 func pivots(r *message.Request) bool { return r.PointOfNoReturn && r.Operation == core.Do }
 
-// callsPivot checks that the ledger records before each call that it begins, and whether it is the only one.
-// No attempt may begin that was proven to have had no effect.
+// callsPivot checks that the ledger records each call before it begins, and whether it is the only call. An
+// attempt must not begin after the proof that it had no effect.
 func callsPivot(iv *world.Invocation, c worker.Call) {
 	w, a := iv.W, &iv.Agency
 	w.Checks.Did("P31")
@@ -168,7 +168,8 @@ func Moves(iv *world.Invocation, before, after port.LedgerEntry) {
 		}
 	case pivots(r) && r.Grade != core.Plain && !a.Called && mine && before.State == worker.StateStarted &&
 		after.State == worker.StateRepeated:
-		// its own write was reported as a conflict, so it takes the write for another handling's
+		// its own write was reported as a conflict, so the handling mistakes it for the write of another
+		// handling
 		want = worker.StateRepeated
 	case a.Called && a.Outcome == world.CallDone, a.Happened:
 		want = settledLedger(before.State, r.Operation)
@@ -265,7 +266,7 @@ func proves(iv *world.Invocation, r *message.Reply) {
 	s.Proven = max(s.Proven, r.Attempt)
 }
 
-// answersPlain checks that a reply holds only what the ledger, the one call, or a check has shown (P31).
+// answersPlain checks that a reply reports only results of the ledger, the one call, or a check (P31).
 func answersPlain(iv *world.Invocation, r *message.Reply) {
 	w, a := iv.W, &iv.Agency
 	e := w.Ledgers[iv.P.Agent].Entries[a.Req.Key]
@@ -288,8 +289,8 @@ func answersPlain(iv *world.Invocation, r *message.Reply) {
 	}
 }
 
-// Ends checks a request that the agent deleted: it was answered, or may not be answered any more (P13, delete
-// after sending; 19).
+// Ends checks a request that the agent deleted: the agent has replied, or must not reply any more (P13,
+// delete after sending; 19).
 func Ends(iv *world.Invocation, deleted bool) {
 	w, a := iv.W, &iv.Agency
 	if iv.Dead || !deleted {

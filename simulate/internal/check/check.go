@@ -12,7 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Check checks the effects of the orders that have changed.
+// Check checks the effects of the changed orders.
 func Check(w *world.Simulation) {
 	for _, o := range w.AllOrders {
 		if o.Seen.Dirty {
@@ -25,7 +25,7 @@ func Check(w *world.Simulation) {
 // most is the bound of commits of one order (invariant 20).
 const most = 3000
 
-// move is one commit.
+// move is one commit of an order.
 type move struct {
 	w             *world.Simulation
 	o             *world.Order
@@ -33,8 +33,8 @@ type move struct {
 	before, after *core.Task
 	record        *port.Record
 	supervisor    bool
-	commanded     bool // it accepted a command
-	resumed       bool // it accepted a Resubmit of an order in Error (forward)
+	commanded     bool // the task accepted a command
+	resumed       bool // the task accepted a Resubmit in Error (forward)
 }
 
 // Committed checks a commit against the invariants.
@@ -132,7 +132,7 @@ func checkEffects(w *world.Simulation, o *world.Order) {
 	}
 }
 
-// Undoing checks that no effect of a step that was claimed later stands when a step is undone (9).
+// Undoing checks that, when a step is undone, no effect of a step that was claimed after it stands (9).
 func Undoing(w *world.Simulation, s *world.Remote, c worker.Call) {
 	t := w.Store.Task(s.Order)
 	if o := w.ByID[s.Order]; o != nil && o.Seen.Alone[fmt.Sprintf("%s/%d", s.Step, c.Attempt)] {
@@ -156,7 +156,7 @@ func Undoing(w *world.Simulation, s *world.Remote, c worker.Call) {
 	}
 }
 
-// Short is the code of a status that is sent without its output, which was too large (P28, what is too large
+// Short is the code of a status without its output, because the output was too large (P28, what is too large
 // fails once).
 const Short = "output-too-large"
 
@@ -178,8 +178,7 @@ func Audit(w *world.Simulation) {
 	Letters(w)
 }
 
-// Letters checks that a dead letter belongs to a task that came to its end all the same, or is unreadable
-// (19).
+// Letters checks that each dead letter is unreadable, or belongs to a task that has ended nevertheless (19).
 func Letters(w *world.Simulation) {
 	for _, name := range w.Names {
 		for _, l := range w.Queues[name].Dead {

@@ -44,7 +44,7 @@ func (m *move) answers(was, s *core.Step) {
 }
 
 // votes checks that an accepted answer is never lost, and that each person has at most one (P35; P36, answers
-// may come early, late or twice). At the claim the votes of people who may not answer are removed.
+// may come early, late or twice). The claim removes the votes of people who may not answer.
 func (m *move) votes(was, s *core.Step, decided bool) {
 	if was.Answers == nil || was.Answers.Round != s.Answers.Round || m.before.Run != m.after.Run {
 		return

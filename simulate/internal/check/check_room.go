@@ -18,7 +18,7 @@ func (m *move) fits() {
 	}
 	for i := range b.Commands.Verdicts {
 		for k := range t.Commands.Verdicts {
-			// whether an ID may be refused that was accepted is P5 (commands have a number and an ID)
+			// P5 (commands have a number and an ID) checks whether an accepted ID may be refused
 			if v, w := &b.Commands.Verdicts[i], &t.Commands.Verdicts[k]; v.ID == w.ID &&
 				v.Reason != w.Reason && w.Accepted == v.Accepted && m.kept(i) {
 				m.fail("P28", "command %s was answered %q, and now %q", v.ID, v.Reason, w.Reason)

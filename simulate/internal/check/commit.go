@@ -12,9 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// keptAccepted reports whether the task certainly still had the verdict "accepted" for the command when it
-// decided the command again: the verdict was stored before this commit, and the verdicts of the commit cannot
-// have replaced it.
+// keptAccepted reports whether the task certainly still stored "accepted" for the command when it decided the
+// command again: the verdict is older than this commit, whose verdicts cannot have replaced it.
 func (m *move) keptAccepted(id string) bool {
 	if m.before == nil {
 		return false
@@ -31,7 +30,7 @@ func (m *move) kept(at int) bool {
 }
 
 // added returns the number of verdicts of this commit that are kept. If it is 8, the commit may have stored
-// more, one of an accepted command among them.
+// more verdicts, also of accepted commands.
 func (m *move) added() (n int) {
 	for _, v := range m.after.Commands.Verdicts {
 		if m.before == nil || !slices.Contains(m.before.Commands.Verdicts, v) {
@@ -41,9 +40,9 @@ func (m *move) added() (n int) {
 	return n
 }
 
-// verdicts checks that one ID has one verdict, unless eight later ones have replaced it: then a copy of an
-// accepted command is refused for its number. A refused command stays refused in its run, and a refused
-// Cancel too (P17, a cancel is kept). Numbers grow by accepted commands, and by one if the list of refused
+// verdicts checks that one ID has one verdict until eight later verdicts have replaced it; then a copy of an
+// accepted command is refused for its number. A refused command, such as a Cancel, stays refused in its run
+// (P17, a cancel is kept). The number grows with each accepted command, and by one when the list of refused
 // commands is full (P5, commands have a number and an ID).
 func (m *move) verdicts() {
 	m.did("P5", "P17")
@@ -91,7 +90,7 @@ func (m *move) verdicts() {
 	}
 }
 
-// emptied returns how many full lists of refused commands became shorter, although the run is the same.
+// emptied returns the number of full lists of refused commands that became shorter within the run.
 func (m *move) emptied() (n int) {
 	if m.before == nil || m.before.Run != m.after.Run {
 		return 0
@@ -106,8 +105,8 @@ func (m *move) emptied() (n int) {
 	return n
 }
 
-// ofAnOldRun reports whether the command names an earlier run. Its verdict cannot show that, because its
-// reason is left out if the document has no room for it (P28, what is too large fails once).
+// ofAnOldRun reports whether the command names an earlier run. The verdict cannot show this, because a
+// document without room omits the reason (P28, what is too large fails once).
 func (m *move) ofAnOldRun(id string) bool {
 	return slices.ContainsFunc(events(m.w.Cur, m.after.OrderID), func(ev any) bool {
 		c, ok := ev.(*message.Control)
@@ -131,7 +130,7 @@ func (m *move) tokens() {
 	}
 }
 
-// identity checks the fields that never change, and those that only grow.
+// identity checks the fields that never change and the fields that only grow.
 func (m *move) identity() {
 	m.did("2", "15", "20", "P2", "P14")
 	if m.o.Seen.Writes > most {
@@ -161,8 +160,8 @@ func (m *move) identity() {
 	}
 }
 
-// corrected checks that only a command sets another input, and only for a step whose key has had no effect
-// and has no open call (P51, a call can get another input).
+// corrected checks that only a command sets another input, and only if the key of the step has no effect and
+// no open call (P51, a call can get another input).
 func (m *move) corrected() {
 	t, b := m.after, m.before
 	for i := range t.Steps {
@@ -286,8 +285,8 @@ func (m *move) ends() {
 	}
 }
 
-// erased checks that an order is erased at an end that was reported, stays so, and that its document holds
-// nothing that was sent (P52).
+// erased checks that an order is erased only after its end was reported, that it stays erased, and that its
+// document holds nothing that was sent (P52).
 func (m *move) erased() {
 	t, b := m.after, m.before
 	if t.Erased == nil {
@@ -362,8 +361,8 @@ func (m *move) settled() {
 // AlertID returns the ID of an end's alert.
 func AlertID(at core.Time, run, command int) string { return fmt.Sprintf("%s/%d/%d", at, run, command) }
 
-// replies checks that a reply of another run or operation, or of a stale attempt other than done, changes
-// nothing (4).
+// replies checks which replies change nothing (4): a reply of another run or operation, and a reply of a
+// stale attempt unless it is done.
 func (m *move) replies() {
 	if m.w.Cur == nil || m.before == nil || len(m.w.Cur.Letters) == 0 || settling(m.o, m) ||
 		len(m.w.Cur.Sight(m.after.OrderID).Extra) > 0 {

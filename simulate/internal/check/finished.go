@@ -39,8 +39,8 @@ func Finished(iv *world.Invocation, gone func(id string) bool) {
 	}
 }
 
-// Carried checks a call without a queue that returned an error. No queue repeats it, so the Scheduler itself
-// has sent all effects of its commit, unless it has given up (P12a, who emits again).
+// Carried checks a direct call that returned an error. No queue repeats the call, so the Scheduler must have
+// sent all effects of its commit itself, unless it has given up (P12a, who emits again).
 func Carried(iv *world.Invocation) {
 	for _, s := range iv.Sights {
 		if s.After != nil && !s.Doubt && !iv.Dead && !iv.GaveUp && len(iv.W.Below) == 0 {
@@ -95,8 +95,8 @@ func sentAll(s *world.Sight, def *core.Definition, t *core.Task) bool {
 	return !slices.ContainsFunc(model.OfEnd(def, t), func(want model.Mail) bool { return !has(s, want) })
 }
 
-// spent checks that messages of an order that are deleted without a commit change nothing. It returns the
-// mails that they have to send again.
+// spent checks that the messages of an order that were deleted without a commit change nothing. It returns
+// the mails that these messages require again.
 func spent(iv *world.Invocation, s *world.Sight) (must []model.Mail, ok bool) {
 	w := iv.W
 	var broken string
@@ -129,10 +129,10 @@ func spent(iv *world.Invocation, s *world.Sight) (must []model.Mail, ok bool) {
 	return nil, false
 }
 
-// copied checks a message that was not handled before and changes nothing. Only its sender may get a reply.
-// Nothing else is sent, because copies would otherwise multiply calls (P12a, who emits again).
+// copied checks a message that was not handled before and changes nothing. The handling may only reply to its
+// sender, because copies would otherwise multiply calls (P12a, who emits again).
 func copied(iv *world.Invocation, s *world.Sight) {
-	// a redelivered message of the order may have led to what was sent
+	// a redelivered message of the order may have caused the mail
 	for i, l := range iv.Letters {
 		if world.AboutOrder(l.Message) == s.Id && iv.Handed[i].Received > 1 {
 			return

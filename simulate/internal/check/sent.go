@@ -33,8 +33,8 @@ func given(w *world.Simulation, t *core.Task, r *message.Request) {
 	}
 }
 
-// budgets returns the largest number of failures that any definition allows a step and its undo. It considers
-// all definitions, because a moved order keeps its counts.
+// budgets returns the largest number of failures that any definition allows a step and its undo. All
+// definitions count, because a moved order keeps its failure counts.
 func budgets(w *world.Simulation, step string) (do, undo int) {
 	for _, def := range w.Known() {
 		if i := def.Index(step); i >= 0 {
@@ -48,8 +48,8 @@ func budgets(w *world.Simulation, step string) (do, undo int) {
 	return do, undo
 }
 
-// meant checks that one key means one thing, whatever definition the task pins (P49, move pins another
-// definition). An undo's input may differ.
+// meant checks that a key has the same meaning with every definition that the task pins (P49, move pins
+// another definition). An undo's input may differ.
 func meant(w *world.Simulation, o *world.Order, r *message.Request) {
 	// its Scheduler was frozen, and the request comes too late to have an effect (P25, agents are silent
 	// after stopBy)
@@ -131,7 +131,7 @@ func sentRequest(w *world.Simulation, p *world.Process, r *message.Request) {
 // open (P37, a question has a time).
 func calls(h *world.History) (n int) {
 	for id := range h.Requests {
-		// attempt and key; a reminder has a number too
+		// the ID holds attempt and key; that of a reminder has a number too
 		if _, key, _ := strings.Cut(id, "/"); strings.Count(key, "/") == strings.Count("1/o1/0/a", "/") {
 			n++
 		}
@@ -139,8 +139,8 @@ func calls(h *world.History) (n int) {
 	return n
 }
 
-// because checks that drawn steps give as the reason the code of the step before them that failed (P42,
-// orders can go on after failures).
+// because checks that a drawn step gives the code of the failed step before it as the reason (P42, orders can
+// go on after failures).
 func because(w *world.Simulation, t *core.Task, r *message.Request) {
 	if t == nil || t.Run != r.Run || r.Operation == core.UndoOp {
 		return
@@ -159,8 +159,8 @@ func because(w *world.Simulation, t *core.Task, r *message.Request) {
 	}
 }
 
-// routed checks that a request goes to one of its step's agents, but not to the agent of a previous attempt
-// that was not done (P44, several agents can do one step).
+// routed checks that a request goes to one of its step's agents, but not to the agent of a failed previous
+// attempt (P44, several agents can do one step).
 func routed(w *world.Simulation, t *core.Task, r *message.Request) {
 	_, d := w.StepOf(t, r.Step)
 	if !slices.Contains(d.AllAgents(), r.Agent) {
@@ -181,8 +181,8 @@ func routed(w *world.Simulation, t *core.Task, r *message.Request) {
 	}
 }
 
-// sentControl checks that the Supervisor sends what it has committed, and that a Wake does not come before
-// its time by its sender's clock (P9a, a waiting step has two times; P16, the Supervisor hands back and gives
+// sentControl checks that the Supervisor sends the effects of its commits, and that its sender's clock does
+// not release a Wake too early (P9a, a waiting step has two times; P16, the Supervisor hands back and gives
 // up).
 func sentControl(w *world.Simulation, p *world.Process, c *message.Control, delay time.Duration) {
 	iv := w.Cur

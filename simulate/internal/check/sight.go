@@ -12,9 +12,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// mayDo reports whether a do may be sent: its task goes forward, or went forward before the last message of
-// the batch. In the second case the batch has claimed the do, or the do was already in flight and may be sent
-// again (P12, effects are emitted again; P13, delete after sending).
+// mayDo reports whether a do may be sent: its task goes forward, or did so before the last message of the
+// batch. Then the batch has claimed the do, or the do was already in flight and may be sent again (P12,
+// effects are emitted again; P13, delete after sending).
 func mayDo(iv *world.Invocation, r *message.Request) bool {
 	s := iv.Sight(r.OrderID)
 	forward := func(t *core.Task) bool { return t.ProcessState == core.Processing && t.Run == r.Run }
@@ -39,8 +39,8 @@ func Loaded(iv *world.Invocation, id string, t *core.Task) {
 	s.From, iv.Anew = len(iv.Clock), true
 }
 
-// inQueue returns the time that a message waited in its queue, by the first reading of the handler's clock. A
-// message that comes again was returned to the queue, and shows nothing about its queue.
+// inQueue returns the queue wait of a message, by the first reading of the handler's clock. A redelivered
+// message was returned to the queue, so its wait does not count.
 func inQueue(iv *world.Invocation, i int) core.Duration {
 	if iv.Handed[i].Received > 1 {
 		return 0
@@ -126,7 +126,7 @@ func has(s *world.Sight, want model.Mail) bool {
 	})
 }
 
-// modelFor prepares the model for a decision of a handling at a time.
+// modelFor returns the model for a decision of a handling at the time at.
 func modelFor(iv *world.Invocation, s *world.Sight, t *core.Task, at world.Reading) *model.Model {
 	w := iv.W
 	m := &model.Model{Def: w.Def, Defs: w.Defs, Latest: w.Def, T: model.CopyOf(t), Now: at.Now, By: iv.P.Name,
@@ -175,7 +175,7 @@ func (m *move) decided() {
 		if m.before != nil {
 			attempt = m.was(st.Name).Attempt
 		}
-		for attempt < st.Attempt { // a batch may claim a step, and then its undo
+		for attempt < st.Attempt { // a batch may claim a step and then its undo
 			attempt++
 			s.Claims = append(s.Claims, model.Mail{Kind: 'r', Step: st.Name, Attempt: attempt})
 		}
@@ -205,7 +205,7 @@ func (m *move) decided() {
 	}
 	if rule == "" || len(times) > 1 && len(EventsOf(s, iv)) > 1 {
 		s.After, s.ExpectedWaits = m.after, []world.ExpectedWait{{Order: s.Id}}
-		return // each event of the batch had its own time, and the model knows only one
+		return // each event of the batch had its own time, but the model has only one
 	}
 	m.fail(rule, "%s", diff)
 }

@@ -111,8 +111,8 @@ func (m *move) needed(call string) {
 	}
 }
 
-// held checks that a step is handed back uncounted for at least 2 s, and not beyond maxQueueTime or pollFor
-// (P45, "not now" is not a failure).
+// held checks that an uncounted hand-back delays a step by at least 2 s, and not beyond maxQueueTime or
+// pollFor (P45, "not now" is not a failure).
 func (m *move) held(was, s *core.Step, d *core.StepDefinition) {
 	if since, _ := model.HeldSince(s); since == 0 || !was.InFlight() || s.InFlight() {
 		return
@@ -171,9 +171,9 @@ func stoppedForward(t *core.Task) bool {
 }
 
 // undoneAlone reports whether this claim of an undo began while the task went forward, so that the order of
-// undos does not bind it (P42). It also returns true if the same commit turned the task from forward to undo
-// and the order of its events is unknown: the commit decided a batch, or a Resubmit may have resumed the undo
-// before a step failed.
+// undos does not apply to it (P42). It also returns true if the same commit turned the task to undo and the
+// order of its events is unknown: the commit decided a batch, or a Resubmit may have resumed the undo before
+// a step failed.
 func (m *move) undoneAlone(s *core.Step) bool {
 	t, b := m.after, m.before
 	switch {
@@ -188,8 +188,8 @@ func (m *move) undoneAlone(s *core.Step) bool {
 	return true
 }
 
-// waitsFor checks P42: if the task continues without a failed step, the steps after it are claimed only after
-// its undo.
+// waitsFor checks P42: if the task continues without a failed step, its successors are claimed only after its
+// undo.
 func (m *move) waitsFor(s *core.Step, d *core.StepDefinition) {
 	for _, name := range d.After {
 		if o := m.after.Step(name); o.FailureCode != "" && o.State != core.Compensated {

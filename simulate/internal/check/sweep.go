@@ -34,8 +34,8 @@ func Looks(iv *world.Invocation, shard int) {
 	}
 }
 
-// overlooked reports tasks that stayed in the index during a sweep and were not loaded. A sweep that holds
-// all shards and reads all pages overlooks none.
+// overlooked reports tasks that stayed in the index during a sweep and were not loaded. A sweep with the
+// leases of all shards that reads all pages must load them.
 func overlooked(iv *world.Invocation, due []DueAt) {
 	for _, ours := range iv.Shards {
 		if !ours {
@@ -52,7 +52,7 @@ func overlooked(iv *world.Invocation, due []DueAt) {
 	}
 }
 
-// DueAt is a task that was in the index, with its version then.
+// DueAt is a task in the index, with its version at that time.
 type DueAt struct {
 	Id      string
 	version int64
@@ -68,8 +68,9 @@ func DueBy(w *world.Simulation, now time.Time) (all []DueAt) {
 	return all
 }
 
-// Swept checks the end of a sweep: it decided all that was overdue in the tasks that it loaded, and moved due
-// times that were early (P10, moving a due time is conditional; P16, the Supervisor hands back and gives up).
+// Swept checks the end of a sweep: the sweep decided everything overdue in the tasks that it loaded, and
+// moved due times that were too early (P10, moving a due time is conditional; P16, the Supervisor hands back
+// and gives up).
 func Swept(iv *world.Invocation, due []DueAt) {
 	w := iv.W
 	if iv.Dead || iv.Trouble {

@@ -19,13 +19,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// FirstID is the ID of the first order of a run, also of a begun order. Choices, tapes and diagrams use it.
+// FirstID is the ID of the first order of a run, which may be a begun order. Choices, tapes and diagrams use
+// it.
 const FirstID = "o1"
 
 // Moved returns the scenario of a stored order that is moved to another definition of its workflow: to or, if
-// to is nil, the definition with the hash in the documents. It begins right after the move, as the core
-// decides it at that time (P49, move pins another definition). The order's ID is replaced by "o1". The error
-// is the reason why the order cannot be moved or cannot be simulated.
+// to is nil, the definition with the hash in the documents. The scenario begins right after the move, with
+// the task that the core decides at that time (P49, move pins another definition). The order's ID is replaced
+// by "o1". The error is the reason why the order cannot be moved or cannot be simulated.
 func Moved(docs *view.Documents, hash string, to *core.Definition, at core.Time) (world.Scenario, error) {
 	t, err := state.DecodeTask(docs.Task)
 	if err != nil {
@@ -132,9 +133,9 @@ func begin(w *world.Simulation, t *core.Task) {
 	commands(w, o)
 }
 
-// behindIt records the effects of a step's call. It chooses what the task does not show: a do in doubt was
-// refused, has happened without an answer, or never arrived; the effect of an undo in doubt stands or does
-// not.
+// behindIt records the effects of a step's call. It chooses the facts that the task does not show: a do in
+// doubt was refused, has happened without an answer, or never arrived; an undo in doubt has removed the
+// effect or not.
 func behindIt(w *world.Simulation, t *core.Task, i int) {
 	s, d := &t.Steps[i], &w.Def.Steps[i]
 	key := core.Key(t.OrderID, t.Run, s.Name)
@@ -182,7 +183,7 @@ func behindIt(w *world.Simulation, t *core.Task, i int) {
 	}
 }
 
-// agentOf returns the agent that the step's last attempt asked (P44, several agents can do one step).
+// agentOf returns the agent of the step's last attempt (P44, several agents can do one step).
 func agentOf(s *core.Step, d *core.StepDefinition) string {
 	if s.Claim.Agent != "" {
 		return s.Claim.Agent
@@ -197,7 +198,7 @@ func SealedAll(data []json.RawMessage) (all []*core.Definition, err error) {
 		if err := json.Unmarshal(one, d); err != nil {
 			return nil, err
 		}
-		// this makes the definition canonical, independently of its white space
+		// Seal makes the definition canonical, independently of its white space
 		if err := workflow.Seal(d); err != nil {
 			return nil, err
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// NoContent is the content of orders whose scenario gives none.
+// NoContent is the content of orders if the scenario sets none.
 var NoContent = json.RawMessage(`{}`)
 
 // people starts the application and the operator.
@@ -46,8 +46,8 @@ func application(w *world.Simulation) {
 	n := 1 + w.Choose("world", "orders", most, 0.6)
 	burst := w.Sc.Orders == 0 && w.Choose("world", "burst", 2, 0.04) == 1
 	if burst {
-		// this is more than one batch of messages (P13, delete after sending), and a flood for slow agents
-		// (P32, queue time is not a failure)
+		// more than one batch of messages (P13, delete after sending), and a backlog for slow agents (P32,
+		// queue time is not a failure)
 		n += 8
 	}
 	for i := 1; i <= n; i++ {
@@ -78,7 +78,7 @@ func application(w *world.Simulation) {
 	}
 }
 
-// commands sends people's commands about an order, besides those of its scenario.
+// commands sends people's commands about an order. They come in addition to the commands of the scenario.
 func commands(w *world.Simulation, o *world.Order) {
 	if w.Sc.Alone {
 		return
@@ -92,7 +92,7 @@ func commands(w *world.Simulation, o *world.Order) {
 			11 * 60_000}[w.Choose("late-command", o.Id+"/when", 3, 0.6)]
 		w.After(late+w.Spread("command", o.Id+"/late", 200_000), func() { interfere(w, o) })
 	}
-	for range w.Choose("erasures", o.Id, 3, 0.12) { // The order may be at rest or not.
+	for range w.Choose("erasures", o.Id, 3, 0.12) { // The order may or may not be at rest.
 		w.After(500+w.Spread("erase", o.Id, 900_000), func() { erase(w, o) })
 	}
 	if w.Choose("other-content", o.Id, 2, 0.05) == 1 {
@@ -103,7 +103,7 @@ func commands(w *world.Simulation, o *world.Order) {
 // client returns the process of the application.
 func client(w *world.Simulation) *world.Process { return w.Procs[len(w.Procs)-1] }
 
-// anyScheduler returns a running Scheduler, or nil if there is none.
+// anyScheduler returns a running Scheduler, or nil if none is running.
 func anyScheduler(w *world.Simulation, why string) *world.Process {
 	var up []*world.Process
 	for _, p := range w.Procs {
@@ -128,7 +128,7 @@ func Submit(w *world.Simulation, o *world.Order) {
 	}
 	if o.Submit.Deadline != 0 && core.Time(w.Start+w.Now-w.Skew()) > o.Submit.Deadline &&
 		w.Store.Rows[o.Id] == nil {
-		o.Refused = true // the application gives up, and its messages in the queue are refused too
+		o.Refused = true // the application gives up, and the Scheduler refuses its queued messages too
 		return
 	}
 	w.After(60_000, func() { Submit(w, o) })
@@ -162,8 +162,8 @@ func Submit(w *world.Simulation, o *world.Order) {
 	})
 }
 
-// otherContent submits other content under the same ID. It must be refused, or be first (P14, submit creates
-// once).
+// otherContent submits other content under the same ID. The Scheduler must refuse it, unless it comes first
+// (P14, submit creates once).
 func otherContent(w *world.Simulation, o *world.Order) {
 	if w.Store.Task(o.Id) == nil {
 		return
@@ -263,8 +263,8 @@ func interfere(w *world.Simulation, o *world.Order) {
 	}
 }
 
-// insist simulates a person who repeats a command, each time with a new ID and the present number. At the end
-// the first message comes again.
+// insist simulates a person who repeats a command, each time with a new ID and the present number. Afterwards
+// it sends the first message again.
 func insist(w *world.Simulation, o *world.Order, first core.Event, direct bool) {
 	after := int64(0)
 	for range 8 + w.Choose("insists", o.Id+"/times", 12, 0.5) {
@@ -320,7 +320,7 @@ func Command(w *world.Simulation, o *world.Order, t *core.Task, kind message.Con
 	return c
 }
 
-// resolve adds a step and a fact, or returns nil.
+// resolve adds a step and a fact to a command, or returns nil.
 func resolve(w *world.Simulation, o *world.Order, t *core.Task, c core.Resolve) core.Event {
 	if step := stillWaits(t); step != "" && w.Choose("hasty", o.Id+"/wait", 2, 0.5) == 1 {
 		// a waiting step is not in doubt, so the command must be refused (P33, a waiting step asks no agent)
@@ -331,7 +331,7 @@ func resolve(w *world.Simulation, o *world.Order, t *core.Task, c core.Resolve) 
 		if w.Quiescing || t == nil || len(t.Steps) == 0 || w.Choose("hasty", o.Id, 2, 0.5) == 0 {
 			return nil
 		}
-		// Nothing is in doubt, or an agent may still be working, so it must be refused.
+		// The command must be refused: nothing is in doubt, or an agent may still be working.
 		c.Step, c.Fact = t.Steps[w.Choose("hasty", o.Id+"/step", len(t.Steps), 0.7)].Name, core.Happened
 		if believed(w, t, c.Step) {
 			return nil // a false fact would break the invariants
@@ -355,7 +355,7 @@ func correct(w *world.Simulation, o *world.Order, t *core.Task, c *core.Resubmit
 	c.Step, c.Input = t.Steps[i].Name, json.RawMessage(fmt.Sprintf(`{"given":%d}`, o.Commands))
 }
 
-// stillWaits returns a step that waits in an order that has stopped, or "" if there is none.
+// stillWaits returns a waiting step of a stopped order, or "" if it has none.
 func stillWaits(t *core.Task) string {
 	if t != nil && t.ProcessState == core.Error {
 		if i := slices.IndexFunc(t.Steps, func(s core.Step) bool { return s.State == core.Waiting }); i >= 0 {
@@ -365,8 +365,7 @@ func stillWaits(t *core.Task) string {
 	return ""
 }
 
-// aim returns a definition to move an order to: the hash of an existing one, message.Latest, or an unknown
-// hash.
+// aim returns the target of a Move: the hash of an existing definition, message.Latest, or an unknown hash.
 func aim(w *world.Simulation, o *world.Order) string {
 	defs := w.Defs
 	if t := w.Store.Task(o.Id); t != nil && t.Parent != nil {
@@ -380,7 +379,7 @@ func aim(w *world.Simulation, o *world.Order) string {
 	case k < n:
 		hash := defs[n-1-k].Hash
 		if _, err := w.Store.Defs.Definition(context.Background(), hash); err == nil {
-			return hash // no order has run another one yet
+			return hash // no order has run another definition yet
 		}
 	}
 	return strings.Repeat("0", len(w.Def.Hash))

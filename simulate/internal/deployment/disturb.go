@@ -25,7 +25,7 @@ func disturb(w *world.Simulation) {
 	}
 }
 
-// jump moves a clock, within what the workflow declares.
+// jump moves a clock within the declared clock skew.
 func jump(w *world.Simulation) {
 	p := w.Procs[w.Choose("whose", "clock", len(w.Procs)-1, 0.9)]
 	if inject(w, p.Role, world.CallClock, p.Name).Fault == world.ClockJump {
@@ -57,7 +57,7 @@ func expire(w *world.Simulation) {
 	}
 }
 
-// redeploy deploys a newer version of the workflow to one instance: old and new run side by side.
+// redeploy deploys a newer version of the workflow to one instance, so that both versions run side by side.
 func redeploy(w *world.Simulation) {
 	p := w.Procs[0]
 	if w.Newer == nil || len(p.Running) > 0 ||
@@ -117,8 +117,8 @@ func forge(w *world.Simulation) {
 	}
 }
 
-// forged returns a wrong reply: of the other operation, of an older attempt with the outcome failed, of an
-// earlier run, of an attempt that has not been made yet, or one that contradicts an earlier reply.
+// forged returns a wrong reply: for the other operation, for an older attempt with the outcome failed, for an
+// earlier run, for a future attempt, or in contradiction to an earlier reply.
 func forged(w *world.Simulation, t *core.Task, s *core.Step, v int) *message.Reply {
 	r := &message.Reply{Schema: message.Schema, OrderID: t.OrderID, Run: t.Run, Step: s.Name,
 		Attempt: s.Attempt, Operation: core.UndoOp, Outcome: core.OutcomeDone}

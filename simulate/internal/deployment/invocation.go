@@ -67,8 +67,8 @@ func Bury(w *world.Simulation) {
 // delays are the possible delays of a port call beyond the usual millisecond.
 var delays = [...]int64{0, 1, 3, 10, 40, 150, 700, 3000}
 
-// portCall executes one call of a port. apply makes the call take effect, and the handler gets its result
-// unless a fault occurs.
+// portCall executes one call of a port. apply makes the call take effect. The handler gets the result of
+// apply unless a fault occurs.
 func portCall(iv *world.Invocation, c world.Call, subject string, apply func(world.Fault) error) error {
 	w := iv.W
 	if iv.Dead {
@@ -112,7 +112,7 @@ func portCall(iv *world.Invocation, c world.Call, subject string, apply func(wor
 	return err
 }
 
-// failed records whether a call failed. ErrExists and ErrNotFound are results and no failures.
+// failed records whether a call failed. ErrExists and ErrNotFound are results, not failures.
 func failed(iv *world.Invocation, c world.Call, err error) {
 	switch {
 	case err == nil, errors.Is(err, port.ErrExists), errors.Is(err, port.ErrNotFound) &&
@@ -124,9 +124,9 @@ func failed(iv *world.Invocation, c world.Call, err error) {
 	}
 }
 
-// suffer carries out the faults that are the same at every call. cut reports whether the call is over.
+// suffer executes the faults that have the same effect at every call. cut reports whether the call is over.
 //
-//nolint:revive // the error is the call's answer
+// nolint:revive // the error is the result of the call
 func suffer(iv *world.Invocation, f world.Fault, subject string) (err error, cut bool) {
 	w := iv.W
 	switch f {
@@ -148,13 +148,13 @@ func suffer(iv *world.Invocation, f world.Fault, subject string) (err error, cut
 	return world.ErrCut, iv.Dead
 }
 
-// Ended removes a handling that is over from its process.
+// Ended removes a finished handling from its process.
 func Ended(p *world.Process, iv *world.Invocation) {
 	if i := slices.Index(p.Running, iv); i >= 0 {
 		p.Running = slices.Delete(p.Running, i, i+1)
 	}
 	if iv.Dead && p.Waits != nil {
-		p.Waits.Set(p.Known) // drops what it recorded after its death
+		p.Waits.Set(p.Known) // drops the waits that it recorded after its death
 	}
 }
 
@@ -177,7 +177,7 @@ func Kill(p *world.Process) {
 	p.W.After(1000*(1+p.W.Spread("restart", p.Name, 30)), func() { Boot(p) })
 }
 
-// inject chooses the fault of a call, mostly none.
+// inject chooses the fault of a call, usually NoFault.
 func inject(w *world.Simulation, r world.Role, c world.Call, subject string) world.Act {
 	switch {
 	case w.Driver != nil:
@@ -192,7 +192,7 @@ func inject(w *world.Simulation, r world.Role, c world.Call, subject string) wor
 	}
 	a := acts[v-1]
 	last := &w.Choices[len(w.Choices)-1]
-	// The first document of a child is too large each time that it is asked for, or never.
+	// The first document of a child is too large at every attempt to store it, or at none.
 	child := a.Fault == world.ItemTooLarge && strings.Contains(subject, "~")
 	if !w.Enabled[a.Fault] || w.Impossible(r, c, a) != "" || child {
 		w.Choices = w.Choices[:len(w.Choices)-1]

@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Fact returns the name of the first step whose outcome is unknown, and the fact that the operator learns
-// from the service.
+// Fact returns the name of the first step whose outcome is unknown, and the fact that the operator gets from
+// the service.
 func Fact(w *world.Simulation, t *core.Task) (string, core.Fact) {
 	if t == nil || t.ProcessState != core.Error {
 		return "", ""
@@ -97,8 +97,8 @@ func erase(w *world.Simulation, o *world.Order) {
 	}
 }
 
-// halfErased reports whether an order is marked as erased but still has its content, because the handling
-// died in between.
+// halfErased reports whether an order is marked as erased but still has its content, because a handling died
+// between the two writes.
 func halfErased(w *world.Simulation, o *world.Order) bool {
 	r := w.Store.Rows[o.Id]
 	return r != nil && r.Task != nil && r.Task.Erased != nil && r.Content != nil
@@ -111,9 +111,8 @@ func undoFails(t *core.Task) bool {
 	})
 }
 
-// triedInVain reports whether further commands may never end the order. After many commands the task has
-// stopped again because of an answer, its timeout, a rule, the children, an input, or an output that is too
-// large.
+// triedInVain reports whether further commands may be useless: after many of them the task has stopped again
+// because of an answer, its timeout, a rule, the children, an input, or an output that is too large.
 func triedInVain(w *world.Simulation, o *world.Order, t *core.Task) bool {
 	switch {
 	case !w.Quiescing || o.Commands < 12:

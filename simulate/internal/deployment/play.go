@@ -72,7 +72,7 @@ func Stop(w *world.Simulation) {
 			iv.Dead = true
 			w.Corpses = append(w.Corpses, iv)
 		}
-		p.Running = nil // so that a process that is killed meanwhile does not end these handlers again
+		p.Running = nil // so that a kill of the process does not end these handlers again
 	}
 	Bury(w)
 }

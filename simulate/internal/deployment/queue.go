@@ -101,7 +101,7 @@ func consumer(q *world.Queue) *world.Process {
 	return nil
 }
 
-// receive returns the visible messages. A message with too many receives goes to the dead letters.
+// receive returns visible messages. A message with too many receives goes to the dead letters.
 func receive(q *world.Queue, most int) []*world.Letter {
 	var taken []*world.Letter
 	for i := 0; i < len(q.Messages) && len(taken) < most; {
@@ -188,7 +188,7 @@ func (q queuePort) Send(_ context.Context, messages []port.Message) []error {
 }
 
 // tooLarge reports whether a request or a status may be too large for a message (P28, what is too large fails
-// once). A request that no queue takes is a failure of its step, decided in the same handling.
+// once). If no queue takes a request, the same handling fails its step.
 func tooLarge(w *world.Simulation, m port.Message) bool {
 	switch v := m.Value.(type) {
 	case *message.Request:

@@ -134,7 +134,7 @@ func callService(ctx context.Context, iv *world.Invocation, c worker.Call) (out 
 }
 
 // works simulates the long work of an operation (P43, long work reports progress). It reports progress,
-// sometimes too late or no more, or defers the reply. The call of the service comes after it.
+// sometimes too late or incompletely, or defers the reply. The call of the service comes after the work.
 func works(ctx context.Context, iv *world.Invocation, c worker.Call) error {
 	w := iv.W
 	d := longStep(w, c)
@@ -143,7 +143,7 @@ func works(ctx context.Context, iv *world.Invocation, c worker.Call) error {
 	}
 	for n := w.Choose("works", c.Key, 8, 0.6); n > 0; n-- {
 		pause := int64(d.Timeout) / 3
-		// not if only restarts happen, because silence is another fault
+		// not in a run with chosen faults, because silence is another fault
 		if w.Sc.Only == nil && w.Choose("silent", c.Key, 2, 0.1) == 1 {
 			pause = w.Spread("silent", c.Key+"/for", int64(d.MaxDuration))
 		}
@@ -164,8 +164,8 @@ func works(ctx context.Context, iv *world.Invocation, c worker.Call) error {
 	return nil
 }
 
-// deferred defers the reply of a call. The work continues elsewhere, which sends the reply later, or
-// sometimes never.
+// deferred defers the reply of a call. The work continues elsewhere and sends the reply later, or sometimes
+// never.
 func deferred(w *world.Simulation, iv *world.Invocation, c worker.Call, after int64) error {
 	s, agent := w.ServiceOf(c, iv.P.Agent), iv.P.Agent
 	within := time.Duration(0)
@@ -231,8 +231,8 @@ func takes(w *world.Simulation, conf world.Service, key string, left int64) int6
 	return d
 }
 
-// tooLong executes a call that its caller gives up. A call of a service with a fence may land later. Any
-// other call ends with the caller, as the service's author declares.
+// tooLong executes a call whose caller gives up. At a service with a fence the call may land later. Any other
+// call ends with the caller, as the workflow's author declares.
 func tooLong(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.Call, left,
 	takes int64) (any, error) {
 	landLater(w, s, c, takes)
@@ -310,8 +310,8 @@ func land(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.C
 	return output(w, iv.P.Agent, c), nil
 }
 
-// hang executes a call that does not end while its caller waits. It may still land: before the caller gives
-// up or, at a service with a fence, at any time. Sometimes the service hangs for all callers, for hours.
+// hang executes a call that does not end while its caller waits. The call may land before the caller gives up
+// or, at a service with a fence, at any time. Sometimes the service hangs for all callers, for hours.
 func hang(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.Call, begins bool) {
 	w.Trace("service", iv.P.Name, "hangs: "+c.Key)
 	if begins {
@@ -341,7 +341,7 @@ func unauthorized(w *world.Simulation, iv *world.Invocation, c worker.Call, begi
 	return err
 }
 
-// notYet returns the error of a call that cannot be done yet. It applies to this call, or to all calls of its
+// notYet returns the error of a service that cannot do a call yet. It affects this call, or all calls of its
 // key for a while (P45, "not now" is not a failure).
 func notYet(w *world.Simulation, iv *world.Invocation, c worker.Call, begins bool) error {
 	if begins && w.Driver == nil { // The state of an exploration does not include this.
@@ -380,9 +380,9 @@ func refusal(w *world.Simulation, key string) error {
 	return worker.Permanent(err) // a permanent failure alone proves nothing about the effect
 }
 
-// forget removes a key from the service's memory once it may. The retention begins with the last remembered
-// action; a refusal is not remembered. A call that lands after its caller has given up still finds the key,
-// because keys and fences are kept for longer than any call lasts, as the author declares
+// forget removes a key from the service's memory once its retention is over. The retention begins with the
+// last remembered action; a refusal is not remembered. A call that lands after its caller has given up still
+// finds the key, because keys and fences are kept for longer than any call lasts, as the author declares
 // (docs/explanation/protocol.md, Grades).
 func forget(w *world.Simulation, s *world.Remote, c worker.Call, conf world.Service, f world.Fault) {
 	_, step := w.StepOf(w.Store.Task(c.OrderID), c.Step)

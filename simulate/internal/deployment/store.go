@@ -74,7 +74,7 @@ func shardOf(s *world.Store, id string) int {
 	return port.ShardOf(id, s.W.Shards)
 }
 
-// Earliest returns the first time in the index.
+// Earliest returns the earliest time in the index.
 func Earliest(s *world.Store) (first time.Time, any bool) {
 	for _, id := range s.Ids {
 		if r := s.Rows[id].Record; r != nil && r.Bucket == port.DueBucket &&
@@ -117,7 +117,7 @@ func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
 				return err
 			case f == world.AppliedButError, f == world.OwnAsCondition, f == world.LateDoubt:
 				iv.Sight(wr.Record.ID).Doubt = true
-				return errAnswer // the adapter cannot distinguish its own write from another's (port.Store)
+				return errAnswer // the write may be the adapter's own or another's (port.Store)
 			}
 			return nil
 		})
@@ -128,8 +128,8 @@ func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
 // lateTime is the shortest time until the caller of a create learns that its reply was lost.
 const lateTime = 10 * 60_000
 
-// later returns a write of a newer version of the program. It has a field that older versions do not know and
-// must keep.
+// later returns the write as a newer version of the program makes it: with a field that older versions do not
+// know and must keep.
 func later(p *world.Process, wr *port.Write) *port.Write {
 	// The size check of the document did not include this field.
 	if p.Deploy == 0 || p.W.Room.Limit > 0 {

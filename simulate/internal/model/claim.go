@@ -31,7 +31,7 @@ func (m *Model) ready(i int) bool {
 	return true
 }
 
-// forward claims the ready steps and the given ones. It repeats this until no step becomes ready.
+// forward claims the ready steps and the steps in again. It repeats this until no step becomes ready.
 func (m *Model) forward(again ...int) bool {
 	changed := false
 	for {
@@ -94,7 +94,7 @@ func (m *Model) forward(again ...int) bool {
 func (m *Model) Environment(i int) core.Environment {
 	env := core.Environment{OrderID: m.T.OrderID, Run: m.T.Run, Order: m.Content,
 		Outputs: map[string]json.RawMessage{}, Failures: map[string]string{}}
-	// P39, a token is an answer's permission: it is made with the order's key
+	// the order's key makes tokens (P39, a token is an answer's permission)
 	env.Token = func(step, person string) (string, error) {
 		return LaterKeys.Token(m.T.TokenKey, m.T.OrderID,
 			core.TokenOf{Run: m.T.Run, Step: step, Person: person})
@@ -151,7 +151,7 @@ func (m *Model) claim(steps ...int) (ended bool) {
 			if _, err := m.Def.Expr.Input(i, m.Environment(i)); err != nil {
 				m.end(&m.T.Steps[i], core.Failed)
 				m.policy(i, "expression")
-				return m.T.ProcessState == core.Processing // P42: the other steps are checked again
+				return m.T.ProcessState == core.Processing // P42: the next round checks the other steps again
 			}
 		}
 	}

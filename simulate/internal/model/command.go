@@ -17,7 +17,7 @@ func (m *Model) submit(o *message.SubmitOrder) {
 	switch {
 	case m.T != nil && !m.T.IsTombstone() && message.ContentHash(*o) != message.HashOf(m.T),
 		m.T == nil && m.Expired,                              // P26, an ID never runs twice
-		m.T == nil && o.Deadline != 0 && o.Deadline <= m.Now: // an order without time left does not begin
+		m.T == nil && o.Deadline != 0 && o.Deadline <= m.Now: // an order past its deadline does not begin
 		m.refuse(o.ReplyTo)
 		return
 	case m.T != nil:
@@ -52,14 +52,14 @@ func (m *Model) submit(o *message.SubmitOrder) {
 	m.advance()
 }
 
-// received sends the status "received", each time that the order is submitted (P14).
+// received sends the status "received" for each submission of the order (P14).
 func (m *Model) received() {
 	if !m.T.IsTombstone() && m.notifies(core.StatusReceived) {
 		m.post('c', "", 0, 0)
 	}
 }
 
-// refuse notifies the sender or, if the sender has no status queue, the operator.
+// refuse notifies the sender of an order or, if the sender has no status queue, the operator.
 func (m *Model) refuse(replyTo string) {
 	m.refused = true
 	switch {
@@ -132,7 +132,7 @@ func (m *Model) command(c *message.Control) {
 	}
 }
 
-// mostRefused is the number of refused commands of a kind that a task remembers in a run.
+// mostRefused is the largest number of refused commands of one kind that a task stores in a run.
 const mostRefused = 16
 
 // remember stores the ID of a refused command, so that the command stays refused in its run (P5; P17; P36,
@@ -160,7 +160,7 @@ func idHash(id string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:8])
 }
 
-// reported notifies the sender of a command in the queue if it was refused (P5).
+// reported notifies the sender of a refused command that came through the queue (P5).
 func (m *Model) reported(yes bool) {
 	if !yes && !m.Direct && m.T.ReplyTo == Shop {
 		m.post('v', "", 0, 0)
@@ -218,8 +218,8 @@ func (m *Model) leave(state core.State, why core.Why) {
 	m.T.End = core.End{}
 }
 
-// turn begins or continues the undo. Every wait ends (P9a, a waiting step has two times), and the failures of
-// undos are reset.
+// turn begins or continues the undo. It ends every wait (P9a, a waiting step has two times), and resets the
+// failure counts of undos.
 func (m *Model) turn(why core.Why) {
 	m.leave(core.Compensating, why)
 	for i := range m.T.Steps {
@@ -295,15 +295,15 @@ func (m *Model) resume(c core.Resubmit) {
 		case s.Attempted() && (s.State == core.Failed || s.State == core.Pending):
 			again = append(again, i)
 		}
-		if m.T.ProcessState != core.Processing { // an answer was a refusal, or the time for it was over
+		if m.T.ProcessState != core.Processing { // an answer was a refusal, or its time was over
 			return
 		}
 	}
 	m.forward(again...)
 }
 
-// restart applies Resubmit to a Compensated order. It starts a new run with new keys, and the attempts go on
-// (P1, every claim has a new attempt; P2, attempts of a run share a key).
+// restart applies Resubmit to a Compensated order. It starts a new run with new keys, and continues to count
+// the attempts (P1, every claim has a new attempt; P2, attempts of a run share a key).
 func (m *Model) restart(c core.Resubmit) {
 	m.leave(core.Processing, "")
 	t := m.T

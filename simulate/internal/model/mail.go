@@ -17,7 +17,7 @@ type Mail struct {
 	WakeAt  core.Time
 }
 
-// again repeats the effects of a redelivered message (P12, effects are emitted again).
+// again adds the effects that a redelivered message sends again (P12, effects are emitted again).
 func (m *Model) again() {
 	t := m.T
 	if t == nil || m.Def == nil || m.cause == "" || m.Ahead || t.IsTombstone() || t.Erased != nil || m.Fresh {

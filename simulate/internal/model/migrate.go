@@ -8,7 +8,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// target returns the definition that a command names, or nil if there is none.
+// target returns the definition that a command names, or nil if it does not exist.
 func (m *Model) target(definition string) *core.Definition {
 	if definition == message.Latest {
 		return m.Latest

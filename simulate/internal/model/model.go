@@ -13,7 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
-// Model is one task, with all data that decides about it.
+// Model is one task, with all data on which its decisions depend.
 //
 // If the protocol leaves a choice (jitter, a resend time within a range), the model uses the value of the
 // real task, provided that the rule permits it.
@@ -28,7 +28,7 @@ type Model struct {
 	By       string
 	cause    string
 	Content  []byte // content of the order
-	sweeping bool   // the Supervisor decides, which claims nothing
+	sweeping bool   // the Supervisor, which claims nothing, decides
 	Waits    map[string]core.Duration
 	// another order of the same batch may have changed the instance's recorded waits meanwhile
 	Loose bool
@@ -132,8 +132,8 @@ func (m *Model) find(step string, run, attempt int) int {
 	return i
 }
 
-// policy applies P19 (policy decides about a failed step), and P42 (orders can go on after failures) to a
-// step that the task goes on without.
+// policy applies P19 (policy decides about a failed step), and P42 (orders can go on after failures) if the
+// task goes on without the step.
 func (m *Model) policy(i int, code string) {
 	if (m.Def.Steps[i].OnFailure == core.OnFailureContinue || m.needless(m.Def.Steps[i].Name)) &&
 		m.T.ProcessState == core.Processing {
@@ -143,7 +143,7 @@ func (m *Model) policy(i int, code string) {
 	m.policyOf(m.Def.Steps[i].OnFailure)
 }
 
-// goOn applies P42. Only the step is undone; without a claim there is nothing to undo.
+// goOn applies P42: it undoes only the step, and nothing if the step has no claim.
 func (m *Model) goOn(i int, code string) {
 	s := &m.T.Steps[i]
 	s.FailureCode = code
@@ -229,7 +229,7 @@ func (m *Model) notifyFinished(s *core.Step) {
 }
 
 func (m *Model) notifies(kind core.StatusKind) bool {
-	// A closed order, which has failed, is reported if failures are (P48, close ends an order as it stands).
+	// A closed order is reported if failures are (P48, close ends an order as it stands).
 	if kind == core.StatusClosed {
 		kind = core.StatusFailed
 	}
@@ -244,7 +244,7 @@ func (m *Model) realStep(i int) *core.Step {
 	return &core.Step{}
 }
 
-// wait delays a step by a time between lo and hi (P9a, a waiting step has two times).
+// wait delays a step by a duration from lo to hi (P9a, a waiting step has two times).
 func (m *Model) wait(i int, state core.State, lo, hi core.Duration) {
 	s := &m.T.Steps[i]
 	m.end(s, state)
@@ -321,7 +321,7 @@ func (m *Model) settle() {
 	if m.T == nil || m.T.End.ResendAt == 0 {
 		return
 	}
-	m.cause, m.Fresh = m.T.End.Cause, false // a Settle requests that the effects are sent again
+	m.cause, m.Fresh = m.T.End.Cause, false // a Settle makes the Scheduler send the effects again
 	m.again()
 }
 
@@ -331,7 +331,7 @@ func (m *Model) stop(phase core.Phase) {
 		s := &m.T.Steps[i]
 		s.NoEffect = min(s.NoEffect, m.Now)
 		switch {
-		case s.State == core.Waiting: // the end of the wait stays (P33, a waiting step asks no agent)
+		case s.State == core.Waiting: // the step keeps its end (P33, a waiting step asks no agent)
 			s.CompleteBy = 0
 		case Waits(s):
 			s.Wait.At, s.CompleteBy = 0, 0
@@ -398,8 +398,8 @@ func OfEnd(def *core.Definition, t *core.Task) (all []Mail) {
 	return all
 }
 
-// Alerts reports whether the end alerts the operator: an Error does, and an order that a failure has undone
-// if its workflow asks for it (P11).
+// Alerts reports whether the end alerts the operator: always for an Error and, if the workflow asks for it,
+// for an order that a failure has undone (P11).
 func Alerts(def *core.Definition, t *core.Task) bool {
 	undone := t.ProcessState == core.Compensated && t.Undo.Why == core.WhyFailure
 	return t.ProcessState == core.Error || undone && def != nil && def.AlertUndone
@@ -415,7 +415,7 @@ var (
 	LaterKeys = token.Fixed(true)
 )
 
-// UndoneFor describes the reason of an undo, which a stopped task keeps separately from the reason of its
+// UndoneFor describes the reason of an undo. A stopped task stores this reason apart from the reason of the
 // stop.
 func UndoneFor(t *core.Task, stopped bool) string {
 	step, code := t.Reason.Step, t.Reason.Code
@@ -425,7 +425,7 @@ func UndoneFor(t *core.Task, stopped bool) string {
 	return fmt.Sprintf("%s, step %q (%s)", t.Undo.Why, step, code)
 }
 
-// Live returns the earliest live time of a task (P9), or 0 if it has none.
+// Live returns the earliest time at which something must happen to a task (P9), or 0 if nothing must.
 func Live(t *core.Task) core.Time {
 	first := t.End.ResendAt
 	add := func(at core.Time) {

@@ -42,7 +42,7 @@ func (m *Model) remind(i int) bool {
 	return true
 }
 
-// reminder returns the request of the last reminder, which repeats the ask. It returns none if the next
+// reminder returns the request of the last reminder, which repeats the ask. It returns nothing if the next
 // reminder is due, if the service may have forgotten the key, or after a move (P37).
 func reminder(def *core.Definition, t *core.Task, i int, now core.Time) []Mail {
 	d, s := def.Steps[i].Answer, &t.Steps[i]

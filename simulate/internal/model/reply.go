@@ -46,7 +46,7 @@ func (m *Model) reply(r *message.Reply) {
 		m.failed(i, r)
 	case !isUndo && !done && r.NoEffect && m.Def.Steps[i].PointOfNoReturn && s.Attempted() &&
 		s.NoEffect == 0 &&
-		// P22a: the reply comes after the step was overdue
+		// P22a: the reply comes after the step counted as overdue
 		(s.State == core.Pending || s.State == core.Failed):
 		m.Changed = true
 		m.proven(s)
@@ -90,8 +90,7 @@ func waiting(s *core.Step) core.State {
 	return core.Pending
 }
 
-// ended records an attempt that did not end with the outcome done. It keeps the last 16 of them, and counts
-// the earlier ones.
+// ended records an unsuccessful attempt. The step lists the last 16 of them, and counts the earlier ones.
 func (m *Model) ended(i int, outcome core.Outcome, code string) {
 	s := &m.T.Steps[i]
 	m.T.Attempts.Last = append(slices.Clip(m.T.Attempts.Last),
@@ -121,7 +120,7 @@ func uncounted(r *message.Reply) bool {
 // sick reports whether the code means that the agent cannot use its service.
 func sick(code string) bool { return code == "breaker-open" || code == "unauthorized" }
 
-// LongestHold returns the longest time for which a step may be handed back again and again for a code (P45).
+// LongestHold returns the longest time for which a code may hand a step back repeatedly (P45).
 func LongestHold(d *core.StepDefinition, code string) core.Duration {
 	if sick(code) || d.PollFor == 0 {
 		return d.MaxQueueTime
@@ -162,8 +161,8 @@ func (m *Model) held(i int, r *message.Reply) {
 	}
 }
 
-// HeldSince returns the time of the first in an unbroken row of uncounted hand-backs, and of the first
-// not-yet in that row (P45). Both are 0 if the step is not in such a row.
+// HeldSince returns the time of the first hand-back in the current row of uncounted hand-backs, and that of
+// the first not-yet in the row (P45). Both are 0 if the last hand-back was counted.
 func HeldSince(s *core.Step) (since, polling core.Time) {
 	if s.Error == nil {
 		return 0, 0
@@ -202,8 +201,8 @@ func (m *Model) noEffect(i int, r *message.Reply) {
 	}
 }
 
-// proven applies P22a. The time of the proof is after the task's stop in Error, because the report of that
-// stop may be sent again and must not change.
+// proven applies P22a. The time of the proof is after that of the task's stop in Error, because the report of
+// the stop must not change when it is sent again.
 func (m *Model) proven(s *core.Step) {
 	if s.NoEffect != 0 {
 		return
@@ -260,8 +259,8 @@ func (m *Model) undoFailed(i int, atLeast core.Duration) {
 }
 
 // done applies P15, and P28 (what is too large fails once) if the output does not fit. A task that goes
-// forward needs the output, so the step has failed for good; in any other task the effect is a fact without
-// it (P24, an undo needs no output).
+// forward needs the output, so the step fails for good; any other task records the effect without the output
+// (P24, an undo needs no output).
 func (m *Model) done(i int, r *message.Reply) {
 	s := &m.T.Steps[i]
 	if m.holds(i, r.Output) {
@@ -280,7 +279,7 @@ func (m *Model) done(i int, r *message.Reply) {
 		m.finish(i, nil)
 		m.advance()
 	case !earlier:
-		if s.State == core.Processing { // 13: an attempt that was handed back is counted already
+		if s.State == core.Processing { // 13: the hand-back of an attempt has counted it already
 			s.Failures.Do++
 			m.ended(i, core.OutcomeFailed, "output-too-large")
 		}

@@ -16,8 +16,8 @@ type Room struct {
 	Least map[string]int
 }
 
-// holds reports whether the reserve stays free beside the outputs and the reasons of verdicts. The model
-// follows the real task within a few bytes, and for reasons that it does not know.
+// holds reports whether the reserve stays free beside the outputs and the reasons of verdicts. Within a few
+// bytes, and for reasons of verdicts that it does not know, the model follows the real task.
 func (m *Model) holds(i int, output json.RawMessage) bool {
 	if m.Room.Limit == 0 || len(output) == 0 {
 		return true
@@ -28,8 +28,8 @@ func (m *Model) holds(i int, output json.RawMessage) bool {
 	})
 }
 
-// fits reports whether a document of that size is within the limit. If the vague part decides, the committed
-// task does: as reports whether it was stored as if the document fits.
+// fits reports whether a document of that size is within the limit. If that depends on the vague part, the
+// committed task decides: as reports whether it was stored as a document that fits.
 func (m *Model) fits(need, vague int, as func() bool) bool {
 	return need+vague <= m.Room.Limit || need-vague <= m.Room.Limit && m.Real != nil && as()
 }
@@ -56,7 +56,7 @@ func (m *Model) keepsReserve(moved *core.Task, command string) bool {
 func (m *Model) needs(t *core.Task, but int) (need, vague int) {
 	need, vague = m.Room.Least[t.Definition]+len(t.OrderID)+len(t.ReplyTo), 60
 	for k := range t.Steps {
-		// A decision stands in the reserve if the value of the event is short.
+		// The decision about an event with a short value uses the reserve.
 		if a := t.Steps[k].Answers; a != nil {
 			vague += 60
 			for _, v := range a.Verdicts {

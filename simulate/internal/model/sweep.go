@@ -46,7 +46,7 @@ func (m *Model) Sweep() (rule string) {
 func (m *Model) overdue(i int) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	if s.CompleteBy == 0 || s.CompleteBy > m.Now {
-		return // An earlier event of this sweep has renewed it.
+		return // An earlier event of this sweep has renewed the time.
 	}
 	m.cause = "overdue/" + s.Name + "/" + strconv.Itoa(s.Attempt)
 	state := m.T.ProcessState
@@ -86,7 +86,7 @@ func (m *Model) overdue(i int) {
 	}
 }
 
-// ask sets the step's complete-by to the end of the grace period, and wakes the Scheduler at once.
+// ask sets the complete-by of a waiting step to the end of the grace period, and sends a Wake at once.
 func (m *Model) ask(s *core.Step) {
 	s.CompleteBy = m.Now.Add(m.Def.Grace)
 	m.post('w', s.Name, s.Attempt, 0)

@@ -1,4 +1,4 @@
-// Package workflows makes variants of workflows, and names the people and the event of answers.
+// Package workflows makes variants of workflows, and names the people and the event that answer steps.
 package workflows
 
 import (
@@ -15,8 +15,8 @@ var (
 	Bought  = "bought"
 )
 
-// Variants returns definitions of the same workflow to move orders to (P49, move pins another definition):
-// one with other inputs, and others that an order fits as long as certain steps have not begun. It leaves out
+// Variants returns definitions of the same workflow as targets of a Move (P49, move pins another definition):
+// one with other inputs, and others that accept an order only before certain steps have begun. It leaves out
 // a definition that is not a valid workflow.
 func Variants(def *core.Definition) (all []*core.Definition) {
 	for _, change := range []func(*core.Definition){reworded, renamed, revised} {
@@ -29,7 +29,7 @@ func Variants(def *core.Definition) (all []*core.Definition) {
 	return all
 }
 
-// extra returns a step that a variant has and the workflow does not.
+// extra returns a step that a variant adds to the workflow.
 func extra(of *core.StepDefinition) core.StepDefinition {
 	s := *of
 	s.Name = "extra"

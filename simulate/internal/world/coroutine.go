@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Coroutine runs handlers, one after another. Its stack keeps the size that they need, because growing a new
-// one for each would cost more than the switches.
+// Coroutine runs handlers, one after another. Reuse keeps its stack large enough, because growing a new stack
+// for each handler would cost more than the switches.
 type Coroutine struct {
 	next func() (int64, bool)
 	stop func()
@@ -17,8 +17,8 @@ type Coroutine struct {
 // ended is the value that a coroutine yields when its handler is over. It is never a time.
 const ended = -1
 
-// idle holds coroutines without work, for all worlds. It keeps at most mostIdle of them, so what remains
-// after the last world is bounded.
+// idle holds coroutines without work, for all worlds. It keeps at most mostIdle coroutines, which bounds the
+// number that remains after the last world.
 var idle struct {
 	sync.Mutex
 	all []*Coroutine

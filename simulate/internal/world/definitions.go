@@ -19,7 +19,7 @@ func (w *Simulation) Skew() int64 {
 	return max(least, 0)
 }
 
-// Newer returns a version of the workflow that is deployed later. Its difference does not affect orders.
+// Newer returns a version of the workflow that is deployed later. The change does not affect orders.
 func (sc *Scenario) Newer() *core.Definition {
 	if sc.later == nil && sc.Definition.Expr != nil {
 		d := *sc.Definition
@@ -59,7 +59,7 @@ func (w *Simulation) Definition(hash string) *core.Definition {
 	return nil
 }
 
-// ChildrenOf returns the workflows of a workflow's children, and recursively of their children.
+// ChildrenOf returns the definitions of a workflow's child orders, and recursively those of their children.
 func ChildrenOf(d *core.Definition) (all []*core.Definition) {
 	for i := range d.Steps {
 		if e := d.Steps[i].Each; e != nil && e.Child != nil {

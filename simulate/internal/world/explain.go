@@ -14,7 +14,7 @@ type Party string
 // Parties that can correct a finding.
 const (
 	YourWorkflow Party = "your workflow"     // the definition, or its description of the services
-	ReportToUs   Party = "report this to us" // a rule of Stepkeeper's own is broken
+	ReportToUs   Party = "report this to us" // Stepkeeper breaks one of its rules
 )
 
 // ReportIt is the advice for a fault of Stepkeeper.
@@ -65,8 +65,8 @@ func (v *Violation) Explain(sc Scenario) Explained {
 	return e
 }
 
-// responsible returns who can correct the violation. The rules of effects hold only if the services keep what
-// the workflow declares; all other rules hold with any service.
+// responsible returns who can correct the violation. The rules about effects hold only if the services behave
+// as the workflow declares; all other rules hold with any service.
 func (v *Violation) responsible(sc Scenario) Party {
 	if sc.Definition != nil && slices.Contains([]string{"3", "7", "8", "9", "11", "P22a", "P48"},
 		v.Invariant) && sc.overstates() {
@@ -75,7 +75,7 @@ func (v *Violation) responsible(sc Scenario) Party {
 	return ReportToUs
 }
 
-// overstates reports whether a service truly offers less than the workflow declares.
+// overstates reports whether a service offers less than the workflow declares.
 func (sc *Scenario) overstates() bool {
 	strength := []core.Grade{core.Plain, core.Idempotent, core.Fenced}
 	for i := range sc.Definition.Steps {

@@ -124,7 +124,7 @@ const (
 	AScheduler Role = iota
 	ASupervisor
 	AnAgent
-	AClient // applications, the operator, and the world around
+	AClient // applications, the operator, and the rest of the world
 	RoleCount
 )
 

@@ -29,7 +29,7 @@ type History struct {
 	Submitted bool                 // submitted at least once, in an exploration
 }
 
-// NewHistory returns the history of an order of which nothing is known.
+// NewHistory returns an empty history.
 func NewHistory() History {
 	return History{
 		Received: map[int]bool{}, Reported: map[int]string{}, Alerts: map[string]bool{},
@@ -40,7 +40,7 @@ func NewHistory() History {
 	}
 }
 
-// Dirty marks an order to be checked after this step.
+// Dirty marks an order, so that the checks after this step include it.
 func (w *Simulation) Dirty(id string) {
 	if o := w.ByID[id]; o != nil {
 		o.Seen.Dirty = true

@@ -23,7 +23,7 @@ type Process struct {
 	Scheduler  *scheduler.Scheduler
 	Supervisor *supervisor.Supervisor
 	Worker     *worker.Worker
-	Paused     int64 // it receives nothing before this time
+	Paused     int64 // the process receives nothing before this time
 	// measured waits of the agents' queues (P32, queue time is not a failure)
 	Waits *scheduler.Waits
 	Known map[string]scheduler.Wait // waits at the end of its last handling; never changed in place

@@ -16,7 +16,7 @@ type ExpectedWait struct {
 	Vague core.Duration // largest error of the time of the decision
 }
 
-// knows returns the recorded waits that a Scheduler uses in its decisions, or nil for other processes.
+// knows returns the recorded waits on which a Scheduler's decisions depend, or nil for other processes.
 func (p *Process) knows(now core.Time) map[string]core.Duration {
 	if p.Waits == nil {
 		return nil

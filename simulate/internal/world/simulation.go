@@ -14,7 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 )
 
-// Begun is an order with a past at the beginning of a run. Nothing of it is in flight.
+// Begun is an order with a past at the beginning of a run. No step of the order is in flight.
 type Begun struct {
 	Task *core.Task // task of the order "o1"; never changed
 	At   core.Time  // time at which the run begins
@@ -34,19 +34,18 @@ const (
 // Scenario is the input of a run.
 type Scenario struct {
 	Definition *core.Definition
-	Services   Services        // services by agent; without an entry the workflow's declaration counts
+	Services   Services        // services by agent; the workflow's declaration applies to other agents
 	Order      json.RawMessage // content of every order; nil means {}
-	// Answers holds the value that people or an event soon give to a step, by step. Each eligible person
-	// gives it, until enough have.
+	// Answers holds, by step, the value with which people or an event soon answer. Each eligible person gives
+	// it, until there are enough answers.
 	Answers map[string]json.RawMessage
 	Only    []Fault // faults that may happen; nil means all
 	Orders  int     // most orders of a run; 0 means 4
 	// Alone means that the run has no commands.
 	Alone bool
-	// Base returns the value that a choice of 0 means at a point, so that the normal course can contain
-	// faults.
+	// Base returns the choice that replaces 0 at a point, so that the normal course can contain faults.
 	Base func(p Point) int
-	// Begun is the one order of the run, as it stands when the run begins. If it is nil, the application
+	// Begun is the one order of the run, with its state when the run begins. If it is nil, the application
 	// submits orders.
 	Begun *Begun
 
@@ -91,11 +90,11 @@ type Simulation struct {
 	Capacity   int
 	Long       bool  // faults go on for so long that keys are forgotten
 	Until      int64 // faults happen until then
-	Waits      int64 // longest total wait of an order in all its waiting steps
+	Waits      int64 // the longest total time of an order's waits
 	Through    bool  // faults go on until the waits are over, and a while longer
 	Quiescing  bool
 	QuiescedAt int64 // time at which faults ended
-	Operating  bool  // the operator looks after what has stopped
+	Operating  bool  // the operator handles stopped orders
 	SweepAt    int64 // time of the next planned sweep; 0 if none is planned
 	Leases     map[string]memory.Lease
 	Answered   map[string]bool // scripted answers that are on their way, by order, run, step, round and votes
@@ -112,7 +111,7 @@ type Simulation struct {
 	Often   *[CallCount]float64
 	Nth     map[Occasion]int
 	Choices []Choice
-	Points  []Point // choices that were to be made, if Listing is set
+	Points  []Point // points at which choices were made, if Listing is set
 	Listing bool
 	Driver  Driver // driver of an exploration; nil if time and the chooser drive the run
 
@@ -124,13 +123,13 @@ type Simulation struct {
 	Hash      uint64
 }
 
-// Driver decides what happens next and what goes wrong, instead of time and the chooser. Calls take no time
-// then. The exploration implements it, which is test code.
+// Driver decides which event comes next and which fault occurs, instead of time and the chooser. Calls then
+// take no time. The exploration, which is test code, implements Driver.
 type Driver interface {
 	// Turn runs other handlers before a handler makes its call. It reports whether the handler is still
 	// alive.
 	Turn(iv *Invocation, c Call, subject string) bool
-	// Fault returns what goes wrong at a call.
+	// Fault returns the fault of a call.
 	Fault(r Role, c Call, subject string) Act
 	// Answered records the result of a call.
 	Answered(iv *Invocation, c Call, subject string, wrong Fault, err error)
@@ -150,7 +149,7 @@ type Stats struct {
 	Ends    map[core.State]int
 }
 
-// Cell is one place where one thing can go wrong.
+// Cell is one possible fault at one site.
 type Cell struct{ Site, Act string }
 
 // Violation is a broken invariant.
@@ -160,7 +159,7 @@ type Violation struct {
 	At        int64  `json:"at"` // milliseconds since the start
 }
 
-// String returns the invariant and what broke it.
+// String returns the invariant's name and the violation.
 func (v *Violation) String() string { return fmt.Sprintf("%s: %s", v.Invariant, v.Text) }
 
 // Result is the result of a run.
@@ -226,6 +225,6 @@ func (w *Simulation) After(d int64, do func()) { w.At(w.Now+d, do) }
 // Bounds of a run.
 const (
 	MaxSteps  = 200_000
-	FaultTime = 30 * 60_000 // faults happen until then, or for as long as keys are remembered, several times
+	FaultTime = 30 * 60_000 // faults happen until then, or for several times the retention of keys
 	MaxTime   = 400 * Day
 )

@@ -16,7 +16,7 @@ func (s *Store) Version(id string) int64 {
 	return 0
 }
 
-// Store is the simulated state store: one shard, strongly consistent, its index a hint.
+// Store is the simulated state store: one shard, strongly consistent, with an index that may be stale.
 type Store struct {
 	W    *Simulation
 	Rows map[string]*Row
@@ -35,7 +35,7 @@ type Row struct {
 // Known reports whether an order of this ID was ever stored.
 func (r *Row) Known() bool { return r != nil && r.Row.Known() }
 
-// Order is the order as submitted; empty after a Cancel that came first, and once the record has expired.
+// Order returns the order as submitted, empty after an early Cancel or once the record has expired.
 func (r *Row) Order() []byte {
 	switch {
 	case r.Task == nil:
@@ -49,7 +49,7 @@ func (r *Row) Order() []byte {
 // Expire removes all but the order's ID.
 func (r *Row) Expire() { *r = Row{Row: memory.Row{Ended: r.Known()}} }
 
-// Row returns the row of an ID, a new one if there is none.
+// Row returns the row of an ID, and adds it if it does not exist.
 func (s *Store) Row(id string) *Row {
 	r := s.Rows[id]
 	if r == nil {

@@ -36,7 +36,7 @@ func run(args []string) error {
 }
 
 // floor writes one row for each order and changes it by five conditional writes. Each write returns after an
-// fsync that it shares with other waiting writes. There are no queues, messages or decisions.
+// fsync, which several waiting writes can share. The floor has no queues, messages or decisions.
 type floor struct {
 	db                         *sql.DB
 	begin, end, insert, update *sql.Stmt
@@ -47,7 +47,7 @@ type floor struct {
 type job struct {
 	id     string
 	doc    []byte
-	step   int // expected step before the write; -1 inserts the row
+	step   int // step that the row must have before the write; -1 inserts the row
 	answer chan error
 }
 

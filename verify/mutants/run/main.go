@@ -8,7 +8,7 @@
 //
 // With -by the simulator, or its exploration, runs instead of the tests, on the mutants of the core, the
 // actors and the state package, to show what it notices alone. -by simulate fails if the simulator does not
-// notice a mutant and its list has no argument for that. With -by explore a survivor is no error.
+// notice a mutant and its list has no argument for that. With -by explore a survivor is not an error.
 package main
 
 import (
@@ -120,7 +120,7 @@ func run(ctx context.Context, o options) error {
 	return nil
 }
 
-// changedFirst puts the mutants of what has changed first.
+// changedFirst puts the mutants of changed rooms first.
 func changedFirst(root string, all []mutants.Mutant) ([]mutants.Mutant, error) {
 	c, err := mutants.ChangesOf(root)
 	if err != nil {
@@ -161,8 +161,8 @@ var byTest = map[string]string{"simulate": "TestMutant", "explore": "TestMutantE
 var real = []string{"shared/core", "shared/protocol", "shared/engine", "shared/state", "functions/scheduler",
 	"functions/supervisor", "functions/agent/worker"}
 
-// simulated prints how many mutants the simulator notices: with faults, even without faults, and not at all.
-// It returns an error if the simulator misses a mutant that has no argument.
+// simulated prints how many mutants the simulator notices with faults, how many even without faults, and how
+// many not at all. It returns an error if the simulator misses a mutant that has no argument.
 func (r *report) simulated() error {
 	withoutFaults, argued, why := 0, 0, map[string]string{}
 	for _, m := range mutants.All() {

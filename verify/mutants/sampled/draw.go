@@ -128,12 +128,12 @@ type candidate struct {
 	file string
 }
 
-// families maps operators to their family. Each family is drawn equally often, however many places it has.
+// families maps operators to their family. Each family is drawn equally often, whatever its number of sites.
 var families = map[string]string{"boundary": "condition", "logic": "condition", "arithmetic": "constant"}
 
-// draw draws n mutants of the room: a random family of operators, then a random place of it. The same seed
-// and sources give the same mutants, independently of the other rooms. It draws again if a mutant does not
-// compile. A room with fewer places gives fewer mutants.
+// draw draws n mutants of the room: a random family of operators, then a random site of the family. The same
+// seed and sources give the same mutants, independently of the other rooms. It draws again if a mutant does
+// not compile. A room with fewer sites yields fewer mutants.
 func (s *sources) draw(r mutants.Room, n int, seed uint64) []sampled {
 	pool := map[string][]candidate{}
 	for _, folder := range r.Packages {

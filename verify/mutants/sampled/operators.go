@@ -135,9 +135,9 @@ func (f *finder) call(n *ast.CallExpr) bool {
 	return true
 }
 
-// format returns the index of a call's format string, or -1. A format without its verbs is no mutant, because
-// go vet, which go test runs, reports it. refuses is true if the call makes an error, such as fmt.Errorf; the
-// words of an error are no behaviour.
+// format returns the index of a call's format string, or -1. A format string is not mutated, because go vet,
+// which go test runs, reports missing verbs. refuses is true if the call makes an error, such as fmt.Errorf,
+// whose words are not behaviour.
 func (f *finder) format(call *ast.CallExpr) (at int, refuses bool) {
 	signature, ok := f.info.TypeOf(call.Fun).(*types.Signature)
 	if !ok || !signature.Variadic() || signature.Params().Len() < 2 {
@@ -162,8 +162,8 @@ func (f *finder) worded(e ast.Expr) (is bool) {
 	return is
 }
 
-// capacity reports whether a call of make has a capacity that affects only memory. It returns the length of
-// the slice, which can be mutated. The capacity of a channel is behaviour.
+// capacity reports whether a call of make has a capacity that affects only memory, unlike that of a channel.
+// It returns the length of the slice, which can be mutated.
 func (f *finder) capacity(call *ast.CallExpr) (length []ast.Expr, hinted bool) {
 	if !f.info.Types[call.Fun].IsBuiltin() || f.of(call.Fun) != "make" {
 		return nil, false
@@ -186,7 +186,7 @@ var symmetric = []string{"max", "min", "errors.Join", "bytes.Equal", "slices.Equ
 // option matches the types of functional options, which a call takes in any order.
 var option = regexp.MustCompile(`\.\w*Option$`)
 
-// wording reports whether a call logs or makes the text of an error. Such words are no behaviour.
+// wording reports whether a call logs or makes the text of an error. Such words are not behaviour.
 func (f *finder) wording(call *ast.CallExpr) bool {
 	selector, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {
@@ -256,7 +256,7 @@ func (f *finder) binary(n *ast.BinaryExpr) {
 }
 
 // zero replaces a returned or assigned value by the zero value of its type. It leaves out types whose zero
-// value is no constant, such as structs. Errors and constants have their own operators.
+// value is not a constant, such as structs. Errors and constants have their own operators.
 func (f *finder) zero(e ast.Expr) {
 	tv := f.info.Types[e]
 	if !tv.IsValue() || tv.IsNil() || tv.Value != nil || isError(tv.Type) {
@@ -334,7 +334,7 @@ func isError(t types.Type) bool {
 	return t != nil && types.Implements(t, errorType.Underlying().(*types.Interface))
 }
 
-// check removes the return after a check of an error.
+// check adds a mutant that omits the return after the check of an error.
 func (f *finder) check(n *ast.IfStmt) {
 	compared, ok := n.Cond.(*ast.BinaryExpr)
 	if !ok || compared.Op != token.NEQ || f.info.TypeOf(compared.X) == nil ||
@@ -349,7 +349,7 @@ func (f *finder) check(n *ast.IfStmt) {
 	}
 }
 
-// besideError visits the values that are returned together with an error, except constants, because callers
+// besideError visits the values that are returned beside an error. It leaves out constants, because callers
 // ignore them after an error.
 func (f *finder) besideError(n *ast.ReturnStmt) {
 	for _, e := range n.Results {
@@ -405,7 +405,7 @@ func (f *finder) statements(list []ast.Stmt) {
 	}
 }
 
-// returnedEarly returns zero values before a statement of the function.
+// returnedEarly adds mutants that return zero values before a statement of the function.
 func (f *finder) returnedEarly() {
 	var zeros []string
 	if f.fun.Type.Results != nil {
