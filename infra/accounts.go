@@ -24,7 +24,7 @@ func (c *checker) account(what string, a Agent) {
 	case a.Account == "":
 		return
 	case !accountID.MatchString(a.Account):
-		c.wrong("%s: Account is %.40q; the 12 digits of another account are meant", what, a.Account)
+		c.wrong("%s: Account is %.40q; it must be the 12 digits of another account", what, a.Account)
 	case !a.External:
 		c.wrong("%s: Account is for external agents", what)
 	case len(a.SenderARNs) == 0:

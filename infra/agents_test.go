@@ -405,7 +405,7 @@ func TestProps(t *testing.T) {
 			"exactly one of HTTP, Folder, Function and External must be set, not 2",
 			"exactly one of HTTP, Folder, Function and External must be set, not 0", "Timeout is 1s",
 			"Memory is 64", "secret TOKEN must be made with",
-			"Replicas[0]", `ReplyTo "control"`, "there is no scope", `AlarmEmail is "ops"`,
+			"Replicas[0]", `ReplyTo "control"`, "the scope is missing", `AlarmEmail is "ops"`,
 			`TracesEndpoint: the address of the collector is "10.0.0.5"`,
 			`Operators has "ops"`, `Operators has "arn:aws:sts`,
 			`SenderARNs has "arn:aws:iam::123456789012:role/*"`, `SenderIDs has "mailer"`,

@@ -74,7 +74,7 @@ func (p Props) withDefaults() (Props, error) {
 	}
 	p.Agents = c.agents(p.Agents)
 	if p.AlarmEmail != "" && !strings.Contains(p.AlarmEmail, "@") {
-		c.wrong("AlarmEmail is %.100q; an address of mail is meant", p.AlarmEmail)
+		c.wrong("AlarmEmail is %.100q; it must be an address of mail", p.AlarmEmail)
 	}
 	if p.TracesEndpoint != "" {
 		if _, err := deployment.Collector(p.TracesEndpoint); err != nil {
@@ -127,7 +127,7 @@ func (c *checker) replyTo(p Props) {
 				"ReplyTo %.90q must be letters, digits, '.', '_' and '-', must not be a queue of the "+
 					"deployment's own, and must name a queue", name)
 		case *q.Fifo():
-			c.wrong("ReplyTo %q is a FIFO queue; a standard one is meant", name)
+			c.wrong("ReplyTo %q is a FIFO queue; it must be a standard one", name)
 		}
 	}
 }
@@ -142,7 +142,7 @@ var principalID = regexp.MustCompile(`^A[A-Z0-9]{15,127}$`)
 func (c *checker) principals(what string, arns []string) {
 	for _, arn := range arns {
 		if !strings.Contains(arn, "${Token[") && !principal.MatchString(arn) {
-			c.wrong("%s has %.200q; the ARN of a role or user is meant, without wildcards", what, arn)
+			c.wrong("%s has %.200q; it must be the ARN of a role or user, without wildcards", what, arn)
 		}
 	}
 }
@@ -195,7 +195,7 @@ func (c *checker) priorities(p Props) {
 		case name == port.Intake:
 			most = p.Tuning.Intake.MaxConcurrency
 		case !agent:
-			c.wrong("Priorities has %.60q; \"intake\" or the name of an agent is meant", name)
+			c.wrong("Priorities has %.60q; it must be \"intake\" or the name of an agent", name)
 			continue
 		case a.External:
 			c.wrong("Priorities has %q, which is External: its process takes from one queue", name)
@@ -303,7 +303,7 @@ func (c *checker) agent(name string, a *Agent) {
 	c.account(what, *a)
 	for _, id := range a.SenderIDs {
 		if !strings.Contains(id, "${Token[") && !principalID.MatchString(id) {
-			c.wrong("%s: SenderIDs has %.100q; the ID of a role or user is meant, as in AROAEXAMPLEEXAMPLE12",
+			c.wrong("%s: SenderIDs has %.100q; it must be the ID of a role or user, as in AROAEXAMPLEEXAMPLE12",
 				what, id)
 		}
 	}

@@ -36,7 +36,7 @@ func (c *checker) tables(p Props) {
 	given, t, warm := p.Tables.given(), p.Tables, p.Tuning.Warm
 	for _, what := range slices.Sorted(maps.Keys(given)) {
 		if arn := given[what]; !strings.Contains(arn, "${Token[") && !tableARN.MatchString(arn) {
-			c.wrong("Tables.%s is %.300q; the ARN of a table is meant", what, arn)
+			c.wrong("Tables.%s is %.300q; it must be the ARN of a table", what, arn)
 		}
 	}
 	for _, agent := range slices.Sorted(maps.Keys(t.Ledgers)) {
@@ -66,7 +66,7 @@ func (c *checker) tables(p Props) {
 // placed checks settings that depend on the stack's account and Region, as far as these are known.
 func (p Props) placed(scope constructs.Construct) error {
 	if scope == nil {
-		return errors.New("there is no scope; a stack is meant")
+		return errors.New("the scope is missing; give a stack")
 	}
 	c, stack := &checker{}, awscdk.Stack_Of(scope)
 	unresolved := func(text *string) bool { return *awscdk.Token_IsUnresolved(text) }

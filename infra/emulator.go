@@ -28,7 +28,7 @@ func (p *Props) forEmulator(scope constructs.Construct) (emulated bool, err erro
 		p.EventBridgeRule = emulator == emulate.NameLocalStack
 		return true, nil
 	default:
-		return false, fmt.Errorf("the context has %s=%.40v; %s or %s is meant, or nothing for AWS",
+		return false, fmt.Errorf("the context has %s=%.40v; it must be %s or %s, or nothing for AWS",
 			emulate.Context, emulator, emulate.NameLocalStack, emulate.NameMiniStack)
 	}
 }

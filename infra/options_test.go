@@ -234,7 +234,7 @@ func TestPrioritiesRefused(t *testing.T) {
 		want       string
 	}{
 		{map[string]int{"paiment": 2}, "",
-			`Priorities has "paiment"; "intake" or the name of an agent is meant`},
+			`Priorities has "paiment"; it must be "intake" or the name of an agent`},
 		{map[string]int{"payment": 1}, "", `Priorities["payment"] is 1; 2 to 3 are possible`},
 		{map[string]int{"intake": 4}, "", `Priorities["intake"] is 4; 2 to 3 are possible`},
 		{map[string]int{"far": 2}, "far", `Priorities has "far", which is External`},

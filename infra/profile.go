@@ -51,13 +51,13 @@ func (c *checker) profile(p *Props) {
 	p.Profile = cmp.Or(p.Profile, ProfileProduction)
 	d, known := profiles[p.Profile]
 	if !known {
-		c.wrong("Profile is %.40q; ProfileProduction or ProfileDev is meant", p.Profile)
+		c.wrong("Profile is %.40q; it must be ProfileProduction or ProfileDev", p.Profile)
 	}
 	p.Alarms = cmp.Or(p.Alarms, d.alarms)
 	switch p.Alarms {
 	case AlarmsFull, AlarmsEssential, AlarmsNone, "":
 	default:
-		c.wrong("Alarms is %.40q; AlarmsFull, AlarmsEssential or AlarmsNone is meant", p.Alarms)
+		c.wrong("Alarms is %.40q; it must be AlarmsFull, AlarmsEssential or AlarmsNone", p.Alarms)
 	}
 	p.SweepInterval = cmp.Or(p.SweepInterval, d.sweep, time.Minute)
 	p.RemovalPolicy = cmp.Or(p.RemovalPolicy, d.removal)

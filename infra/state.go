@@ -81,12 +81,12 @@ func (s *Stepkeeper) deadLetters() error {
 	for _, name := range sorted(s.props.DeadLetters) {
 		q := s.props.DeadLetters[name]
 		if s.queues[name] == nil || q == nil {
-			c.wrong("DeadLetters has %.90q; a queue for one of these is meant: %s", name,
+			c.wrong("DeadLetters has %.90q; it must be a queue for one of these: %s", name,
 				strings.Join(sorted(s.queues), ", "))
 			continue
 		}
 		if *q.Fifo() {
-			c.wrong("DeadLetters[%q] is a FIFO queue; a standard one is meant", name)
+			c.wrong("DeadLetters[%q] is a FIFO queue; it must be a standard one", name)
 		}
 		if env := q.Env(); elsewhere(*stack.Account(), *env.Account) ||
 			elsewhere(*stack.Region(), *env.Region) {

@@ -97,7 +97,7 @@ func (p Props) ownTopics() map[string]awssns.ITopic {
 func (c *checker) topics(p Props) {
 	for _, what := range sorted(p.ownTopics()) {
 		if t := p.ownTopics()[what]; t != nil && *t.Fifo() {
-			c.wrong("%s is a FIFO topic; a standard one is meant", what)
+			c.wrong("%s is a FIFO topic; it must be a standard one", what)
 		}
 	}
 	if p.AlarmEmail != "" && p.AlertTopic != nil && (p.AlarmTopic != nil || p.Alarms == AlarmsNone) {

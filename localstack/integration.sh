@@ -32,7 +32,7 @@ ministack)
 	export AWS_CA_BUNDLE=${STATE:-$here/.state/ministack}/tmp/ministack-tls/server.crt
 	;;
 *)
-	say "BACKEND is '$BACKEND'; localstack or ministack is meant"
+	say "BACKEND is '$BACKEND'; it must be localstack or ministack"
 	exit 1
 	;;
 esac

@@ -57,7 +57,7 @@ func (o OnAlert) Check() error {
 		if u, err := url.Parse(o.Webhook); err != nil || u.Host == "" || u.Scheme != "http" &&
 			u.Scheme != "https" {
 			return fmt.Errorf(
-				"the webhook of alerts is %.200q; a URL like https://alerts.example.com/stepkeeper is meant",
+				"the webhook of alerts is %.200q; it must be a URL like https://alerts.example.com/stepkeeper",
 				o.Webhook)
 		}
 	}
@@ -67,7 +67,7 @@ func (o OnAlert) Check() error {
 		}
 	}
 	if o.Window < 0 {
-		return fmt.Errorf("the window of alerts is %s; a time like 15m is meant", o.Window)
+		return fmt.Errorf("the window of alerts is %s; it must be a time like 15m", o.Window)
 	}
 	return nil
 }

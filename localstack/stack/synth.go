@@ -68,7 +68,7 @@ func Synthesise(ctx context.Context, app, dir, emulator string,
 	}
 	found, err := filepath.Glob(filepath.Join(dir, "*.template.json"))
 	if err != nil || len(found) != 1 {
-		return nil, fmt.Errorf("the CDK app in %s has %d stacks; one is meant", app, len(found))
+		return nil, fmt.Errorf("the CDK app in %s has %d stacks; it must have one", app, len(found))
 	}
 	return open(dir, strings.TrimSuffix(filepath.Base(found[0]), ".template.json"))
 }

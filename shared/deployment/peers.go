@@ -47,8 +47,8 @@ func (r *reader) peers() (found []Peer) {
 		case len(fields) == 2 && fields[0] == Start:
 			start = fields[1]
 		case len(fields) < 2 || len(fields) > 4 || fields[0] == "" || twice:
-			r.wrong(VarAgents, "has the entry %.100q; NAME=QUEUE, NAME=QUEUE=ROLE+ROLE or "+
-				"NAME=QUEUE=ROLE+ROLE=QUEUE is meant, each name once", entry)
+			r.wrong(VarAgents, "has the entry %.100q; it must be NAME=QUEUE, NAME=QUEUE=ROLE+ROLE or "+
+				"NAME=QUEUE=ROLE+ROLE=QUEUE, each name once", entry)
 		default:
 			fields = append(fields, "", "")
 			p := Peer{Name: fields[0], Queue: strings.ReplaceAll(fields[1], Start, start),

@@ -63,7 +63,7 @@ func (r *reader) whole(name string, least, most int) int {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < least || n > most {
-		r.wrong(name, "is %.40q; a whole number from %d to %d is meant", text, least, most)
+		r.wrong(name, "is %.40q; it must be a whole number from %d to %d", text, least, most)
 		return least
 	}
 	return n
@@ -76,7 +76,7 @@ func (r *reader) duration(name string, least, most time.Duration) time.Duration 
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < least || d > most {
-		r.wrong(name, "is %.40q; a time from %s to %s is meant", text, least, most)
+		r.wrong(name, "is %.40q; it must be a time from %s to %s", text, least, most)
 		return 0
 	}
 	return d
@@ -88,7 +88,7 @@ func (r *reader) truth(name string) bool {
 	case "true":
 		return true
 	default:
-		r.wrong(name, "is %.40q; true or false is meant", text)
+		r.wrong(name, "is %.40q; it must be true or false", text)
 	}
 	return false
 }
@@ -144,7 +144,7 @@ func (r *reader) place(variable, logical, given, beside string) string {
 	case queueName.MatchString(given) && isURL(beside):
 		return beside[:strings.LastIndexByte(beside, '/')+1] + given
 	}
-	r.wrong(variable, "has %.200q for the queue %q; its URL is meant", given, logical)
+	r.wrong(variable, "has %.200q for the queue %q; it must be the URL of a queue", given, logical)
 	return given
 }
 
@@ -157,7 +157,7 @@ func isURL(text string) bool {
 func (r *reader) ledger() string {
 	table := r.optional(VarLedger)
 	if strings.ContainsAny(table, `/\`) && !strings.HasPrefix(table, "arn:") {
-		r.wrong(VarLedger, "is %.200q, and a table of DynamoDB is meant; for a folder on this machine set %s",
+		r.wrong(VarLedger, "is %.200q; it must be the name of a DynamoDB table; for a folder on this machine set %s",
 			table, VarLedgerFolder)
 	}
 	return table

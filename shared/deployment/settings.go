@@ -234,7 +234,7 @@ func ReadProcess(lookup Lookup, agent string) (Process, error) {
 			r.wrong(variable, "is not set, and others are; the address of the queue %s belongs there, from "+
 				"the outputs of the stack", variables[variable])
 		case !isURL(url):
-			r.wrong(variable, "is %.200q; the URL of the queue %s is meant", url, variables[variable])
+			r.wrong(variable, "is %.200q; it must be the URL of the queue %s", url, variables[variable])
 		}
 	}
 	if p.Queues != nil && p.Prefix != "" {
@@ -265,7 +265,7 @@ func Collector(endpoint string) (*url.URL, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil,
-			fmt.Errorf("the address of the collector is %.200q; a URL like http://127.0.0.1:4318 is meant",
+			fmt.Errorf("the address of the collector is %.200q; it must be a URL like http://127.0.0.1:4318",
 				endpoint)
 	}
 	if u.User != nil {

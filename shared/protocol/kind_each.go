@@ -79,7 +79,7 @@ func (r *deciding) item(i, n int) (json.RawMessage, error) {
 		return nil, err
 	case count != r.t.Steps[i].Children.Count:
 		r.items = nil
-		return nil, errors.New("the list is another one than at the step's claim")
+		return nil, errors.New("the list is not the one that the step was claimed with")
 	}
 	return r.items[n], nil
 }

@@ -316,7 +316,7 @@ func (r *deciding) holdOf(i int, e core.Reply) hold {
 	}
 	if h.polling = h.since; h.most == 0 {
 		h.most, h.over = d.MaxQueueTime, "the service has answered not-yet for longer than maxQueueTime, "+
-			"which holds where the step has no pollFor: "
+			"the limit of a step without pollFor: "
 	}
 	return h
 }

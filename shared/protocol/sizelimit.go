@@ -26,7 +26,7 @@ func (r *deciding) outputTooLarge(i int, e core.Reply) (string, error) {
 	s.NoEffect = 0 // a proven refusal permits undo (P22a), but this call had an effect
 	text := fmt.Sprintf("the agent's output of %d bytes does not fit into the order's document of at most "+
 		"%d, which holds those of the other steps and a reserve; let the agent store the data elsewhere "+
-		"and answer a reference", len(e.Output), r.at.SizeLimit.Limit)
+		"and return a reference", len(e.Output), r.at.SizeLimit.Limit)
 	if r.t.ProcessState != core.Processing {
 		r.recordFailure(i, core.CodeOutputTooLarge, text, e.Attempt)
 		r.finish(i, nil)

@@ -108,7 +108,7 @@ func start(t *testing.T) *check {
 			" is not set; run `make account-check ACCOUNT=123456789012`, or with BACKEND=ministack")
 	}
 	if !regexp.MustCompile(`^[0-9]{12}$`).MatchString(account) {
-		t.Fatalf("%s is %.40q; the 12 digits of your account are meant", varAccount, account)
+		t.Fatalf("%s is %.40q; it must be the 12 digits of your account", varAccount, account)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	t.Cleanup(stop)

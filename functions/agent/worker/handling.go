@@ -388,7 +388,7 @@ func encode(value any) (json.RawMessage, error) {
 	out = core.RedactJSON(bytes.ToValidUTF8(out, []byte("\ufffd")))
 	if len(out) > MaxOutput {
 		return nil, unusable(codeTooLarge,
-			"has %d bytes and the limit is %d; store it elsewhere and answer a reference", len(out),
+			"has %d bytes and the limit is %d; store it elsewhere and return a reference", len(out),
 			MaxOutput)
 	}
 	if err := rawjson.CheckLoose(out, rawjson.MaxLevels); err != nil {

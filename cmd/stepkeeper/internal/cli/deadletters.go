@@ -67,7 +67,7 @@ func runDeadLettersList(ctx context.Context, a *app.App) error {
 	if err != nil {
 		return err
 	}
-	return app.PrintList(a, all, []string{"QUEUE", "MESSAGES", "OLDEST SEEN", "DELETED"},
+	return app.PrintList(a, all, []string{"QUEUE", "MESSAGES", "OLDEST SEEN", "EXPIRES"},
 		func(q *client.DeadLetterQueue) []string {
 			switch {
 			case q.Problem != "":

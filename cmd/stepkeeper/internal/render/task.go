@@ -207,7 +207,7 @@ func (p Page) data(w io.Writer, t view.Task) {
 		return
 	}
 	p.title(w, "Data")
-	Table(w, p.Style, "  ", []string{"OF", "INPUT", "OUTPUT"}, rows)
+	Table(w, p.Style, "  ", []string{"STEP", "INPUT", "OUTPUT"}, rows)
 }
 
 // shownDocument is the length at which documents are cut. --output json prints them whole.
@@ -252,7 +252,7 @@ func (p Page) messages(w io.Writer, t view.Task) {
 	for _, m := range t.Messages {
 		rows = append(rows, append([]string{dash(m.At)}, MessageRow(m)...))
 	}
-	Table(w, p.Style, "  ", []string{"TIME", "WAY", "MESSAGE", "WITH", "OF", "NOTE"}, rows)
+	Table(w, p.Style, "  ", []string{"TIME", "DIRECTION", "MESSAGE", "PEER", "STEP", "NOTE"}, rows)
 }
 
 // MessageRow returns the cells of a message: direction, kind, peer, attempt and notes.
