@@ -45,7 +45,7 @@ func By(name, reason string) CommandOption {
 	return func(c *command) { c.from = core.Sender{By: name, Reason: reason} }
 }
 
-// NewDeadline sets the deadline of a resubmitted order. Without it the order has none.
+// NewDeadline sets the deadline of a resubmitted order. Without this option the order has no deadline.
 func NewDeadline(t time.Time) CommandOption {
 	return ofResubmit(func(e *core.Resubmit) { e.Deadline = core.TimeOf(t) })
 }

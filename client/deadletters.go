@@ -186,8 +186,8 @@ type operated struct {
 	via  Transport
 }
 
-// walk receives each message once, and hides them for a time. f reports whether it has taken the message out
-// of the queue, and whether to continue. At the end walk returns the other messages to the queue.
+// walk receives each message once, and hides it for a time. f reports whether it has taken the message out of
+// the queue, and whether to continue. At the end walk returns the other messages to the queue.
 func walk(ctx context.Context, q *operated, most int, hold time.Duration,
 	f func(d *port.Delivery) (taken, more bool, err error)) error {
 	receipts := map[string]string{} // receipts by ID; "" if the message was taken

@@ -67,7 +67,7 @@ const (
 	Redriven  HandledResult = "redriven"  // sent to its original queue, and deleted from this one
 	Discarded HandledResult = "discarded" // deleted
 	NotTaken  HandledResult = "refused"   // its queue would not accept it, see Text; it stays
-	Failed    HandledResult = "failed"    // it failed, and most likely stays; Text states what happened
+	Failed    HandledResult = "failed"    // the call failed; the message most likely stays; Text states why
 	Missing   HandledResult = "missing"   // no message of that ID was seen
 )
 

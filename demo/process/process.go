@@ -33,7 +33,7 @@ type Process struct {
 	Args   []string
 	Env    []string // variables to add to the environment of this process
 	Log    string   // file for its output
-	// Patience is the longest time until it is ready; 0 means 15 s.
+	// Patience is the longest time until the process is ready; 0 means 15 s.
 	Patience time.Duration
 
 	mu      sync.Mutex

@@ -175,8 +175,8 @@ func (d *coordinator) powerCut(ctx context.Context) error {
 	return nil
 }
 
-// handleStopped lets the operator handle the stopped orders. Its errors are transient, because an order is
-// still stopped at the next call.
+// handleStopped lets the operator handle the stopped orders. It prints the operator's errors and continues,
+// because the next call handles the orders that are still stopped.
 func (d *coordinator) handleStopped(ctx context.Context) error {
 	for _, id := range d.book.Stopped() {
 		before := d.operator.Resubmits[id]

@@ -129,8 +129,7 @@ func (f *Fleet) Happened(ctx context.Context, name, operation, key string) (bool
 	return yes, err
 }
 
-// Mark begins to wait for a call to any of the services. If it is called while no caller runs, FirstCall
-// shows when the next caller works.
+// Mark resets FirstCall, which then returns the time of the next call to any of the services.
 func (f *Fleet) Mark() {
 	f.firstCall.Store(0)
 	f.marked.Store(true)

@@ -1,5 +1,5 @@
 // Package shifted is a clock that a test moves from outside while programs run. A file holds its offset. It
-// simulates steps of the machine's clock, which a test cannot make.
+// simulates steps of the machine's clock, which a test cannot change.
 package shifted
 
 import (

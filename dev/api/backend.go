@@ -45,8 +45,8 @@ type Backend interface {
 	// Follow sends every committed version newer than after, the present one first. A slow reader misses some
 	// but never the last. The channel is closed when ctx ends. It may return port.ErrNotFound.
 	Follow(ctx context.Context, id string, after int64) (<-chan *core.Task, error)
-	// List returns the selected tasks, newest first. next is "" at the end. Query.Limit is set. It lists a
-	// task whose document cannot be read as damaged.
+	// List returns the selected tasks, newest first. next is "" at the end. Query.Limit is set. It marks a
+	// task as damaged if the document cannot be read.
 	List(ctx context.Context, q port.Query) (orders []view.Summary, next string, err error)
 	// Queue returns a queue for the SQS edge, or port.ErrNotFound. It is never called for "intake" and
 	// "control", because the edge passes their messages to Submit and Command.

@@ -31,7 +31,8 @@ type waiting struct {
 	reported      bool
 }
 
-// settling is the time after a success in which a refusal is ignored, because replies overtake each other.
+// settling is the time after a success in which a refusal is ignored, because an older reply may arrive
+// later.
 const settling = core.Minute
 
 // replied implements scheduler.Config.Replied. It notifies the operator once for each operation, however many

@@ -138,8 +138,8 @@ type buried struct {
 	seq     uint64
 }
 
-// Receive returns at most max messages, and waits up to wait for the first. If the context ends meanwhile, it
-// returns the context's error.
+// Receive returns at most max messages. It waits for the first one, at most for the duration wait. If the
+// context ends meanwhile, it returns the context's error.
 func (q *Queue) Receive(ctx context.Context, max int, wait,
 	visibility time.Duration) ([]port.Delivery, error) {
 	if err := port.CheckReceive(max, wait, visibility); err != nil {

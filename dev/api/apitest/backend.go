@@ -1,5 +1,5 @@
-// Package apitest has a backend in memory, for tests of the edge and of the client. The test sets its tasks,
-// and can make it busy, unavailable, or refuse.
+// Package apitest has a backend in memory, for tests of the edge and of the client. The test sets the
+// backend's tasks, and can make the backend busy or unavailable, or make it refuse.
 package apitest
 
 import (
@@ -405,7 +405,7 @@ func (b *Backend) Question(ctx context.Context, id, _ string) (answerpage.Questi
 	return answerpage.Question{}, fmt.Errorf("order %q: %w", id, port.ErrNotFound)
 }
 
-// Target returns the definition of the workflow order, by its hash and as the latest.
+// Target returns Definition for its hash and for message.Latest.
 func (b *Backend) Target(ctx context.Context, workflow, definition string) (core.Target, error) {
 	handed(ctx)
 	if workflow == "order" && definition == message.Latest || definition == Definition.Hash {

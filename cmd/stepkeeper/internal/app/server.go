@@ -27,8 +27,8 @@ const (
 // project.
 const endpointVariable = "STEPKEEPER_ENDPOINT"
 
-// Client returns a client for a short command. For a stack it reads the stack's outputs. To a server it sends
-// nothing yet.
+// Client returns a client for a short command. For a stack it reads the stack's outputs. For a server it
+// makes no request.
 func (a *App) Client(ctx context.Context) (*client.Client, error) {
 	return a.connect(ctx, client.WithRetry(QuickAttempts, QuickPatience))
 }
