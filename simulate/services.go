@@ -42,8 +42,8 @@ type operation struct {
 var serviceFields = []string{"check", "failures", "forgets", "grade", "latency", "noUndo", "refusals",
 	"slowLatency"}
 
-// readEntry reads a service, and refuses keys that are neither fields nor operations. A mapping is an
-// operation, even if its name is that of a field.
+// readEntry reads a service, and refuses keys that are neither fields nor operations. A key with a mapping is
+// an operation, even if a field has the same name.
 func readEntry(e *serviceEntry, data []byte) error {
 	var keys map[string]any
 	if err := yaml.Unmarshal(data, &keys); err != nil {

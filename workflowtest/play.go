@@ -51,7 +51,7 @@ func (w *Workflow) until(end time.Time, enough func() bool) bool {
 }
 
 // settle lets each actor work until nothing is left to do at this moment. It handles messages one by one, so
-// that events at the same time always have the same order.
+// that simultaneous events always have the same order.
 func (w *Workflow) settle(enough func() bool) bool {
 	w.t.Helper()
 	for n := 0; ; n++ {

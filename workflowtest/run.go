@@ -216,7 +216,7 @@ func (r *Run) Resolve(step string, fact Fact) Verdict {
 	return r.command(core.Resolve{Step: step, Fact: fact}, step, string(fact))
 }
 
-// ResolveWith states that a step in doubt happened, and gives its output, which later steps can read.
+// ResolveWith states that a step in doubt happened, and sets the output that later steps can read.
 func (r *Run) ResolveWith(step string, output any) Verdict {
 	r.w.t.Helper()
 	data, err := json.Marshal(output)

@@ -24,8 +24,8 @@ var fields = []struct{ name, holds string }{
 
 const dayOfWeek = 4 // index in fields
 
-// parse reads an expression. interval reports whether it has a * in its minute or its hour. As in cron on
-// Linux, such an expression follows elapsed time and not the wall clock.
+// parse reads an expression. interval reports whether its field for the minute or the hour contains a *. As
+// in cron on Linux, such an expression follows elapsed time and not the wall clock.
 func parse(expression string) (s cron.Schedule, interval bool, err error) {
 	if slices.Contains(tags, expression) {
 		s, err = cron.ParseStandard(expression)

@@ -44,7 +44,7 @@ type Record struct {
 type Start struct {
 	At      core.Time `json:"at"` // the scheduled time
 	OrderID string    `json:"orderId"`
-	Decided core.Time `json:"decided"`        // when a sweep found it due
+	Decided core.Time `json:"decided"`        // when a sweep found the start due
 	Sent    bool      `json:"sent,omitempty"` // the order was submitted; false means that this is not certain
 }
 
@@ -180,7 +180,7 @@ type Reader interface {
 	Entry(ctx context.Context, key string) (port.LedgerEntry, error)
 }
 
-// Load loads the record of a workflow and its entry. Both are empty if there is none yet.
+// Load loads the record of a workflow and its entry. Both are empty if the workflow has no record yet.
 func Load(ctx context.Context, from Reader, workflow string) (r Record, e port.LedgerEntry, err error) {
 	if e, err = from.Entry(ctx, prefix+workflow); err != nil || e.Version == 0 {
 		return r, e, err

@@ -122,7 +122,7 @@ func reason(of jsonschema.ErrorKind) string {
 
 // literal returns a value of the schema as JSON.
 func literal(v any) string {
-	text, _ := json.Marshal(v) // it was read from JSON
+	text, _ := json.Marshal(v) // the value was read from JSON
 	return string(text)
 }
 

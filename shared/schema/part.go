@@ -7,7 +7,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Part is what a schema states about one part of a value. The zero value allows everything.
+// Part holds the rules of a schema for one part of a value. The zero value allows everything.
 type Part struct{ schemas []*jsonschema.Schema }
 
 // Part returns the part for the whole value.

@@ -66,8 +66,8 @@ func (d *drawing) of(s *jsonschema.Schema, depth int) any {
 
 func pick[T any](all []T, number int) T { return all[number%len(all)] }
 
-// merged returns an object with the fields of both, if both are objects. It changes neither, because they can
-// be parts of the schema.
+// merged returns an object with the fields of both, if both are objects. It changes neither of them, because
+// both can be parts of the schema.
 func merged(a, b any) any {
 	if a == nil {
 		return b

@@ -1,5 +1,5 @@
-// Package sqs is port.Queue and port.Queues on Amazon SQS, or on anything that speaks its JSON protocol, as
-// `stepkeeper dev` does.
+// Package sqs implements port.Queue and port.Queues on Amazon SQS, or on any server of its JSON protocol,
+// such as `stepkeeper dev`.
 //
 // Authority: it decides the form of a message in SQS: its group (fair queues, rule 4), whether it goes to the
 // second queue for high priority (P46, priority changes the order of requests only), and JSON escapes for

@@ -244,7 +244,7 @@ func (q *Queue) ExtendBatch(ctx context.Context, extensions []port.Extension) []
 	return errs
 }
 
-// Depth reads SQS's estimates. The age of the oldest message is unknown, because SQS has it only as a metric.
+// Depth reads SQS's estimates. The age of the oldest message is unknown, because SQS has only a metric.
 func (q *Queue) Depth(ctx context.Context) (port.Depth, error) {
 	depth, err := q.depth(ctx, q.url)
 	if err != nil || q.high == "" {

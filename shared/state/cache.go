@@ -15,10 +15,10 @@ const (
 	stripes           = 1 << 16 // many more than tasks that are committed at once
 )
 
-// cache holds decoded tasks, with their orders that are stored apart. An entry is always the newest version.
-// If a load or a commit overlaps with another commit of the task, the cache keeps no entry. It detects
-// overlaps by generations: each commit raises the generation of its task when it begins and when it ends. A
-// value is cached only if its generation is unchanged.
+// cache holds decoded tasks, and orders that are stored apart from their tasks. An entry is always the newest
+// version. If a load or a commit overlaps with another commit of the task, the cache keeps no entry. It
+// detects overlaps by generations: each commit raises the generation of its task when it begins and when it
+// ends. A value is cached only if its generation is unchanged.
 type cache struct {
 	seed maphash.Seed
 

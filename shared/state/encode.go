@@ -38,7 +38,7 @@ func EncodeTask(t *core.Task) ([]byte, error) {
 	return slices.Clone(b), err
 }
 
-// task appends the document of a task and returns it. It is part of the buffer, so it is valid until release.
+// task returns the document of a task. It is part of the buffer and valid until release.
 func (w *writer) task(t *core.Task) ([]byte, error) {
 	start := len(w.b)
 	w.created, w.err = t.Created, nil
@@ -73,7 +73,7 @@ func (w *writer) release() {
 // label is the name of a member.
 type label struct {
 	text   string
-	member string // the same in JSON, with its colon
+	member string // name in JSON, with quotes and colon
 }
 
 func labelOf(name string) label {
@@ -182,7 +182,7 @@ func stepsField() field[core.Task] {
 func (w *writer) steps(name *label, t *core.Task) {
 	w.name(name)
 	w.b = append(w.b, '{')
-	var s step // one for all, because it is on the heap
+	var s step // one for all steps, because it is on the heap
 	for n := range t.Steps {
 		s = step{&t.Steps[n], n}
 		w.next()

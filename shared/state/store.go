@@ -38,8 +38,8 @@ type Config struct {
 	// Inline is the size of the longest order that is stored within its document, in bytes; 0 means
 	// core.InlineOrder of its definition.
 	Inline int
-	// Tombstones means that the store needs the hash of each order that comes to rest, because it keeps that
-	// hash after the order has expired (P26, an ID never runs twice).
+	// Tombstones means that the store needs the hash of each order that comes to rest, to keep the hash after
+	// the order has expired (P26, an ID never runs twice).
 	Tombstones bool
 	// CacheBytes bounds the orders and outputs of cached tasks, in bytes; 0 means 64 MiB.
 	CacheBytes int
@@ -147,7 +147,7 @@ func taskOf(r *port.Record) (*core.Task, error) {
 }
 
 // Order returns a task's order as submitted, empty after a Cancel that came before its order (P17, a cancel
-// is kept). It reads the store only if the order is kept apart. It can return port.ErrNotFound.
+// is kept). It reads the store only if the order is stored apart. It can return port.ErrNotFound.
 func (s *Store) Order(ctx context.Context, t *core.Task) ([]byte, error) {
 	if !t.Apart() {
 		return t.Order, nil
@@ -164,7 +164,7 @@ func (s *Store) Order(ctx context.Context, t *core.Task) ([]byte, error) {
 	return content, err
 }
 
-// contents is the part of port.Store that reads orders which are kept apart.
+// contents is the part of port.Store that reads orders stored apart.
 type contents interface {
 	Content(ctx context.Context, id, hash string) ([]byte, error)
 }
@@ -200,7 +200,7 @@ func (s *Store) Forget(id string) {
 type Change struct {
 	Task   *core.Task
 	Before *core.Task // version that Task replaces, for OnCommit only; nil with Version 1
-	// Order is the order as submitted. It is stored if Version is 1 and the task keeps it apart.
+	// Order is the order as submitted. Commit stores it if Version is 1 and the task keeps its order apart.
 	Order []byte
 	// Hash is the hash of the submission, for Version 1 only. If it is empty, Commit computes it.
 	Hash string

@@ -14,8 +14,8 @@ import (
 // FileName is the file of the keys in the data folder of `stepkeeper dev`.
 const FileName = "token-keys.json"
 
-// Open reads the keys of a data folder, or makes them if the folder has none. With replace it makes a new
-// current key. Only one process at a time may use a data folder.
+// Open reads the keys of a data folder, or makes them if the folder has none. If replace is true, it makes a
+// new current key. Only one process at a time may use a data folder.
 func Open(folder string, replace bool, now core.Time) (*Keys, error) {
 	name := filepath.Join(folder, FileName)
 	data, err := os.ReadFile(name) //nolint:gosec // the user names the folder

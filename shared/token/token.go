@@ -166,7 +166,7 @@ func (k *Keys) Token(id, order string, of core.TokenOf) (string, error) {
 // refused.
 var encoding = base64.RawURLEncoding.Strict()
 
-// mac returns the authentication code over the order and the claims. The length of the order separates them.
+// mac returns the authentication code over the order and the claims. The length of the order separates both.
 func (k *key) mac(order, claims string) []byte {
 	h := hmac.New(sha256.New, k.Secret)
 	fmt.Fprintf(h, "stepkeeper answer 1\n%d\n%s\n%s", len(order), order, claims)

@@ -31,7 +31,7 @@ type LaterCommand struct {
 }
 
 // Detailed returns the view of a single order. It adds to the result of Of the messages, the inputs of the
-// attempted steps, and the commands that would be accepted now. If order is nil, it has no inputs.
+// attempted steps, and the commands that would be accepted now. If order is nil, the view has no inputs.
 func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now time.Time) Task {
 	v := Of(t, def)
 	v.Accepts, v.AcceptsLater = accepts(t, def, order, core.TimeOf(now))
@@ -107,8 +107,8 @@ type Plan struct {
 	Documents   *Documents        `json:"documents,omitempty" doc:"present if the request asks for them"`
 }
 
-// Documents is the stored form of an order, for a program that continues it elsewhere, such as the simulation
-// of a move.
+// Documents holds the stored form of an order, for a program that continues the order elsewhere, such as the
+// simulation of a move.
 type Documents struct {
 	Task        json.RawMessage   `json:"task"`
 	Order       json.RawMessage   `json:"order" doc:"order as submitted"`

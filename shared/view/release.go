@@ -38,7 +38,7 @@ func (r Release) String() string {
 	return fmt.Sprintf("%s tasks=%d messages=%d", r.Version, r.Tasks, r.Messages)
 }
 
-// ReadRelease reads what String returns. It returns the zero Release for any other text.
+// ReadRelease reads the output of String. It returns the zero Release for any other text.
 func ReadRelease(text string) (r Release) {
 	if _, err := fmt.Sscanf(text, "%s tasks=%d messages=%d", &r.Version, &r.Tasks, &r.Messages); err != nil {
 		return Release{}

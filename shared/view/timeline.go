@@ -60,7 +60,7 @@ func Timeline(t Task) []Moment {
 	return m
 }
 
-// stated returns the step and fact of an accepted resolve, if its step still has the fact.
+// stated returns the step and fact of an accepted Resolve, if the step still has this fact.
 func stated(t *Task, v core.Verdict) string {
 	for i := range t.Steps {
 		if r := t.Steps[i].Resolved; r != nil && r.At == v.At && v.Command == "resolve" && v.Accepted {

@@ -2,7 +2,7 @@ package view
 
 import "github.com/stepkeeper/stepkeeper/shared/core"
 
-// UndoWait describes what the undo of an order waits for (P20, what happens next is computed).
+// UndoWait describes why the undo of an order waits (P20, what happens next is computed).
 type UndoWait struct {
 	Step       string    `json:"step" doc:"step that is undone next"`
 	For        string    `json:"for" enum:"reply,quiet,undo,retry,children" doc:"reply: the agent is still working on the step; quiet: a call that was requested may still take effect; undo: the agent was asked to undo the step; retry: the undo is requested again; children: the child orders are being undone"`

@@ -55,7 +55,7 @@ func graphStep(b *strings.Builder, s *core.StepDefinition) {
 // drawing holds the texts and the box that show a step.
 type drawing struct{ summary, label, box string } // label fills the box, a node in Mermaid
 
-// Summary returns what a step does, without details.
+// Summary describes the work of a step, without details.
 func Summary(s *core.StepDefinition) string { return drawingOf(s).summary }
 
 func drawingOf(s *core.StepDefinition) drawing {

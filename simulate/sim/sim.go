@@ -26,7 +26,7 @@ import (
 // Report is the result of a check.
 type Report = simulate.Report
 
-// Service describes what a remote service truly offers.
+// Service describes the true behaviour of a remote service.
 type Service = simulate.Service
 
 // Services maps agents to their services.

@@ -86,7 +86,7 @@ func sweepAmong(ctx context.Context, dir string, stored, repeats int) (float64, 
 	return load.Median(all), db.Close()
 }
 
-// storeTasks stores tasks as the Scheduler would: ended ones, or ones whose first step is overdue.
+// storeTasks stores tasks as the Scheduler would: ended tasks, or tasks whose first step is overdue.
 func storeTasks(ctx context.Context, st *state.Store, def *core.Definition, n int, prefix string,
 	end bool) error {
 	long := time.Now().Add(-time.Hour)

@@ -23,8 +23,8 @@ type Gate struct {
 	// Within is the time after which no further mutant begins. It starts when the tests of the first mutant
 	// are compiled and measured, so that at least one mutant is tried. The zero value means no limit.
 	Within time.Duration
-	// Enough bounds the time of a package's tests for a mutant, measured without it. The slowest tests that
-	// exceed it are left out. 0 means that all are tried.
+	// Enough bounds the total time of a package's tests for a mutant, measured without the mutant. The
+	// slowest tests beyond it are left out. 0 means that all are tried.
 	Enough time.Duration
 	// By is the name of the one test of simulate/internal/explore to run instead of all others.
 	By  string
@@ -176,7 +176,7 @@ func (g *Gate) try(ctx context.Context, m *Mutant) (r Result, err error) {
 }
 
 // notices returns the first of these tests that fails with the mutant and passes without it, so that the
-// mutant is the cause. If the test also fails without the mutant, as on a busy machine, it does not count.
+// mutant is the cause. A test that also fails without the mutant, as on a busy machine, does not count.
 func (g *Gate) notices(ctx context.Context, s *suite, mutant string, b batch) string {
 	limit := max(leastTime, slowdown*b.took)
 	for names := b.names; len(names) > 0; {

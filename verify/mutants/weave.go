@@ -19,7 +19,7 @@ import (
 const Variable = "STEPKEEPER_MUTANT"
 
 // ReachedVariable is the environment variable with the path of a file. A woven program that runs unchanged
-// appends to it the name of each mutant whose function it calls.
+// appends to this file the name of each mutant whose function it calls.
 const ReachedVariable = "STEPKEEPER_MUTANTS_REACHED"
 
 // Weave writes patched copies of the sources under root into the folder, with the overlay file for `go test

@@ -35,7 +35,7 @@ const (
 
 const longSentence = 28 // words
 
-// alert is what Vale found at one place.
+// alert is one finding of Vale.
 type alert struct {
 	Check, Message, Severity string
 	Line                     int

@@ -35,7 +35,7 @@ func (b *builder) withAsks(steps *value) (all []field) {
 	return all
 }
 
-// askName reports a problem if the call cannot have its name.
+// askName reports a problem if the generated call cannot have its name.
 func (b *builder) askName(step string, at position, steps *value) bool {
 	name := step + askSuffix
 	switch {

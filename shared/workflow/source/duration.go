@@ -10,7 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
 )
 
-// limit is the longest sensible duration of a field, and its text.
+// limit is the longest sensible duration of a field, as a number and as a text.
 type limit struct {
 	longest core.Duration
 	text    string

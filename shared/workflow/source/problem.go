@@ -85,7 +85,7 @@ type report struct {
 }
 
 // maxWhat is the longest text of one problem, in bytes. A problem may be shown to others, so it quotes only
-// as much of the file as is needed to find the place.
+// the part of the file that identifies the place.
 const maxWhat = 400
 
 func (r *report) add(at position, severity Severity, what, fix string) {

@@ -118,8 +118,8 @@ func continueElsewhere(v *value, name string, root *value, path []string, r *rep
 	r.error(v.at, name+` is "continue", which only the onFailure of a step that calls an agent can be`, fix)
 }
 
-// locate returns the value at a path, and its last key as its name. The position is that of the value if it
-// begins on the line of its key, and otherwise that of the key.
+// locate returns the value at a path, and its last key as its name. The position is that of the value if the
+// value begins on the line of its key, and otherwise that of the key.
 func locate(root *value, path []string) (*value, string) {
 	v, name := root, "the workflow"
 	for i, key := range path {
@@ -149,7 +149,7 @@ const fixName = "use lower-case letters, digits and dashes, at most 40, the firs
 
 const fixDuration = "write a number with its unit: 250ms, 2s, 5m, 24h or 7d"
 
-// later lists fields that people may expect from other tools, with advice what to do instead.
+// later lists fields that people may know from other tools, with advice.
 var later = map[string]string{
 	"delay": "write a step of its own with wait: 10m, and put this one after it", "timer": "write wait: 10m",
 	"approval": "write it in a step of its own, below steps",

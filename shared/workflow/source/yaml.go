@@ -101,8 +101,8 @@ func tooLarge(data []byte) (what, fix string) {
 	return "", ""
 }
 
-// at returns the position where a node begins. For a mapping the library returns the position of its first
-// colon.
+// at returns the position where a node begins. For a mapping the library itself returns the position of the
+// first colon.
 func at(n ast.Node) position {
 	switch n := n.(type) {
 	case *ast.MappingNode:
@@ -230,7 +230,7 @@ func keyText(n ast.MapKeyNode) (string, bool) {
 }
 
 // alias returns a copy of the value that its anchor names. Each copy counts towards the limit, so that a few
-// lines cannot stand for billions of values.
+// lines cannot expand to billions of values.
 func (b *treeBuilder) alias(n *ast.AliasNode, depth int) *value {
 	name := n.Value.String()
 	v, ok := b.anchors[name]

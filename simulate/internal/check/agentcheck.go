@@ -100,7 +100,7 @@ func callsPivot(iv *world.Invocation, c worker.Call) {
 }
 
 // enterLedger implements the transition table of the ledger (P31, a plain service needs a ledger): it returns
-// the state to which a request changes an entry.
+// the new state of an entry after a request.
 func enterLedger(e port.LedgerEntry, r *message.Request) (state string, command int) {
 	state, command = e.State, e.Command
 	by := e.Attempt
@@ -276,7 +276,7 @@ func answersPlain(iv *world.Invocation, r *message.Reply) {
 		a.Called && a.Outcome == world.CallDone && isUndo && e.State == worker.StateUndoStarted:
 		w.Violate("P31", "%s was called and answered, and its ledger still says %q", a.Req.Key, e.State)
 	case isUndo && done && !a.Called && e.State != worker.StateFenced:
-		// this holds whatever a check returned, because no undo had begun
+		// this holds after any result of a check, because no undo had begun
 		w.Violate("P31", "the undo of %s is answered done, and its ledger says %q", a.Req.Key, e.State)
 	case a.Called || a.Happened || a.Checked:
 	case !isUndo && done && a.First.State != worker.StateDone && !(a.Entered && a.State == worker.StateDone):

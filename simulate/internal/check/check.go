@@ -132,7 +132,7 @@ func checkEffects(w *world.Simulation, o *world.Order) {
 	}
 }
 
-// Undoing checks that, when a step is undone, no effect of a step that was claimed after it stands (9).
+// Undoing checks that no effect of a later claimed step stands when a step is undone (9).
 func Undoing(w *world.Simulation, s *world.Remote, c worker.Call) {
 	t := w.Store.Task(s.Order)
 	if o := w.ByID[s.Order]; o != nil && o.Seen.Alone[fmt.Sprintf("%s/%d", s.Step, c.Attempt)] {

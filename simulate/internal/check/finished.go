@@ -72,7 +72,7 @@ func concluded(iv *world.Invocation, s *world.Sight) {
 	w.Checks.Did("P13")
 	for _, want := range must {
 		if tooFar(iv, want) {
-			continue // the Supervisor sends it
+			continue // the Supervisor sends this Wake
 		}
 		from := s
 		if want.Kind == 'q' {
@@ -175,7 +175,7 @@ func unreadable(iv *world.Invocation, gone func(id string) bool) {
 	}
 }
 
-// stays reports whether one of the order's messages is ahead of the document, so that it must stay (P8).
+// stays reports whether one of the order's messages is ahead of the document and must stay in its queue (P8).
 func stays(iv *world.Invocation, id string) bool {
 	s := iv.Sight(id)
 	m := modelFor(iv, s, s.Base, times(iv, s)[0])

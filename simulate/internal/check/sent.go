@@ -51,8 +51,8 @@ func budgets(w *world.Simulation, step string) (do, undo int) {
 // meant checks that a key has the same meaning with every definition that the task pins (P49, move pins
 // another definition). An undo's input may differ.
 func meant(w *world.Simulation, o *world.Order, r *message.Request) {
-	// its Scheduler was frozen, and the request comes too late to have an effect (P25, agents are silent
-	// after stopBy)
+	// the Scheduler was frozen, and its request comes too late for an effect (P25, agents are silent after
+	// stopBy)
 	if core.Time(w.Start+w.Now) >= r.StopBy {
 		return
 	}

@@ -248,7 +248,7 @@ func (m *move) predict(iv *world.Invocation, s *world.Sight, want *model.Model) 
 	return rule, want.Differs(m.after)
 }
 
-// EventsOf returns the events of the handling, in the form that the Scheduler must give them.
+// EventsOf returns the events of the handling in the form in which the Scheduler must pass them on.
 func EventsOf(s *world.Sight, iv *world.Invocation) []any {
 	all := events(iv, s.Id)
 	if len(s.Extra) > 0 {

@@ -70,8 +70,8 @@ func (m *move) step(i int) {
 	}
 }
 
-// rule checks a step that fails by a rule. Such a step is never claimed, and it fails only if its rule is
-// true (P50, a rule can fail the order).
+// rule checks a step that fails by a rule. Such a step is never claimed, and fails only if its rule is true
+// (P50, a rule can fail the order).
 func (m *move) rule(i int, was *core.Step) {
 	s, d := &m.after.Steps[i], &m.def.Steps[i]
 	if s.Attempt > 0 && was.Attempt == 0 || s.State == core.Failed && !m.failedByRule(i) {

@@ -11,7 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Counted records the depth of a queue as the handling has read it.
+// Counted records the depth of a queue that the handling has read.
 func Counted(iv *world.Invocation, queue string, d port.Depth) {
 	if iv.Depths == nil {
 		iv.Depths = map[string]port.Depth{}

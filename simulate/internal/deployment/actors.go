@@ -235,8 +235,8 @@ func Boot(p *world.Process) {
 	}
 }
 
-// Equip makes the actor of a process that has none: a new process, or one of a snapshot, whose recorded waits
-// it keeps.
+// Equip makes the actor of a process without one: of a new process, or of a process of a snapshot, which
+// keeps its recorded waits.
 func Equip(p *world.Process) {
 	w := p.W
 	switch {
@@ -328,7 +328,7 @@ func backoff(w *world.Simulation, d port.Delivery) time.Duration {
 	return d.Backoff(world.Visibility * time.Millisecond)
 }
 
-// Deliver lets a process handle the received messages, and deletes those that it is done with.
+// Deliver lets a process handle the received messages, and deletes the finished ones.
 func Deliver(w *world.Simulation, p *world.Process, q *world.Queue, letters []*world.Letter) {
 	ds := make([]port.Delivery, len(letters))
 	for i, l := range letters {
@@ -360,13 +360,13 @@ func carriedOn(w *world.Simulation, try int) error {
 		iv.GaveUp = true
 		return world.ErrCut
 	}
-	for _, s := range iv.Sights { // it decides on the message again, not on what followed from the message
+	for _, s := range iv.Sights { // it decides on the message again, not on its consequences
 		s.Extra, s.Refused = nil, nil
 	}
 	return nil
 }
 
-// again is a delivery that returns to its queue after a delay.
+// again is a delivery that returns to the queue after a delay.
 type again struct {
 	receipt string
 	after   time.Duration
@@ -472,8 +472,8 @@ func sweep(iv *world.Invocation) {
 	}
 }
 
-// blackout ends the single process of embedded mode. All actors end with it. All queues are lost except those
-// of statuses, which are on the disk (P27, the embedded runtime survives its queues).
+// blackout ends the single process of embedded mode. All actors end with the process. All queues are lost
+// except those of statuses, which are on the disk (P27, the embedded runtime survives its queues).
 func blackout(w *world.Simulation, first *world.Process) {
 	for _, name := range w.Names {
 		if q := w.Queues[name]; name != model.Shop && name != core.Events {

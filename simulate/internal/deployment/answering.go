@@ -52,7 +52,7 @@ func reply(w *world.Simulation, o *world.Order) {
 	Instruct(w, o, c, w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
 }
 
-// scripted plans the answers of the scenario to the steps of a task that now wait for them.
+// scripted plans the scenario's answers to the steps of a task that now wait for answers.
 func scripted(w *world.Simulation, t *core.Task) {
 	o := w.ByID[t.OrderID]
 	if len(w.Sc.Answers) == 0 || o == nil || t.ProcessState != core.Processing {

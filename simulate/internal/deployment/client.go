@@ -117,7 +117,7 @@ func anyScheduler(w *world.Simulation, why string) *world.Process {
 	return up[w.Choose("edge", why, len(up), 0.4)]
 }
 
-// Submit sends an order repeatedly until an answer confirms that it is stored.
+// Submit sends an order repeatedly until a response confirms that the order is stored.
 func Submit(w *world.Simulation, o *world.Order) {
 	if o.Acked || o.Refused {
 		return

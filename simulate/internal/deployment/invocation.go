@@ -19,7 +19,7 @@ func Invoke(w *world.Simulation, p *world.Process, what string, body func(*world
 	Resume(w, iv)
 }
 
-// Resume lets a handler go on until it waits or ends.
+// Resume continues a handler until it waits or ends.
 func Resume(w *world.Simulation, iv *world.Invocation) {
 	before := w.Cur
 	w.Cur, iv.Parked = iv, false
@@ -35,7 +35,7 @@ func Resume(w *world.Simulation, iv *world.Invocation) {
 	Ended(iv.P, iv)
 }
 
-// pauseFor lets virtual time pass. If nothing else happens meanwhile, it does not switch to another
+// pauseFor lets virtual time pass. If no other event happens meanwhile, it does not switch to another
 // coroutine.
 func pauseFor(iv *world.Invocation, d int64) {
 	if iv.Dead || d <= 0 {
@@ -51,7 +51,7 @@ func pauseFor(iv *world.Invocation, d int64) {
 	}
 }
 
-// Bury ends the coroutines of dead handlers. Their ports return ErrCut, so that they run to their end.
+// Bury ends the coroutines of dead handlers. Their ports return ErrCut, so the handlers end.
 func Bury(w *world.Simulation) {
 	for len(w.Corpses) > 0 {
 		iv := w.Corpses[0]

@@ -134,7 +134,7 @@ func callService(ctx context.Context, iv *world.Invocation, c worker.Call) (out 
 }
 
 // works simulates the long work of an operation (P43, long work reports progress). It reports progress,
-// sometimes too late or incompletely, or defers the reply. The call of the service comes after the work.
+// sometimes with pauses that are too long, or defers the reply. The call of the service comes after the work.
 func works(ctx context.Context, iv *world.Invocation, c worker.Call) error {
 	w := iv.W
 	d := longStep(w, c)
@@ -202,7 +202,7 @@ func longStep(w *world.Simulation, c worker.Call) *core.StepDefinition {
 	return nil
 }
 
-// shown returns the result of a call as its caller sees it.
+// shown returns the result of a call from the view of its caller.
 func shown(err error) world.Outcome {
 	f := (*worker.Failure)(nil)
 	switch {
@@ -382,7 +382,7 @@ func refusal(w *world.Simulation, key string) error {
 
 // forget removes a key from the service's memory once its retention is over. The retention begins with the
 // last remembered action; a refusal is not remembered. A call that lands after its caller has given up still
-// finds the key, because keys and fences are kept for longer than any call lasts, as the author declares
+// finds the key, because the author declares that keys and fences outlast every call
 // (docs/explanation/protocol.md, Grades).
 func forget(w *world.Simulation, s *world.Remote, c worker.Call, conf world.Service, f world.Fault) {
 	_, step := w.StepOf(w.Store.Task(c.OrderID), c.Step)

@@ -85,7 +85,7 @@ func Earliest(s *world.Store) (first time.Time, any bool) {
 	return first, any
 }
 
-// storePort is the store as one process sees it.
+// storePort is one process's access to the store.
 type storePort struct{ p *world.Process }
 
 func (s storePort) Shards() int { return s.p.W.Shards }
@@ -275,7 +275,7 @@ func (l leases) Acquire(_ context.Context, name, owner string, now time.Time,
 	return ours, err
 }
 
-// ledgerPort is the ledger as one instance sees it.
+// ledgerPort is one instance's access to the ledger.
 type ledgerPort struct {
 	p *world.Process
 	l *world.Ledger

@@ -152,7 +152,7 @@ func (m *Model) takes(i int, c core.Answered) (yes, vote bool) {
 }
 
 // question returns the question of a step, which names the people who may answer. After the claim it is the
-// stored question; before, it is the evaluated input, if that depends on nothing that may still change (P36).
+// stored question. Before the claim it is the evaluated input, if no value in it may still change (P36).
 func (m *Model) question(i int) *core.Answers {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	if s.Answers != nil && s.Answers.Need > 0 {
@@ -352,7 +352,7 @@ func causeOfAnswer(c core.Answered) string {
 	return fmt.Sprintf("answer/%s/%016x", c.Step, h.Sum64())
 }
 
-// VerdictsOf returns the verdicts that a step keeps of its answers.
+// VerdictsOf returns the stored verdicts on a step's answers.
 func VerdictsOf(s *core.Step) []core.Verdict {
 	if s.Answers == nil {
 		return nil

@@ -19,8 +19,8 @@ func (m *Model) UnpinAlerts(t *core.Task) {
 	}
 }
 
-// Differs returns how a task differs from the model's, or "" if it does not. Each unsuccessful attempt must
-// be in the list or in the counts. A full document lists fewer of them (P28, what is too large fails once).
+// Differs describes how a task differs from the model's, or returns "". Each unsuccessful attempt must be in
+// the list or in the counts. A full document lists fewer of them (P28, what is too large fails once).
 func (m *Model) Differs(real *core.Task) string {
 	if m.T == nil {
 		return "it was stored, and the event makes no task"

@@ -1,6 +1,6 @@
 // Package model is a second implementation of the protocol, as simple as possible and written from the
-// protocol's text. It computes the effect of one event on one task. The checks compare every commit of the
-// real actors with it, and every message that was deleted without a commit.
+// protocol's text. It computes the effect of one event on one task. The checks compare the model with every
+// commit of the real actors, and with every message that was deleted without a commit.
 package model
 
 import (
@@ -169,8 +169,8 @@ func (m *Model) direction() core.Phase {
 	return core.Forward
 }
 
-// Passed reports whether the step no longer keeps later steps from beginning, or the task from ending (P20,
-// what happens next is computed; P42).
+// Passed reports whether later steps may begin, and the task may end, without waiting for the step (P20, what
+// happens next is computed; P42).
 func Passed(s *core.Step) bool {
 	return s.State == core.Processed || s.State == core.Skipped || s.State == core.Compensated
 }
@@ -190,8 +190,8 @@ func (m *Model) policyOf(policy core.Policy) {
 
 func (m *Model) pastReturn() bool { return PastReturn(m.Def, m.T) }
 
-// PastReturn reports whether a point of no return was claimed and nothing has proven since then that it had
-// no effect (P22, a point of no return forbids undo; P22a, a proven refusal permits undo).
+// PastReturn reports whether a point of no return was claimed without a later proof that it had no effect
+// (P22, a point of no return forbids undo; P22a, a proven refusal permits undo).
 func PastReturn(def *core.Definition, t *core.Task) bool {
 	for i := range t.Steps {
 		if s := &t.Steps[i]; def.Steps[i].PointOfNoReturn && s.Attempted() && s.NoEffect == 0 {

@@ -279,7 +279,7 @@ func (m *Model) done(i int, r *message.Reply) {
 		m.finish(i, nil)
 		m.advance()
 	case !earlier:
-		if s.State == core.Processing { // 13: the hand-back of an attempt has counted it already
+		if s.State == core.Processing { // 13: the hand-back of the attempt was already counted
 			s.Failures.Do++
 			m.ended(i, core.OutcomeFailed, "output-too-large")
 		}

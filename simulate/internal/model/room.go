@@ -7,7 +7,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Room is the capacity of a task's document in a world where tasks come near their limit (P28, what is too
+// Room is the capacity of a task's document in a world whose tasks come near their limit (P28, what is too
 // large fails once). The zero value sets no limit.
 type Room struct {
 	Limit   int

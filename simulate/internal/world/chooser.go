@@ -16,7 +16,7 @@ type Point struct {
 // Chooser makes every choice of a run.
 type Chooser interface {
 	// Choose returns a number from 0 to n-1. 0 is the normal course: no fault and no delay. odds is the
-	// probability of any other choice, 0 to 1. A chooser may ignore it.
+	// probability of any other choice, 0 to 1. A chooser may ignore odds.
 	Choose(p Point, n int, odds float64) int
 }
 

@@ -29,7 +29,7 @@ type agency struct {
 	Unsent   bool // a queue refused a reply or a quarantined message
 }
 
-// Outcome is the result of a call as its caller sees it.
+// Outcome is the result of a call from the view of its caller.
 type Outcome uint8
 
 // Outcomes of a call.
@@ -58,12 +58,12 @@ type Invocation struct {
 	Yield   func(int64) bool
 	Routine *Coroutine
 	Letters []*Letter       // letters that the handler handles
-	Handed  []port.Delivery // deliveries as they came
+	Handed  []port.Delivery // deliveries in the order of their arrival
 	Direct  any             // message or command that came without a queue
 	GaveUp  bool            // the handler has stopped repeating the work on Direct
 	About   string          // order of Direct
 	Sights  []*Sight
-	Clock   []Reading             // readings of its process's clock
+	Clock   []Reading             // readings of the process's clock
 	Anew    bool                  // something was loaded since the last reading
 	Depths  map[string]port.Depth // queue depths that the handler read
 	Agency  agency                // handling by an agent

@@ -47,7 +47,7 @@ func (w *Simulation) Dirty(id string) {
 	}
 }
 
-// Order holds what the application and the operator know about one order.
+// Order holds the knowledge of the application and the operator about one order.
 type Order struct {
 	Id       string
 	Submit   message.SubmitOrder

@@ -17,7 +17,7 @@ type Process struct {
 	Agent   string // name of the agent; "" for other roles
 	Up      bool
 	Offset  int64 // offset of its clock, in milliseconds
-	Deploy  int   // version of the workflow that it gives to new orders
+	Deploy  int   // version of the workflow that new orders get from it
 	Running []*Invocation
 
 	Scheduler  *scheduler.Scheduler

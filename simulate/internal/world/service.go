@@ -28,8 +28,8 @@ type Service struct {
 	Forgets core.Duration `json:"forgets,omitempty" yaml:"forgets"`
 	// Check means that the service can state whether an operation has happened.
 	Check bool `json:"check,omitempty" yaml:"check"`
-	// Outputs holds what each operation returns. Of several outputs one is drawn for each idempotency key.
-	// An operation without an entry returns {"key": KEY}.
+	// Outputs holds the possible outputs of each operation. Of several outputs one is drawn for each
+	// idempotency key. An operation without an entry returns {"key": KEY}.
 	Outputs map[string][]json.RawMessage `json:"outputs,omitempty" yaml:"-"`
 }
 
@@ -83,7 +83,7 @@ type Trait struct {
 	// 1: no output; 2: sometimes too large; 3: sometimes not JSON (P28, what is too large fails once)
 	Output    int
 	Forgetful bool // the service forgets each key as soon as its retention has passed
-	Serial    bool // its agent takes one request at a time (P32, queue time is not a failure)
+	Serial    bool // the agent takes one request at a time (P32, queue time is not a failure)
 	Standing  bool // a plain service that reports an undo as done if no effect stands
 	Sample    int  // offset in the choice of a key's output
 }

@@ -52,8 +52,8 @@ type Scenario struct {
 	later *core.Definition
 	// definitions to move orders to (P49, move pins another definition); see variants
 	others []*core.Definition
-	below  []*core.Definition // definitions of children, and those to move children to
-	Forms  map[string][]byte  // the definitions as they are stored, by hash
+	below  []*core.Definition // definitions of children, and targets of their Moves
+	Forms  map[string][]byte  // the stored forms of definitions, by hash
 }
 
 // Simulation is one run.
@@ -88,7 +88,7 @@ type Simulation struct {
 	// backlog threshold of agents and Schedulers: messages in a queue, visible and in flight (P32, queue time
 	// is not a failure)
 	Capacity   int
-	Long       bool  // faults go on for so long that keys are forgotten
+	Long       bool  // faults go on longer than the services remember keys
 	Until      int64 // faults happen until then
 	Waits      int64 // the longest total time of an order's waits
 	Through    bool  // faults go on until the waits are over, and a while longer
@@ -100,8 +100,8 @@ type Simulation struct {
 	Answered   map[string]bool // scripted answers that are on their way, by order, run, step, round and votes
 	Traits     map[string]Trait
 	Outages    map[string]int64 // end of a hang of the service behind an agent, for all callers
-	Expired    map[string]int64 // time until which it rejects the agent's credentials
-	Coming     map[string]int64 // time until which it replies "not yet" to a key
+	Expired    map[string]int64 // time until which the service behind an agent rejects its credentials
+	Coming     map[string]int64 // time until which the service replies "not yet" to a key
 	Room       model.Room       // limit of a task's document
 	Shards     int
 	Pages      int // rows of the index per page of the Supervisor; 0 means its default

@@ -7,8 +7,8 @@
 // Use -only infra/ for the mutants of the infrastructure.
 //
 // With -by the simulator, or its exploration, runs instead of the tests, on the mutants of the core, the
-// actors and the state package, to show what it notices alone. -by simulate fails if the simulator does not
-// notice a mutant and its list has no argument for that. With -by explore a survivor is not an error.
+// actors and the state package, to show what it notices alone. -by simulate fails if the simulator misses a
+// mutant that has no argument in its list. With -by explore a survivor is not an error.
 package main
 
 import (

@@ -212,7 +212,7 @@ func isBool(t types.Type) bool {
 	return ok && b.Info()&types.IsBoolean != 0
 }
 
-// negated adds the negation of a condition, unless it is a constant. It reports whether it did.
+// negated adds the negation of a condition that is not a constant. It reports whether it added one.
 func (f *finder) negated(condition ast.Expr) bool {
 	tv := f.info.Types[condition]
 	variable := tv.IsValue() && tv.Value == nil && isBool(tv.Type)
