@@ -19,7 +19,7 @@ const (
 	// MaxFile is the largest size of a file in bytes. Stepkeeper refuses a larger file, and the former
 	// definition stays in use. The file must be a regular file of the folder, or a link to one.
 	MaxFile = 1 << 20
-	// MaxSteps is the largest number of steps. Stepkeeper refuses a file with more.
+	// MaxSteps is the largest number of steps. Stepkeeper refuses a file with more steps.
 	MaxSteps   = 1000
 	maxLine    = 10_000  // bytes
 	maxTokens  = 200_000 // tokens of YAML
