@@ -122,8 +122,8 @@ func (s *Stepkeeper) thresholdsFit() error {
 	c := &checker{}
 	for _, name := range sorted(s.props.Tuning.Thresholds) {
 		if !slices.Contains(kinds, name) && !slices.Contains(s.alarmIDs, name) {
-			c.wrong("Tuning.Thresholds has %.90q; it must be the ID of an alarm without its ending Alarm, as "+
-				"in IntakeAge, or one of %s", name, strings.Join(kinds, ", "))
+			c.wrong("Tuning.Thresholds has %.90q; it must be the ID of an alarm without its ending Alarm, "+
+				"as in IntakeAge, or one of %s", name, strings.Join(kinds, ", "))
 		}
 	}
 	return errors.Join(c.problems...)

@@ -303,8 +303,8 @@ func (c *checker) agent(name string, a *Agent) {
 	c.account(what, *a)
 	for _, id := range a.SenderIDs {
 		if !strings.Contains(id, "${Token[") && !principalID.MatchString(id) {
-			c.wrong("%s: SenderIDs has %.100q; it must be the ID of a role or user, as in AROAEXAMPLEEXAMPLE12",
-				what, id)
+			c.wrong("%s: SenderIDs has %.100q; it must be the ID of a role or user, as in "+
+				"AROAEXAMPLEEXAMPLE12", what, id)
 		}
 	}
 	c.network(what+": ", a.VPC, a.Subnets, a.SecurityGroups)

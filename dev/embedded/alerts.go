@@ -57,7 +57,8 @@ func (o OnAlert) Check() error {
 		if u, err := url.Parse(o.Webhook); err != nil || u.Host == "" || u.Scheme != "http" &&
 			u.Scheme != "https" {
 			return fmt.Errorf(
-				"the webhook of alerts is %.200q; it must be a URL like https://alerts.example.com/stepkeeper",
+				"the webhook of alerts is %.200q; it must be a URL like "+
+					"https://alerts.example.com/stepkeeper",
 				o.Webhook)
 		}
 	}

@@ -157,8 +157,8 @@ func isURL(text string) bool {
 func (r *reader) ledger() string {
 	table := r.optional(VarLedger)
 	if strings.ContainsAny(table, `/\`) && !strings.HasPrefix(table, "arn:") {
-		r.wrong(VarLedger, "is %.200q; it must be the name of a DynamoDB table; for a folder on this machine set %s",
-			table, VarLedgerFolder)
+		r.wrong(VarLedger, "is %.200q; it must be the name of a DynamoDB table; for a folder on this "+
+			"machine set %s", table, VarLedgerFolder)
 	}
 	return table
 }

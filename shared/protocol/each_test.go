@@ -71,7 +71,7 @@ func TestAnItemThatIsTooLarge(t *testing.T) {
 // If the list differs from that of the claim, as in a damaged order, no child outside the list of the claim
 // is started.
 func TestAListThatChanges(t *testing.T) {
-	for list, says := range map[string]string{`["a","b","c"]`: "another one than at the step's claim",
+	for list, says := range map[string]string{`["a","b","c"]`: "not the one that the step was claimed with",
 		`{"a":1}`: "each is not a list"} {
 		d := family(t, `["a","b"]`, func(e *core.Each) { e.Concurrency = 1 })
 		d.decide(d.submit)

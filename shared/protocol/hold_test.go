@@ -135,8 +135,8 @@ func TestACommandGivesNewTime(t *testing.T) {
 func TestAPollEndsAfterPollFor(t *testing.T) {
 	for pollFor, text := range map[core.Duration]string{
 		30 * core.Minute: "the service has answered not-yet for longer than pollFor: ",
-		0: "the service has answered not-yet for longer than maxQueueTime, which holds " +
-			"where the step has no pollFor: ",
+		0: "the service has answered not-yet for longer than maxQueueTime, the limit of a " +
+			"step without pollFor: ",
 	} {
 		most := max(pollFor, 10*core.Minute)
 		d := begun(t, step("a", failures(1),

@@ -47,7 +47,7 @@ func TestShow(t *testing.T) {
 	r.want(t, failure.OK)
 	golden.Assert(t, r.out, "show.json")
 	r = c.run(t, "show", "stopped", "--messages")
-	r.want(t, failure.OK, "Messages (UTC)", "received  order", "alert Error")
+	r.want(t, failure.OK, "Messages (UTC)", "received   order", "alert Error")
 	// a user's own server is not billed
 	if strings.Contains(r.out, "Timeline") || strings.Contains(r.out, "Cost") {
 		t.Error(r.out)

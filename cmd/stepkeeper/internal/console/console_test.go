@@ -456,7 +456,7 @@ func TestActionsOfOthers(t *testing.T) {
 			url.Values{"kind": {"undo"}, "token": form["token"]},
 			nil,
 			200,
-			`number is &#34;&#34;; it must be a whole number`,
+			`number is &#34;&#34;; write a whole number`,
 		},
 		"an unknown command": {
 			url.Values{"kind": {"forget"}, "number": {"0"}, "token": form["token"]},
@@ -468,7 +468,7 @@ func TestActionsOfOthers(t *testing.T) {
 			url.Values{"kind": {"answer"}, "number": {"0"}, "token": form["token"]},
 			nil,
 			200,
-			`round is &#34;&#34;; it must be a whole number`,
+			`round is &#34;&#34;; write a whole number`,
 		},
 	} {
 		status, body := w.post(action, c.form, c.header...)
