@@ -7,7 +7,7 @@ import (
 )
 
 // addTokenKeys makes the secret with token keys if a workflow needs it: a token is an answer's permission
-// (P39). AWS generates the first key, so that no template has it. Only the Scheduler may read it.
+// (P39). AWS generates the first key, so that no template contains it. Only the Scheduler may read it.
 func (s *Stepkeeper) addTokenKeys() {
 	if !s.content.Tokens {
 		return

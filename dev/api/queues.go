@@ -12,8 +12,8 @@ import (
 
 // intake handles messages to the intake queue. It acknowledges them after the commit (P27, the embedded
 // runtime survives its queues). Like SQS it also acknowledges a message that is unreadable or refused, and
-// the backend notifies the application. It notifies the sender of a newer schema too, because no newer
-// program reads this queue. It executes a command that an application may send like one of the control queue.
+// the backend notifies the application. It returns an error for a message with a newer schema, because no
+// newer program reads this queue. It executes the commands that IntakeOf accepts, as control does.
 func (e *edge) intake(ctx context.Context, bodies [][]byte) []error {
 	errs := make([]error, len(bodies))
 	var orders []message.SubmitOrder

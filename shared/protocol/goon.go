@@ -32,7 +32,7 @@ func (r *deciding) undoAlone(i int) {
 	}
 }
 
-// wakeAlone continues such an undo when its wait is over.
+// wakeAlone continues the undo of undoAlone when its wait is over.
 func (r *deciding) wakeAlone(i int, _ core.Event) (string, error) {
 	if r.at.Now < r.t.Steps[i].Wait.At {
 		return "its wait is not over", nil

@@ -27,22 +27,21 @@ func (callKind) resend(r *deciding, i int) {
 		op = core.UndoOp
 	}
 	input, err := r.input(i, op)
-	if r.err == nil && err == nil { // the input could be computed for the claim
+	if r.err == nil && err == nil { // the claim has computed the same input, so an error is not expected
 		r.emit(r.t.Request(r.def, i, input))
 	}
 }
 
-// woken claims a step again that was handed back.
+// woken claims a step that was handed back.
 func (callKind) woken(r *deciding, i int) {
 	if r.t.Overtaken(r.def, i) {
 		r.advance()
 		return
 	}
 	if r.t.KeyMayExpire(r.def, i, r.at.Now) { // resubmit uses a remembered key (P18): the operator decides
-		r.recordFailure(i, "key-forgotten",
-			"it is in doubt, and was not asked again, because its service may not know the idempotency "+
-				"key any more (keyRetention): find out at the service whether it happened, and resolve it",
-			r.t.Steps[i].Attempt)
+		r.recordFailure(i, "key-forgotten", "it is in doubt, and was not asked again, because its service "+
+			"may not know the idempotency key any more (keyRetention): find out at the service whether "+
+			"it happened, and resolve it", r.t.Steps[i].Attempt)
 		giveUp(&r.t.Steps[i])
 		r.enterError(core.Forward, i)
 		return
@@ -52,7 +51,7 @@ func (callKind) woken(r *deciding, i int) {
 
 func (callKind) resume(r *deciding, i int) bool {
 	s := &r.t.Steps[i]
-	if s.State == core.UndoWait { // orders can go on after failures (P42): others may become ready
+	if s.State == core.UndoWait { // orders can go on after failures (P42): other steps may become ready
 		r.undoStep(i)
 	}
 	return s.State == core.Failed || s.State == core.Pending
@@ -101,8 +100,9 @@ func (r *deciding) takeCall(i int, op core.Operation) {
 }
 
 // chooseAgent chooses the agent of a claim, because several agents can do one step (P44). It excludes agents
-// at which an earlier attempt has failed, made no call, or was late. Of the others it takes the one with the
-// shortest queue wait, unless that is less than 20 % better than an earlier one. "" is the first agent.
+// whose last attempt failed, made no call, or was late. Of the others it returns the one with the shortest
+// queue wait. It prefers an agent that the step lists earlier if the wait is less than 20 % longer there. ""
+// stands for the first agent.
 func (r *deciding) chooseAgent(i int) string {
 	d, not, best := &r.def.Steps[i], r.t.NotDone(&r.def.Steps[i], &r.t.Steps[i]), ""
 	for _, name := range d.AllAgents() {
@@ -118,7 +118,7 @@ func (r *deciding) chooseAgent(i int) string {
 	return best
 }
 
-// leastWait replaces shorter waits, because a few milliseconds say nothing about an agent.
+// leastWait replaces shorter waits, because a difference of a few milliseconds is chance.
 const leastWait = 100 * core.Millisecond
 
 // expectedWait returns the expected queue wait of a request to the agent, from its last replies and its

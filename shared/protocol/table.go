@@ -77,8 +77,8 @@ const stepKinds = submitted
 
 func (k eventKind) ofStep() bool { return k < stepKinds }
 
-// rule is one cell: an action, or the reason why the event is ignored. An action may still find that the
-// event changes nothing, such as a wait that is not over, and then returns the reason.
+// rule is one cell: an action, or the reason why the event is ignored. An action may also find that the event
+// changes nothing, for example because a wait is not over. Then it returns the reason.
 type rule struct {
 	action func(r *deciding, i int, ev core.Event) (ignored string, err error)
 	ignore string
@@ -174,7 +174,7 @@ var stepRows = []stepRow{
 	{[]eventKind{overdue}, []core.State{core.Skipped, core.Processed, core.Compensated}, alive,
 		ignore(notNow)},
 
-	// H28, H29: the effect of a Wake depends on the task's direction first.
+	// H28, H29: the effect of a Wake depends first on the task's direction.
 	{[]eventKind{wakeStep}, []core.State{core.Pending, core.Waiting}, []mode{going},
 		action((*deciding).wakeForward)},
 	{[]eventKind{wakeStep}, []core.State{core.Pending, core.Waiting, core.Failed, core.UndoWait},

@@ -24,7 +24,7 @@ type settings struct {
 }
 
 func (c *settings) wrong(name, value, meant string) {
-	c.problems = append(c.problems, fmt.Errorf("context %s is %.300q; %s is meant", name, value, meant))
+	c.problems = append(c.problems, fmt.Errorf("context %s is %.300q; it must be %s", name, value, meant))
 }
 
 func (c *settings) text(name, otherwise string) string {

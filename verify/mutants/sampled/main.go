@@ -10,7 +10,7 @@
 // With -changed it draws from at most six rooms that have changed according to git, or from all rooms if git
 // fails. The tree's hash is then the seed. -total and the floor apply to these rooms together.
 //
-// Bounds: constants and variables of a package are not changed, only functions. Tests run with -short, except
+// It changes only functions, not the constants and variables of a package. Tests run with -short, except
 // those of infra if STEPKEEPER_NEED_NODE is set. For each mutant and package only the fastest tests run,
 // until their total time reaches -enough, or six times -enough for infra.
 package main
