@@ -128,7 +128,7 @@ func TestNamesRefused(t *testing.T) {
 			p.Names.Prefix = long
 			p.Agents["of-a-long-name-that-goes-on-and-on-an-on"] = infra.Agent{External: true}
 		},
-		`Tags has "aws:x": "1"; a key of 1 to 128 characters without aws:`: func(_ awscdk.Stack,
+		`Tags has "aws:x": "1"; a key must have 1 to 128 characters and not begin with aws:`: func(_ awscdk.Stack,
 			p *infra.Props) {
 			p.Tags = map[string]string{"aws:x": "1"}
 		},

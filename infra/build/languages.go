@@ -140,7 +140,7 @@ func bundleTypeScript(folder, out string) error {
 		if _, err := os.Stat(filepath.Join(folder, "package-lock.json")); err == nil {
 			install = "ci"
 		}
-		if err := run(folder, "npm", install, "--silent", "--no-audit", "--no-fund"); err != nil {
+		if err := run(folder, "npm", install, "--loglevel=error", "--no-audit", "--no-fund"); err != nil {
 			return err
 		}
 	}

@@ -262,7 +262,7 @@ func TestBrowserPages(t *testing.T) {
 		{"incidents", "/incidents", "charge"},
 		{"waiting", "/waiting", "an agent's reply"}, {"answers", "/answers", "approve"},
 		{"bulk", "/bulk?command=resubmit&step=charge", "Send resubmit to 12 orders"},
-		{"bulk-none", "/bulk/none", "no such list"}, {"workflows", "/workflows", "expense"},
+		{"bulk-none", "/bulk/none", "processes no list"}, {"workflows", "/workflows", "expense"},
 		{"health", "/health", "it accepts orders"}, {"workflow", "/workflows/order",
 			"Definitions in use"}, {"move", "/orders/web-2026-003/move", "After the move"},
 		{"move-simulated", "/orders/web-2026-003/move?simulate=1", "No violation in 2000 seeds"},
