@@ -139,7 +139,7 @@ func keysOf(queues map[string]awssqs.IQueue) (keys []*string) {
 // supervisorAccess returns the Supervisor's IAM permissions. It claims nothing and sends no request (P16, the
 // Supervisor hands back and gives up), so it may not send to an agent's queue.
 func (s *Stepkeeper) supervisorAccess() []awsiam.PolicyStatement {
-	// Queue time is not a failure (P32): the Supervisor reads how many messages wait for the Scheduler.
+	// The Supervisor reads how many messages wait for a consumer (P32, queue time is not a failure).
 	waiting := arns(s.queues["replies"].queue, s.queues["control"].queue)
 	for _, agent := range s.agentNames() {
 		waiting = append(waiting, s.requests(agent)...)

@@ -74,16 +74,16 @@ type Props struct {
 	Shards int
 	// FinishedOrders keeps ended orders in the index, for listings. It costs one more write per order.
 	FinishedOrders bool
-	// TaskTTL is the time for which an order is kept after its end, 1 h to 10 years. 0 means for ever. A
-	// small item of an expired order stays, so that its ID never runs again.
+	// TaskTTL is the time after which an ended order is deleted, 1 h to 10 years; 0 means never. A small item
+	// of a deleted order remains, so that no other order can run with its ID.
 	//
 	// It costs one write and one read per order, and one more write for each KiB of an order that is stored
-	// apart. To keep orders for ever later, set 10 years, because new orders check the IDs of expired ones
-	// only if TaskTTL is set.
+	// apart. Once it was set, do not set it back to 0 but to 10 years, because new orders are compared with
+	// the IDs of deleted ones only if TaskTTL is set.
 	TaskTTL time.Duration
-	// TokenKeys is the secret of another stack with the keys of the tokens of answers (a token is an
-	// answer's permission), for a stack that takes over the tables of that stack. By default a stack whose
-	// workflows make tokens has its own secret, with one key that AWS makes.
+	// TokenKeys is the secret with the token keys of another stack, for a stack that takes over the tables of
+	// that stack. The keys sign the tokens that permit answers. By default a stack whose workflows
+	// make tokens has its own secret, with one key that AWS makes.
 	TokenKeys awssecretsmanager.ISecret
 	// FairQueues puts a MessageGroupId on each request: the tenant of the order, which is the part of its ID
 	// before the first colon, as in "acme:1001". Then a flood of one tenant does not delay the others' steps
@@ -215,8 +215,8 @@ type Tuning struct {
 	// OldestMessage is the age of a message in intake or replies that raises an alarm; default 5 m. For
 	// control the age is at least 20 m, because messages there are delayed by up to 15 m.
 	OldestMessage time.Duration
-	// OldestRequest is the age of a message in an agent's queue that raises an alarm; default 15 m, because
-	// queue time is not a failure.
+	// OldestRequest is the age of a message in an agent's queue that raises an alarm; default 15 m. A
+	// request may wait long without a failure of its step.
 	OldestRequest time.Duration
 	// OldestOverdue is the time by which a task must be overdue to raise an alarm; default SweepInterval plus
 	// 4 m.

@@ -21,7 +21,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// serviceFile is the file format for services: by agent, times as "200ms".
+// serviceFile is the format of the services file. Its keys are agents, and its durations are like "200ms".
 type serviceFile struct {
 	Services map[string]serviceEntry `yaml:"services"`
 }

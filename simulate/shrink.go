@@ -56,8 +56,8 @@ func (s *shrinking) try(choices []Choice) bool {
 	return true
 }
 
-// fewer looks for a run of fewer orders that breaks the invariant: the orders that the choices name become
-// the first ones, and no others are submitted.
+// fewer tries runs with fewer orders, at most mostMatter. It keeps the choices about one order, which gets
+// each place in turn. If all orders of the choices have a place in the run, it also tries to keep them all.
 func (s *shrinking) fewer() bool {
 	var ids []string
 	for _, c := range s.best {
@@ -88,8 +88,8 @@ func (s *shrinking) fewer() bool {
 	return false
 }
 
-// mostMatter is the largest number of orders in a reduced run. If it has at most fewChoices choices, each is
-// tried at an earlier place.
+// mostMatter is the largest number of orders in a run of fewer. tryEarlier moves choices to earlier places
+// only if there are at most fewChoices of them.
 const mostMatter, fewChoices = 3, 12
 
 // tryEarlier tries the choices. If that fails, it tries them again with one choice at an earlier place,

@@ -17,7 +17,7 @@ func NewTape(sc Scenario, choices []Choice, v *Violation) *Tape {
 	t := &Tape{Schema: 1, Services: sc.Services, Order: sc.Order, Answers: sc.Answers, Choices: choices}
 	if b := sc.Begun; b != nil {
 		t.At = b.At
-		t.Task, _ = state.EncodeTask(b.Task) // it was stored
+		t.Task, _ = state.EncodeTask(b.Task) // a task that was stored can be encoded
 	}
 	if data, err := workflow.Encode(sc.Definition); err == nil {
 		t.Workflow = data

@@ -270,7 +270,7 @@ func (s *Runtime) List(ctx context.Context, q port.Query) ([]view.Summary, strin
 
 // Queue finds a queue for the SQS edge.
 func (s *Runtime) Queue(name string) (port.Queue, error) {
-	if name == port.Tasks { // P41, parent and child talk by messages: only the Scheduler writes and reads it
+	if name == port.Tasks { // only the Scheduler writes and reads it (P41, parent and child talk by messages)
 		return nil, fmt.Errorf("queue %q: %w", name, port.ErrNotFound)
 	}
 	return s.queues.Queue(name)

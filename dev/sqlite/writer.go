@@ -15,7 +15,7 @@ import (
 // at a time may use it.
 type writer struct {
 	conn       driver.Conn
-	statements []*statement // statements of prepareAll, which close closes
+	statements []*statement // all prepared statements, for close
 
 	begin, commit, rollback                                                   *statement
 	findTask, addOrder, addContent                                            *statement

@@ -221,7 +221,7 @@ func (t *Task) MovedTo(from, to *Definition) *Task {
 		}
 		s := &c.Steps[i]
 		if was := from.Index(name); s.Corrected != nil && !sameInput(&from.Steps[was], &to.Steps[i]) {
-			s.Corrected = nil // P51, a call can get another input: the input of the new definition applies
+			s.Corrected = nil // the input of the new definition applies (P51, a call can get another input)
 		}
 		// the new definition may change the question, and one key never stands for two questions
 		if a := s.Answers; a != nil && a.RemindedAt != 0 {

@@ -68,7 +68,7 @@ const (
 	StatusFailed    StatusKind = "failed" // Error: an operator is needed
 	StatusUndone    StatusKind = "undone"
 	StatusCancelled StatusKind = "cancelled"
-	StatusClosed    StatusKind = "closed" // close ends an order as it stands (P48)
+	StatusClosed    StatusKind = "closed" // the operator closed it (P48, close ends an order as it stands)
 	// StatusCommandRefused reports that a command from the control queue was refused. The order continues
 	// unchanged.
 	StatusCommandRefused StatusKind = "command-refused"

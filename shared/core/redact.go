@@ -61,7 +61,7 @@ type span struct{ start, end int }
 // dot, the claims, a dot, and the MAC, which may be cut. It reads each character at most twice.
 func nextToken(text []byte, from int, isJSON bool) span {
 	var digits [maxKeyID]int // starts of the last consecutive hexadecimal digits
-	// length of the present run of digits, and the start of digits that were read as the end of an escape
+	// row is the number of consecutive digits before i, and plain is the end of the last JSON escape
 	row, plain := 0, from
 	for i := from; i < len(text); {
 		c, size := tokenCharacter(text, i, isJSON)

@@ -83,15 +83,15 @@ func (t *Task) ResolveRefusal(def *Definition, i int, fact Fact, now Time) strin
 		return "the step is a wait, so there is nothing in doubt; fix: resubmit the order, and it goes on " +
 			"at its time"
 	case s.State != Pending && !s.AwaitsWake():
-		// A step that was handed back is refused too: its key may have expired (P18, resubmit uses a
-		// remembered key), and then only Resolve helps.
+		// A handed-back step is Pending, and takes a fact. If its service may have forgotten the key, a
+		// Resubmit cannot claim it before a Resolve (P18, resubmit uses a remembered key).
 		return "the step is " + string(s.State) +
 			"; only one that is Failed, UndoWait, or handed back is in doubt"
 	case !s.Attempted():
 		return "no request of the step was ever sent, so there is nothing in doubt; fix: correct the " +
 			"workflow or the order"
 	case t.Phase == Undoing && fact == Happened && def.Steps[i].PointOfNoReturn:
-		// P22a, a proven refusal permits undo
+		// happened would contradict the proof that the undo relies on (P22a, a proven refusal permits undo)
 		return "the step is the point of no return, and the order is being undone because the step was " +
 			"proven to have had no effect; fix: reverse its effect at the service, then state undone"
 	case now <= t.LastActivity(def, i):
@@ -104,7 +104,7 @@ func (t *Task) ResolveRefusal(def *Definition, i int, fact Fact, now Time) strin
 func (t *Task) MoveRefusal(def *Definition, to Target) string {
 	switch {
 	case t.Parent != nil && t.ProcessState == Compensated:
-		// P41, parent and child talk by messages: its parent decides about the next run
+		// only the parent's step starts a child's next run (P41, parent and child talk by messages)
 		return t.Parent.Refusal()
 	case t.ProcessState != Error && t.ProcessState != Compensated &&
 		t.ProcessState != Processing:

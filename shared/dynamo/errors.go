@@ -55,9 +55,9 @@ var throttles = []string{
 	"LimitExceededException",
 }
 
-// meaning translates an error of the SDK into the port's. A write that DynamoDB certainly refused for lack of
-// capacity returns port.ErrUnavailable, and an item that is too large port.ErrTooLarge. Any other error, such
-// as a lost response, means "perhaps stored", and so does a throttle after a try without a response.
+// meaning translates an error of the SDK into the port's. It returns port.ErrUnavailable if DynamoDB refused
+// all tries for lack of capacity or because of a conflicting transaction, and port.ErrTooLarge if the item is
+// too large. Any other error means "perhaps stored". So does any error after a try without a response.
 func meaning(ctx context.Context, what string, doubt bool, err error) error {
 	if err == nil {
 		return nil
@@ -83,9 +83,9 @@ func meaning(ctx context.Context, what string, doubt bool, err error) error {
 var errOvertaken = errors.New(
 	"an answer was lost, and newer versions are stored: perhaps they stand on this one")
 
-// refusal returns the error of a refused write. An earlier try without a response may have been stored, and a
-// newer version may stand on it. In that case the error is errOvertaken, and otherwise it is the argument
-// otherwise.
+// refusal returns the error of a write whose condition failed. If a try of this write got no response and the
+// stored version is newer, it returns errOvertaken, because the newer version may build on this write.
+// Otherwise it returns the argument otherwise.
 func refusal(there attrs, version int64, doubt bool, otherwise error) error {
 	if stored := numberOf(there["Version"]); doubt && stored > version {
 		return fmt.Errorf("version %d of now %d: %w", version, stored, errOvertaken)

@@ -71,7 +71,7 @@ func (e *Engine) message(ctx context.Context, j *Job, m *Message, at protocol.At
 	default:
 		return err
 	}
-	if m.creates() && j.status == unread { // P14, submit creates once: an order that exists stays accepted
+	if m.creates() && j.status == unread { // an order that exists stays accepted (P14, submit creates once)
 		return errReload
 	}
 	return nil
@@ -110,9 +110,9 @@ func (e *Engine) apply(ctx context.Context, j *Job, in input, at protocol.At,
 func repeats(ev core.Event, t *core.Task) bool {
 	switch ev.(type) {
 	case nil, core.Settle, core.Erase:
-		// P52, erase removes content, not identity: the removal of the content is repeated each time
+		// the removal of the content is repeated each time (P52, erase removes content, not identity)
 		return true
-	case core.AskChild: // P41, parent and child talk by messages: the end of the child is sent each time
+	case core.AskChild: // the end of the child is sent each time (P41, parent and child talk by messages)
 		return t == nil || t.Terminal() || t.ProcessState == core.Error
 	}
 	return false

@@ -52,7 +52,7 @@ func (e *Engine) deliver(ctx context.Context, jobs []*Job) (further []*Job) {
 	}
 	for _, j := range sent {
 		if j.err != nil {
-			j.Fail(j.err) // effects are emitted again (P12)
+			j.Fail(j.err) // the redelivery sends the effects (P12, effects are emitted again)
 		} else if len(j.unsendable) > 0 {
 			further = append(further, j.followUp())
 		}

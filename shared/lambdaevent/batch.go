@@ -76,8 +76,8 @@ func Batch(handle Handle, queue Queue, log *slog.Logger) Function {
 // noDeadline is the visibility timeout if Lambda's deadline is unknown, as in a test.
 const noDeadline = 3 * time.Minute
 
-// visibilityOf returns the visibility timeout of the function's queues: six times the function's own timeout
-// (rule 3), which has just begun.
+// visibilityOf returns the visibility timeout of the function's queues: six times the function's timeout
+// (rule 3). The timeout is the time until the deadline, because the invocation has just begun.
 func visibilityOf(ctx context.Context) time.Duration {
 	if deadline, bounded := ctx.Deadline(); bounded {
 		return min(6*max(time.Until(deadline), 0), port.MaxVisibility)
@@ -140,9 +140,9 @@ func batches(records []events.SQSMessage) []*batch {
 	return all
 }
 
-// delivery returns the record as a delivery of the port. If attributes are absent or malformed, the record
-// counts as a first delivery, sent at an unknown time. So a redelivery may emit nothing again (P12a, who
-// emits again). A sweep at the task's due time makes up for this (P9, tasks not at rest are due).
+// delivery converts a record to a delivery of the port. Without a valid receive count it is a first delivery,
+// for which the Scheduler emits no earlier effects again (P12a, who emits again). The sweep at the task's due
+// time then sends lost effects (P9, tasks not at rest are due).
 func delivery(r *events.SQSMessage) port.Delivery {
 	d := port.Delivery{Message: port.Message{Body: []byte(r.Body)}, ID: r.MessageId, Receipt: r.ReceiptHandle,
 		Received: 1, Sender: r.Attributes["SenderId"]}

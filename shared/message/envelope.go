@@ -45,7 +45,7 @@ type Reply struct {
 	// progress: latest time of the next report; the zero value means after the step's timeout
 	Until   core.Time `json:"until,omitzero"`
 	Percent int       `json:"percent,omitempty"` // progress: 0 to 100
-	// text for people, in progress; at most core.MaxNote bytes are kept
+	// progress: text for people; the task keeps at most core.MaxNote bytes
 	Note string `json:"note,omitempty"`
 	// milliseconds from claimedAt to receipt, never negative (P32, queue time is not a failure)
 	Waited core.Duration `json:"waited"`

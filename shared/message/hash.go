@@ -28,7 +28,7 @@ func HashOf(t *core.Task) string {
 func ContentHash(o SubmitOrder) string {
 	b := append(make([]byte, 0, 128+len(o.Order)), `{"order":`...)
 	b, err := rawjson.AppendCanonical(b, o.Order)
-	if err != nil { // the order of a child may contain a key twice, as its service returned it
+	if err != nil { // a child's order may contain a key twice if it is the output of a service
 		b = append(b, o.Order...)
 	}
 	for _, m := range [...][2]string{

@@ -136,8 +136,8 @@ func (r *deciding) orderKnown() bool {
 	return r.err == nil
 }
 
-// claim starts the next attempt of each step: it sets the times and emits the request. Every claim has a new
-// attempt (P1).
+// claim starts the next attempt of each step (P1, every claim has a new attempt). It sets the times and emits
+// the request.
 //
 // It prepares all steps first, because a step that cannot be prepared may start the undo, and then no request
 // of the other steps must be sent. Steps that end with their claim come last. claim reports whether a step
@@ -281,7 +281,7 @@ func (r *deciding) undoStep(i int) bool {
 		r.claimUndo(i)
 	case s.State == core.Processing:
 		return false
-	case r.at.Now <= quiet: // P21, an undo waits for quiet: a call may still run, even after a reply (H2)
+	case r.at.Now <= quiet: // a call may still run, even after a reply (P21, an undo waits for quiet; H2)
 		release(s)
 		s.State = core.UndoWait
 		r.scheduleWake(s, quiet+1)

@@ -10,10 +10,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// answered applies an answer: an answer decides a round (P35). Answers may come early, late or twice (P36).
+// answered applies an answer (P35, an answer decides a round; P36, answers may come early, late or twice).
 func (r *deciding) answered(_ int, ev core.Event) (string, error) {
 	e := ev.(core.Answered)
-	// every commit is conditional (P8): the document is stale, and the answer may count in the newer run
+	// The answer may count in a newer run than the loaded one (P8, every commit is conditional).
 	if r.def != nil && e.Run > r.t.Run {
 		return "", core.ErrStale
 	}

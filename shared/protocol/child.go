@@ -6,7 +6,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// startChild creates a child task. Parent and child talk by messages (P41). If an undo arrives before the
+// startChild creates a child task (P41, parent and child talk by messages). If an undo arrives before the
 // start, the child is Compensated from the beginning. It reports this end, and a later attempt can start it.
 func startChild(def *core.Definition, order []byte, e core.AskChild, at At) (Decision, error) {
 	if def == nil || def.Hash != e.Definition {
@@ -40,7 +40,7 @@ func (r *deciding) askedByParent(_ int, ev core.Event) (string, error) {
 		t.Parent = &e.Parent
 	}
 	switch mode := modeOf(t); {
-	case t.Erased != nil: // erase removes content, not identity (P52): the child reports that it has expired
+	case t.Erased != nil: // the child reports that it has expired (P52, erase removes content, not identity)
 	case e.Ask == core.AskStart && mode == compensated && newer:
 		r.followParent(e.To)
 		again := core.Resubmit{}

@@ -171,7 +171,7 @@ func (r *deciding) resubmitCommand(ev core.Event) (refused string) {
 			"; only one in Error, or Compensated, can be resubmitted"
 	}
 	before, def := r.t, r.def
-	if e.To != nil && !e.To.Is(r.t.Definition) { // move pins another definition (P49), in the same command
+	if e.To != nil && !e.To.Is(r.t.Definition) { // a Resubmit may move (P49, move pins another definition)
 		if reason := r.move(*e.To); reason != "" {
 			return reason
 		}
@@ -247,7 +247,7 @@ func (r *deciding) restart(e core.Resubmit) {
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		verdicts, given := s.Answers, s.Corrected
-		// P1, every claim has a new attempt: attempt numbers continue.
+		// Attempt numbers continue (P1, every claim has a new attempt).
 		t.Steps[i] = core.Step{Name: s.Name, State: core.Pending, Attempt: s.Attempt, Unknown: s.Unknown}
 		// An input of an earlier command ends with its run (P51, a call can get another input).
 		if given != nil && given.Command == t.Commands.Number {
@@ -262,7 +262,7 @@ func (r *deciding) restart(e core.Resubmit) {
 	r.advance()
 }
 
-// renewDeadline sets or removes a deadline by a Resubmit. A deadline stops or undoes the order (P23a).
+// renewDeadline sets or removes a deadline for a Resubmit (P23a, a deadline stops or undoes the order).
 func (r *deciding) renewDeadline(at core.Time) {
 	r.t.Deadline.At = 0
 	if at != 0 {

@@ -106,7 +106,7 @@ func (r *deciding) apply(ev core.Event) (ignored string, err error) {
 	return stepTable[r.about.kind][r.t.Steps[i].State][modeOf(r.t)].run(r, i, ev)
 }
 
-// guard checks the run, operation and attempt of an event in any state. A late "done" counts (P15).
+// guard checks an event's run, operation and attempt. A do's "done" may be late (P15, a late "done" counts).
 func (r *deciding) guard(ev core.Event) (i int, ignored string, err error) {
 	i = r.t.Index(r.step)
 	if i < 0 {
@@ -209,8 +209,8 @@ func (r *deciding) setDeadline(at core.Time) {
 	r.t.Deadline.Seq++
 }
 
-// tombstone returns the record of a Cancel whose order has not arrived. A cancel is kept (P17, H18), so that
-// the order will not run.
+// tombstone returns the record of a Cancel whose order has not arrived, so that the order will not run (P17,
+// a cancel is kept; H18).
 func tombstone(e core.Cancel, at At) Decision {
 	from := aboutOf(e, nil).From
 	v := core.Verdict{ID: e.ID, Command: "cancel", Accepted: true, At: at.Now,
@@ -243,7 +243,7 @@ type At struct {
 	Now   core.Time
 	By    string                   // instance that decides, recorded in LockedBy
 	Waits map[string]core.Duration // queue wait of each agent's requests (P32, queue time is not a failure)
-	// queue lengths by agent, given as waits, if several agents can do one step (P44); some may be missing
+	// queue lengths by agent, as waits; some may be missing (P44, several agents can do one step)
 	Queues    map[string]core.Duration
 	SizeLimit core.SizeLimit // limit of the document that stores the decision
 	Tokens    core.Tokens    // tokens of answers (P39); nil if there is no key

@@ -108,7 +108,7 @@ func (r *deciding) stopForOperator(phase core.Phase) {
 		s.NoEffect = min(s.NoEffect, r.at.Now)
 		if s.AwaitsWake() {
 			s.CompleteBy = 0
-			if s.State != core.Waiting { // a waiting step asks no agent (P33), and its wait goes on
+			if s.State != core.Waiting { // a wait goes on (P33, a waiting step asks no agent)
 				s.Wait.At = 0
 			}
 		}
@@ -116,8 +116,8 @@ func (r *deciding) stopForOperator(phase core.Phase) {
 	r.enterEnd(core.Error, phase)
 }
 
-// enterEnd moves the task to an end, or to Error in a phase. An end is reported until settled (P11), by its
-// status.
+// enterEnd moves the task to an end, or to Error in a phase, and emits its status (P11, an end is reported
+// until settled).
 func (r *deciding) enterEnd(state core.State, phase core.Phase) {
 	t := r.t
 	t.ProcessState, t.Phase, t.End = state, phase, core.End{At: r.at.Now, Cause: r.cause}
@@ -173,7 +173,7 @@ func leaveEnd(t *core.Task) {
 // fact may still change a step, and a status that is emitted again must have the same bytes (P12, effects are
 // emitted again).
 func (r *deciding) keepEndStates(before *core.Task) {
-	// Move pins another definition (P49) after the status was acknowledged: the status is not sent again.
+	// A Move comes after the acknowledgment, so the status is not resent (P49, move pins another definition).
 	moved := before.Definition != r.t.Definition
 	reported := before.Steps
 	switch {
@@ -283,13 +283,13 @@ func Restart(def *core.Definition, order []byte, t *core.Task, at At) (Decision,
 		case r.claimStands(s):
 			r.kind(i).resend(r, i)
 		case undo && (s.State == core.Pending || s.State == core.Waiting) && s.CompleteBy != 0:
-			// P9a, a waiting step has two times: the step waited only for its forward claim
+			// the undo does not wait for the step's forward claim (P9a, a waiting step has two times)
 			r.wake(s, 0)
 		case (forward || undo) && s.AwaitsWake() && s.CompleteBy != 0:
 			r.wake(s, s.Wait.At)
 		}
 	}
-	// A deadline stops or undoes the order (P23a): the Supervisor's Wake for the whole task was lost too.
+	// The Supervisor's Wake for the whole task was lost too (P23a, a deadline stops or undoes the order).
 	if undo && !asked {
 		r.emit(core.SendWake{OrderID: t.OrderID, Run: t.Run})
 	}

@@ -8,7 +8,7 @@ import (
 const isErased = "the content of the order was erased, so it takes no further command; submit new work " +
 	"under a new ID"
 
-// eraseCommand erases an ended order for the operator. Erase removes content, not identity (P52). An erased
+// eraseCommand erases an ended order for the operator (P52, erase removes content, not identity). An erased
 // order accepts the command again, and removes the content that a crash may have left.
 func (r *deciding) eraseCommand(_ int, ev core.Event) (string, error) {
 	e, t := ev.(core.Erase), r.t

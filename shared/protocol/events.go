@@ -14,7 +14,7 @@ type about struct {
 	step         string // "" for an event of the whole task
 	run          int    // run and attempt that an event of a step belongs to; 0 for every other event
 	attempt      int
-	cause        string // a cause is logical (P4), not a message's ID, so that it identifies redeliveries
+	cause        string // ID that stays the same in a redelivery (P4, a cause is logical)
 	core.Command        // the command, with tokens removed from its sender (P39)
 }
 

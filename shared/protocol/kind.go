@@ -9,8 +9,8 @@ import (
 // kind is the behaviour that differs between the sorts of steps. They share all other behaviour: order,
 // conditions, hop budget, policies, reverse undo, ends, commands.
 type kind interface {
-	// prepare computes the values that a forward claim needs, and changes nothing. An error is a permanent
-	// failure of the step, because what happens next is computed (P20). r.err is set if the order is absent.
+	// prepare computes the values that a forward claim needs, and changes nothing (P20, what happens next is
+	// computed). An error is a permanent failure of the step. r.err is set if the order is absent.
 	prepare(r *deciding, i int) (prepared, error)
 	// start claims the step, and ends it at once if p.atOnce is set.
 	start(r *deciding, i int, p prepared)

@@ -31,7 +31,7 @@ func (answerKind) prepare(r *deciding, i int) (prepared, error) {
 		a.Round++
 	case s.Answers != nil: // P36: early answers count from now on
 		a.Votes = slices.DeleteFunc(slices.Clone(s.Answers.Votes), func(v core.Vote) bool {
-			_, wrong := r.def.AnswerValue(i, v.Value) // move pins another definition (P49)
+			_, wrong := r.def.AnswerValue(i, v.Value) // after a Move (P49, move pins another definition)
 			return wrong != "" || a.Excludes(v.By) != ""
 		})
 		if len(a.Votes) == 0 { // the document has no empty list

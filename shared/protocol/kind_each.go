@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// eachKind runs tasks of another workflow, one for each element of a list, or a single one. A step can have
-// child orders (P40). It is Waiting from its claim to its end, even while its children are undone.
+// eachKind runs tasks of another workflow, one for each element of a list, or a single one (P40, a step can
+// have child orders). The step is Waiting from its claim to its end, even while its children are undone.
 type eachKind struct{}
 
 // Codes of a step whose children have failed.
@@ -98,7 +98,7 @@ func (eachKind) start(r *deciding, i int, p prepared) {
 	}
 	r.fillChildren(i)
 	at := r.at.Now
-	// if no child is open, no order could be computed, and the next Wake ends the step
+	// If no child is open, no child's order could be computed. The Wake then comes at once and ends the step.
 	if len(c.Open) > 0 || r.err != nil {
 		at = at.Add(c.Pause())
 	}
@@ -158,8 +158,8 @@ func (r *deciding) ask(i, n int, ask core.ChildAsk, order json.RawMessage) {
 		Priority:   r.t.Priority, Order: order})
 }
 
-// askOpen repeats the step's present request to the open children. If cause is not "", it asks only the
-// children that this cause opened. A child that cannot carry out the request is in doubt.
+// askOpen sends the open children the step's present request again: start, undo or cancel. If cause is not
+// "", it asks only the children with this Cause. It skips a child whose order cannot be computed.
 func (r *deciding) askOpen(i int, cause string) {
 	s := &r.t.Steps[i]
 	ask := core.AskStart
@@ -188,7 +188,7 @@ func (eachKind) resend(r *deciding, i int) {
 
 // woken asks all open children again, because a request may be lost, and a child may have been ended by hand.
 func (eachKind) woken(r *deciding, i int) {
-	if r.t.Steps[i].Claim.Undo { // P42, orders can go on after failures: undone alone
+	if r.t.Steps[i].Claim.Undo { // the step is undone alone (P42, orders can go on after failures)
 		r.undoAlone(i)
 		return
 	}
@@ -236,8 +236,8 @@ func (eachKind) validState(s *core.Step, d *core.StepDefinition) bool {
 	return false
 }
 
-// childEnded applies the end of an open child. Parent and child talk by messages (P41). During an undo only
-// an undone child counts.
+// childEnded applies the end of an open child, which the child reports (P41, parent and child talk by
+// messages). During an undo only an undone child counts.
 func (r *deciding) childEnded(i int, ev core.Event) (string, error) {
 	e, s := ev.(core.ChildEnded), &r.t.Steps[i]
 	n := s.Children.At(e.Parent.Index)
@@ -343,7 +343,7 @@ func (r *deciding) lookAtChildren(i int) {
 	r.endChildren(i)
 }
 
-// failChildren fails a step with too many failed children. All have ended, so nothing is in doubt.
+// failChildren fails a step whose children were stopped. No child is open any more, so nothing is in doubt.
 func (r *deciding) failChildren(i int) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	c := s.Children

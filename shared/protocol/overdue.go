@@ -72,10 +72,10 @@ func (r *deciding) undoOverdue(i int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// backlog hands a step back without counting a failure, because queue time is not a failure (P32). Most
-// likely the request still waits in a queue that is too long or has no consumer. backlog doubles the
-// allowance, so that the next request can wait longer in the queue, but not beyond maxQueueTime. After that
-// time the operator is needed.
+// backlog hands a step back without counting a failure (P32, queue time is not a failure). Most likely the
+// request still waits in a queue that is too long or has no consumer. backlog doubles the allowance, so that
+// the next request can wait longer in the queue, but not beyond maxQueueTime. After that time the operator is
+// needed.
 func (r *deciding) backlog(i int) string {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	r.recordAttempt(i, core.OutcomeOverdue, core.CodeQueue)

@@ -75,7 +75,7 @@ func giveUp(s *core.Step) {
 	release(s)
 }
 
-// handBack returns a step to the state from which a Wake claims it. A waiting step has two times (P9a).
+// handBack returns a step to the state from which a Wake claims it (P9a, a waiting step has two times).
 func handBack(s *core.Step) {
 	s.State = core.Pending
 	if s.Claim.Undo {
@@ -121,8 +121,8 @@ func (r *deciding) stepRetryLater(i int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// recordNoEffect records the proof of a point of no return: a proven refusal permits undo (P22a). It ignores
-// the proof of any other step, because undo covers every attempted step (P7).
+// recordNoEffect records a reply's proof that a point of no return had no effect (P22a, a proven refusal
+// permits undo). Other steps need no proof to be undone (P7, undo covers every attempted step).
 func (r *deciding) recordNoEffect(i int, e core.Reply) bool {
 	if !e.NoEffect || !r.def.Steps[i].PointOfNoReturn {
 		return false
@@ -131,9 +131,9 @@ func (r *deciding) recordNoEffect(i int, e core.Reply) bool {
 	return true
 }
 
-// setNoEffect records that the step has had no effect. An alert that is emitted again must not change (P12,
-// effects are emitted again). So a fact that arrives in Error gets a time after the Error, and an earlier
-// fact keeps its time.
+// setNoEffect records the time from which the step is known to have had no effect, unless it is recorded
+// already. In Error this is a time after the task's stop, so that the alert about the stop, which does not
+// contain the fact, is the same when it is sent again (P12, effects are emitted again).
 func (r *deciding) setNoEffect(i int) {
 	if r.t.Steps[i].NoEffect != 0 {
 		return
@@ -217,7 +217,7 @@ func (r *deciding) recordFailure(i int, code, message string, attempt int) {
 	}
 }
 
-// applyPolicy changes the task as the policy decides about a failed step (P19). In Error it does nothing.
+// applyPolicy applies a failed step's policy (P19, policy decides about a failed step), but not in Error.
 func (r *deciding) applyPolicy(i int) {
 	switch r.t.ProcessState {
 	case core.Processing:
@@ -294,8 +294,8 @@ type hold struct {
 	over    string        // message of the failure if the row lasts longer
 }
 
-// holdOf returns the row of hand-backs that a reply belongs to. If the agent could not call its service, the
-// poll continues, but this row has a time limit of its own.
+// holdOf returns the row of hand-backs that a reply continues or begins. A not-yet continues the poll. Other
+// codes mean that the service was not called: their row has a limit of its own, and does not end the poll.
 func (r *deciding) holdOf(i int, e core.Reply) hold {
 	d, last := &r.def.Steps[i], r.t.Steps[i].Error
 	if last == nil || last.Since == 0 {

@@ -20,7 +20,7 @@ func (r *deciding) resolveCommand(ev core.Event) (refused string) {
 	}
 	s := &r.t.Steps[i]
 	r.accept(note("an output", given))
-	// parent and child talk by messages (P41): some children cannot be undone; Resubmit continues the others
+	// A Resubmit asks the children that are not in doubt again (P41, parent and child talk by messages).
 	if s.Children != nil {
 		s.Children = s.Children.Settled()
 		return ""

@@ -6,11 +6,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// pinKey assigns a key to a task whose workflow makes tokens. The task keeps the key, because effects are
-// emitted again (P12).
+// pinKey assigns a key to a task whose workflow makes tokens. The task keeps the key, so that a token that is
+// emitted again is the same (P12, effects are emitted again).
 func (r *deciding) pinKey() error {
 	switch {
-	case !r.def.Tokens: // also if the task was moved here (P49, move pins another definition)
+	case !r.def.Tokens: // a Move may leave an earlier key (P49, move pins another definition)
 		r.t.TokenKey = ""
 	case r.t.TokenKey != "":
 	case r.at.Tokens == nil:

@@ -24,7 +24,7 @@ type Series struct {
 	Values []*int `json:"values" nullable:"false" doc:"one value for each interval, earliest first; null if it was not measured"`
 }
 
-// Kinds of Series, and the subjects of Series of orders besides the state Error.
+// Kinds of Series. In a Series of the kind orders, Of is OrdersInFlight or the state Error.
 const (
 	SeriesReceived = "received"
 	SeriesEnded    = "ended"

@@ -17,8 +17,8 @@ type Moment struct {
 }
 
 // Timeline returns the moments of a task, earliest first: the past ones that the document stores, and planned
-// ones such as the end of a wait or a complete-by time. The document stores only the first and the last of a
-// step's attempts, and their number.
+// ones such as the end of a wait or a complete-by time. For each step it shows only the first and the latest
+// claim. The list Attempts of the task is not part of the timeline.
 func Timeline(t Task) []Moment {
 	var m []Moment
 	add := func(at core.Time, step, what, text string) {
@@ -40,7 +40,7 @@ func Timeline(t Task) []Moment {
 		}
 		add(v.At, "", what, verdictText(v))
 	}
-	for i := range t.Steps { // after the commands, because a command comes before its effect at the same time
+	for i := range t.Steps { // after the commands: the stable sort keeps a command before its effects
 		stepMoments(&t.Steps[i], add)
 	}
 	if t.EndedAt != 0 {
@@ -98,7 +98,7 @@ func stepMoments(s *Step, add func(at core.Time, step, what, text string)) {
 	if e := s.Error; e != nil {
 		what := "failed, "
 		switch {
-		case e.Code == core.CodeNotYet: // also if the step has become done
+		case e.Code == core.CodeNotYet: // a Processed step keeps its last error, so it may be not-yet
 			what = "asked, "
 		case s.Waiting():
 			what = "not called, "

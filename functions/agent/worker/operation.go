@@ -17,7 +17,7 @@ type Call struct {
 	OrderID   string
 	Run       int
 	Step      string
-	Attempt   int            // attempt of the step; attempts of a run share a key (P2)
+	Attempt   int            // attempt of the step (P2, attempts of a run share a key)
 	Try       int            // 1, 2 … within this attempt: the agent's own retries
 	Operation core.Operation // do or undo
 	Name      string         // name of the operation, such as "charge"

@@ -29,7 +29,7 @@ func (b *builder) each(f field) core.StepDefinition {
 			s.PointOfNoReturn = s.PointOfNoReturn || child.Steps[i].PointOfNoReturn
 		}
 	}
-	// P22, a point of no return forbids undo: a child that has passed its point of no return cannot be undone
+	// a child past its point of no return cannot be undone (P22, a point of no return forbids undo)
 	if s.PointOfNoReturn && b.text(v, "onFailure") == "" {
 		s.OnFailure = core.OnFailureStop
 	}

@@ -159,7 +159,7 @@ func (b *builder) undoable(i int) {
 			}
 		}
 	}
-	// P42, orders can go on after failures: the step may be undone at any place of the order
+	// the step may be undone at any place of the order (P42, orders can go on after failures)
 	switch alone := s.OnFailure == core.OnFailureContinue; {
 	case alone && field != nil:
 	case alone:

@@ -58,7 +58,7 @@ func learnt(iv *world.Invocation, gone func(id string) bool) {
 	}
 }
 
-// like reports whether two waits agree. The readings of the clock only bound the time of the decision.
+// like reports whether two waits differ by at most l.Vague, the largest error of the time of the decision.
 func like(l *world.ExpectedWait, w scheduler.Wait) bool {
 	near := func(d core.Duration) bool { return -l.Vague <= d && d <= l.Vague }
 	return near(core.Duration(w.Learnt-l.Learnt)) && near(w.Waited-l.Waited)

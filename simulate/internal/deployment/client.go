@@ -232,7 +232,7 @@ func interfere(w *world.Simulation, o *world.Order) {
 		c.Number = max(0, c.Number-1)
 	case 2:
 		c.Number++
-	case 3: // the same command again, or another one with its ID
+	case 3: // the ID of the previous command, with the same or another content
 		c.ID = fmt.Sprintf("%s-c%d", o.Id, max(1, o.Commands-1))
 	case 4:
 		if e, ok := ev.(core.Cancel); ok {
@@ -379,7 +379,7 @@ func aim(w *world.Simulation, o *world.Order) string {
 	case k < n:
 		hash := defs[n-1-k].Hash
 		if _, err := w.Store.Defs.Definition(context.Background(), hash); err == nil {
-			return hash // no order has run another definition yet
+			return hash // an unknown hash replaces a definition that is not stored
 		}
 	}
 	return strings.Repeat("0", len(w.Def.Hash))

@@ -111,8 +111,8 @@ func undoFails(t *core.Task) bool {
 	})
 }
 
-// triedInVain reports whether further commands may be useless: after many of them the task has stopped again
-// because of an answer, its timeout, a rule, the children, an input, or an output that is too large.
+// triedInVain reports whether the order has had 12 commands and a further one may be useless: an input cannot
+// be computed, an output is too large, or a step without an agent has failed.
 func triedInVain(w *world.Simulation, o *world.Order, t *core.Task) bool {
 	switch {
 	case !w.Quiescing || o.Commands < 12:

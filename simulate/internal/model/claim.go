@@ -128,7 +128,7 @@ func results(s *core.Step, into core.Environment) {
 // wait ends at a fixed time).
 func (m *Model) claim(steps ...int) (ended bool) {
 	for _, i := range steps {
-		// P50, a rule can fail the order: such a step fails without a claim
+		// a fail step fails without a claim (P50, a rule can fail the order)
 		d, ok := &m.Def.Steps[i], true
 		switch {
 		case d.Fail != nil:

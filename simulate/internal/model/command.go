@@ -287,7 +287,7 @@ func (m *Model) resume(c core.Resubmit) {
 	for i := range m.T.Steps {
 		s := &m.T.Steps[i]
 		switch {
-		// P33, a waiting step asks no agent: all waiting steps are checked first
+		// all waiting steps are checked first (P33, a waiting step asks no agent)
 		case s.State == core.Waiting:
 			m.lookAgain(i)
 		case s.State == core.UndoWait: // P42, orders can go on after failures

@@ -13,7 +13,7 @@ func (m *Model) judge(ev core.Event) (yes bool, act func()) {
 		return m.judgeCancel(c)
 	}
 	number := core.CommandOf(ev).Number
-	if t.Erased != nil { // P52, erase removes content, not identity: an erased order accepts no other command
+	if t.Erased != nil { // only Erase itself is accepted (P52, erase removes content, not identity)
 		_, erases := ev.(core.Erase)
 		return erases && number == t.Commands.Number, nil
 	}

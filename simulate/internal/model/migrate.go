@@ -77,14 +77,14 @@ func undoOf(d *core.StepDefinition) string {
 	return d.Undo.Operation
 }
 
-// WithoutEffect reports whether the service or the operator has proven that no effect of the step stands
-// (P22a, a proven refusal permits undo; Resolve).
+// WithoutEffect reports whether the step certainly has no effect. Either the service or the operator has
+// proven it (P22a, a proven refusal permits undo; Resolve), or the step failed before any claim.
 func WithoutEffect(s *core.Step) bool {
 	stated := s.Resolved != nil && s.Resolved.Fact != core.Happened && s.Resolved.At > s.Claim.At
 	return s.NoEffect != 0 || stated && s.State == core.Compensated || s.First.Nth == 0 && s.FailureCode != ""
 }
 
-// move applies P49. The steps get the new order, and the attempts of removed steps stay known.
+// move applies P49. The task gets the new definition's steps, and keeps the attempt numbers of removed ones.
 func (m *Model) move(definition string) {
 	t, to := m.T, m.target(definition)
 	gone := map[string]int{}
@@ -101,7 +101,7 @@ func (m *Model) move(definition string) {
 			s = *was
 			if d, e := &m.Def.Steps[m.Def.Index(s.Name)], &to.Steps[i]; (d.Agent == "") != (e.Agent == "") ||
 				d.Operation != e.Operation || string(d.Input) != string(e.Input) {
-				s.Corrected = nil // P51, a call can get another input
+				s.Corrected = nil // given for another call (P51, a call can get another input)
 			}
 		}
 		s.Claim.Agent = ""

@@ -90,7 +90,7 @@ func waiting(s *core.Step) core.State {
 	return core.Pending
 }
 
-// ended records an unsuccessful attempt. The step lists the last 16 of them, and counts the earlier ones.
+// ended records an unsuccessful attempt. The task lists the last 16 of all steps, and counts earlier ones.
 func (m *Model) ended(i int, outcome core.Outcome, code string) {
 	s := &m.T.Steps[i]
 	m.T.Attempts.Last = append(slices.Clip(m.T.Attempts.Last),
@@ -201,8 +201,8 @@ func (m *Model) noEffect(i int, r *message.Reply) {
 	}
 }
 
-// proven applies P22a. The time of the proof is after that of the task's stop in Error, because the report of
-// the stop must not change when it is sent again.
+// proven applies P22a. A proof that comes in Error gets a time after the task's stop, because the report of
+// the stop must not contain the proof when it is sent again.
 func (m *Model) proven(s *core.Step) {
 	if s.NoEffect != 0 {
 		return
@@ -218,7 +218,7 @@ func (m *Model) finish(i int, output json.RawMessage) {
 	m.end(s, core.Processed)
 	s.Output, s.Finish.At = output, m.Now
 	s.NoEffect, s.Claim.Allowance = 0, 0 // P32, queue time is not a failure
-	if m.T.ProcessState != core.Error {  // the number of the status "failed" stays the highest
+	if m.T.ProcessState != core.Error {  // no status follows "failed" in Error
 		m.notifyFinished(s)
 	}
 }
@@ -279,7 +279,7 @@ func (m *Model) done(i int, r *message.Reply) {
 		m.finish(i, nil)
 		m.advance()
 	case !earlier:
-		if s.State == core.Processing { // 13: the hand-back of the attempt was already counted
+		if s.State == core.Processing { // the attempt of a handed-back step is already recorded
 			s.Failures.Do++
 			m.ended(i, core.OutcomeFailed, "output-too-large")
 		}

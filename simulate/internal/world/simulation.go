@@ -180,12 +180,12 @@ type Options struct {
 // Occasion is a site at which choices are made, and their subject.
 type Occasion struct{ site, subject string }
 
-// Counters holds maps for Simulation.Nth of earlier worlds, which have grown already.
+// Counters reuses the maps of Simulation.Nth, so that the map of a new world does not have to grow.
 var Counters = sync.Pool{New: func() any { return map[Occasion]int{} }}
 
 // Choose makes a choice, and records it unless it is 0.
 func (w *Simulation) Choose(site, subject string, n int, odds float64) int {
-	// the driver makes the other choices once the world is set up
+	// a driver makes all choices itself once the world is set up
 	if n < 2 || w.Driver != nil && w.Driver.Ready() {
 		return 0
 	}

@@ -254,8 +254,8 @@ func sameJSON(a, b []byte) bool {
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// inconsistent returns the contradictions between the end of a task and the states of its steps. Undo covers
-// every attempted step (P7).
+// inconsistent returns the contradictions between the end of a task and the states of its steps (P7, undo
+// covers every attempted step).
 func inconsistent(t *client.Task) []string {
 	var found []string
 	wrong := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
