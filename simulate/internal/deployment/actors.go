@@ -272,7 +272,7 @@ func parts(p *world.Process) engine.Parts {
 func stateOf(p *world.Process) *state.Store {
 	w := p.W
 	return state.New(state.Config{
-		Store: storePort{p}, Definitions: w.Store.Defs,
+		Store: storePort{p}, Definitions: storePort{p},
 		Compile: func(hash string, data []byte) (*core.Definition, error) { return compile(w, hash, data) },
 		Encode:  func(d *core.Definition) ([]byte, error) { return encode(w, d) }, Limit: w.Room.Limit,
 		Current: func(name string) *core.Definition {
