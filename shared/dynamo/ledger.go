@@ -40,8 +40,9 @@ func (l *Ledger) Entry(ctx context.Context, key string) (port.LedgerEntry, error
 	}, nil
 }
 
-// Move stores the entry with its version raised by one, if the stored version is e.Version. A move that was
-// refused because of its own earlier try, whose response was lost, has succeeded (rule 9).
+// Move stores the entry with its version raised by one, if the stored version is e.Version. If the response
+// to a write is lost, the SDK repeats the write, and DynamoDB refuses the repetition. Move recognises its own
+// entry then and returns no error (rule 9).
 func (l *Ledger) Move(ctx context.Context, e port.LedgerEntry) error {
 	writer := token()
 	in := &dynamodb.PutItemInput{
