@@ -37,7 +37,7 @@ const KeptFor = 14 * 24 * time.Hour
 const (
 	// A message that was read stays hidden for this time unless it is returned to its queue earlier.
 	lookHold   = 30 * time.Second
-	lastPoll   = time.Second // with a wait of 0, SQS looks at only some of its servers
+	lastPoll   = time.Second // a wait of 0 would make SQS look at only some of its servers
 	mostLooked = 10_000      // largest number of messages in a search
 	returnTime = 5 * time.Second
 )

@@ -58,7 +58,7 @@ func (c *Client) redrivable(ctx context.Context, quarantined bool, l *DeadLetter
 		return errTicks
 	case port.Tasks:
 		return errors.New("only the Scheduler may send to this queue: discard the message; the " +
-			"order sends lost messages again")
+			"Supervisor replaces a lost one")
 	}
 	if quarantined {
 		if err := readable(l.Queue, l.Body); err != nil {

@@ -62,7 +62,7 @@ func (s *Stepkeeper) warnOfEmptyTables() {
 	if len(made) > 0 {
 		s.warn("tables",
 			"Tables does not name %s: right in the stack that has them; in a new stack they begin empty, "+
-				"and tasks under way need them", strings.Join(made, ", "))
+				"and running orders need them", strings.Join(made, ", "))
 	}
 }
 

@@ -39,8 +39,7 @@ func configOf(version string) huma.Config {
 			Info: &huma.Info{
 				Title: "Stepkeeper", Version: version,
 				Description: "Runs orders to one of two outcomes: every step succeeds, or every completed " +
-					"step " +
-					"is undone. " +
+					"step is undone. " +
 					"The same address serves the queues in SQS's JSON protocol (POST / with an AWS SDK " +
 					"and this endpoint URL).",
 			},

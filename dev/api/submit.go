@@ -100,7 +100,7 @@ func (e *edge) submitOne(w http.ResponseWriter, r *http.Request, wait time.Durat
 	}
 	if wait > 0 {
 		t, err := e.waited(r.Context(), order.OrderID, wait)
-		// without an end in time the response is still 202, because the order is stored
+		// the response is 202 even if no end came in time, because the order is stored
 		if err == nil && t.Ended {
 			writeJSON(w, http.StatusOK, t)
 			return

@@ -84,7 +84,7 @@ func (s *Runtime) watch(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			s.log.ErrorContext(ctx, "incidents; they are looked at again", "error", err)
 		}
-		if err == nil || stopped != nil { // without a count, the open incidents stay unchanged
+		if err == nil || stopped != nil { // no count leaves the open incidents unchanged
 			s.metrics.stopped(stopped)
 		}
 	})

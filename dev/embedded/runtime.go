@@ -94,7 +94,7 @@ func Open(ctx context.Context, o Options) (*Runtime, error) {
 		s.working()
 		s.rest.Wait() // alerts may still be running
 		_ = s.store.Close()
-		return nil, fmt.Errorf("taking up the tasks under way: %w", errors.Join(err, ctx.Err()))
+		return nil, fmt.Errorf("reading the running orders: %w", errors.Join(err, ctx.Err()))
 	case err != nil: // an unreadable task must not stop all others
 		s.log.Error("some tasks are not taken up again; the Supervisor tries when they are due", "error", err)
 	}

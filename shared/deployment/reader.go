@@ -144,7 +144,11 @@ func (r *reader) place(variable, logical, given, beside string) string {
 	case queueName.MatchString(given) && isURL(beside):
 		return beside[:strings.LastIndexByte(beside, '/')+1] + given
 	}
-	r.wrong(variable, "has %.200q for the queue %q; it must be the URL of a queue", given, logical)
+	must := "the URL of a queue"
+	if variable == VarReplyTo {
+		must += ", or the ARN of an event bus"
+	}
+	r.wrong(variable, "has %.200q for the queue %q; it must be %s", given, logical, must)
 	return given
 }
 

@@ -26,7 +26,7 @@ func NewLedger(client *dynamodb.Client, table string) *Ledger {
 // Schedules returns the ledger of the workflows' schedules, whose entries are in the table Orders.
 func (s *Store) Schedules() *Ledger { return &Ledger{s.client, s.tables.Orders, OrderKey} }
 
-// Entry returns the entry with a strongly consistent read. Its Version is 0 if there is none.
+// Entry returns the entry with a strongly consistent read. Its Version is 0 if the key has no entry.
 func (l *Ledger) Entry(ctx context.Context, key string) (port.LedgerEntry, error) {
 	item, err := get(ctx, l.client, l.table, l.key, key, true)
 	if err != nil {

@@ -192,8 +192,8 @@ func (m *Reply) Check() error {
 	case m.Waited < 0 || m.RetryAfter < 0:
 		return unreadable("waited and retryAfter are milliseconds from 0")
 	case m.Error != nil && len(m.Error.Code) > maxCode:
-		return unreadable("error.code has %d bytes; it must be a short word of at most %d", len(m.Error.Code),
-			maxCode)
+		return unreadable("error.code has %d bytes; it must be a short word of at most %d bytes",
+			len(m.Error.Code), maxCode)
 	case m.Error != nil && strings.ContainsFunc(m.Error.Code, core.Unprintable):
 		return unreadable("error.code holds a line end or another control character; it must be a short word")
 	}

@@ -307,7 +307,7 @@ func (r *deciding) collect(i int, e core.ChildEnded) {
 	if !single && size > core.MaxCollected || !r.at.SizeLimit.KeepsReserve(r.def, r.t) {
 		c.Results = before
 		r.stopChildren(i, fmt.Sprintf("%s: the outputs of the children take more than %d bytes, or have no "+
-			"room in the order's document; let the child workflow answer less", core.CodeOutputTooLarge,
+			"room in the order's document; let the child workflow return less", core.CodeOutputTooLarge,
 			core.MaxCollected))
 	}
 }

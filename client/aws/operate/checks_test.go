@@ -120,7 +120,7 @@ func (a *account) GetAccountSettings(context.Context, *lambda.GetAccountSettings
 	}, nil
 }
 
-// find returns the check with this name, and ends the test if there is none.
+// find returns the check with this name, and ends the test if the checks lack it.
 func find(t *testing.T, checks []client.Check, name string) client.Check {
 	t.Helper()
 	i := slices.IndexFunc(checks, func(c client.Check) bool { return c.Name == name })

@@ -179,7 +179,8 @@ func (a *Agent) completeAuth() (p problems) {
 		)
 	}
 	if s := a.Auth.SigV4; s != nil && s.Service == "s3" {
-		p.add("auth: sigv4: service s3 is signed in another way, and is not possible; let a function call it")
+		p.add("auth: sigv4: service s3 is not supported, because S3 signs in another way; let a function " +
+			"call S3")
 	}
 	if s := a.Auth.SigV4; s != nil && s.Region != "" && !awsWord.MatchString(s.Region) {
 		p.add("auth: sigv4: region is %.40q; write one like eu-central-1", s.Region)

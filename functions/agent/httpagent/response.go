@@ -82,7 +82,7 @@ func (a *answer) output(ignore bool) (json.RawMessage, error) {
 		return nil, nil
 	case len(a.body) > limit:
 		return nil, done("response-too-large",
-			"%s was done, but its answer has more than %d bytes; let the service answer less, or raise "+
+			"%s was done, but its answer has more than %d bytes; let the service return less, or raise "+
 				"maxResponse", a.what, limit)
 	}
 	switch err := rawjson.CheckLoose(body, rawjson.MaxLevels); {

@@ -192,7 +192,7 @@ func (t *Tracer) send(ctx context.Context, all []span) error {
 	defer func() { _ = response.Body.Close() }()
 	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)) // the connection is used again
 	if response.StatusCode/100 != 2 {
-		return fmt.Errorf("the collector answered %s", response.Status)
+		return fmt.Errorf("the collector returned %s", response.Status)
 	}
 	return nil
 }

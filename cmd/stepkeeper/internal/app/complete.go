@@ -78,7 +78,7 @@ func (a *App) steps(ctx context.Context, id string) (names []string) {
 }
 
 func (a *App) workflowNames(ctx context.Context) (names []string) {
-	all, _ := a.Workflows(ctx) // without a server there are no suggestions
+	all, _ := a.Workflows(ctx) // an error means no suggestions
 	for _, w := range all {
 		names = append(names, w.Name)
 	}

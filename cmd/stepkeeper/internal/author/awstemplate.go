@@ -34,8 +34,7 @@ func newAWSTemplate(a *app.App) *cobra.Command {
 			}
 			path, err := assembly.WritePlain(out)
 			if err != nil {
-				return failure.Wrap(err, failure.General, "name another folder with --out",
-					"the template was not written to %s", out)
+				return failure.Wrap(err, failure.General, "", "the template was not written to %s", out)
 			}
 			if o.app.JSON() {
 				return o.app.PrintJSON(map[string]string{"stack": assembly.Stack, "template": path})

@@ -101,7 +101,7 @@ func TestPipelineTestsAgents(t *testing.T) {
 		}
 	}
 	run := func(fail string) (string, error) {
-		cmd := exec.Command("bash", "-e", "-c", script) // as GitHub runs it
+		cmd := exec.Command("bash", "-e", "-c", script) // GitHub runs it in this way
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "GITHUB_WORKSPACE="+dir, "FAIL="+fail,
 			"PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))

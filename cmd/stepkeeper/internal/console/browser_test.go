@@ -130,7 +130,7 @@ func (b *tab) live() {
 	b.until("its times are of the zone "+viewersZone, func() bool { return b.wrongTime() == "" })
 }
 
-// wrongTime returns a time of the page that is not written in the viewer's zone, or "" if there is none.
+// wrongTime returns a time of the page that is not written in the viewer's zone, or "" if all times are.
 func (b *tab) wrongTime() string {
 	b.Helper()
 	zone, err := time.LoadLocation(viewersZone)

@@ -270,7 +270,7 @@ func (s *server) showBulk(_ context.Context, r *http.Request, _ *kept) (content,
 		Failure         string
 		Token, Line     string
 	}{b, report, []result{{"fixed", "good", report.Fixed}, {"failed again", "bad", report.Again},
-		{"refused", "", report.Refused}, {"unknown, or under way", "", report.Unknown},
+		{"refused", "", report.Refused}, {"unknown, or running", "", report.Unknown},
 		{"not sent", "", report.NotSent}},
 		on, s.ReadOnly, text, s.secret, s.Program + " bulk continue " + b.File}}, nil
 }

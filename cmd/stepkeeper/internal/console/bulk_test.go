@@ -510,7 +510,7 @@ func TestBulkPages(t *testing.T) {
 	w.until("it stops", func() bool { _, body = w.get(at); return strings.Contains(body, "ended") })
 	wants(t, body, "Stopped: it was interrupted", "stepkeeper bulk continue "+folder)
 	wants(t, regexp.MustCompile(`<strong>\d+`).ReplaceAllString(body, "<strong>N"), `<ul class="tiles"><li><span class="good">fixed</span><strong>N</strong></li><li><span class="bad">failed again</span><strong>N</strong></li>`+
-		`<li><span class="">refused</span><strong>N</strong></li><li><span class="">unknown, or under way</span><strong>N</strong></li><li><span class="">not sent</span><strong>N</strong></li></ul>`)
+		`<li><span class="">refused</span><strong>N</strong></li><li><span class="">unknown, or running</span><strong>N</strong></li><li><span class="">not sent</span><strong>N</strong></li></ul>`)
 	files, err := filepath.Glob(filepath.Join(folder, "bulk-*.jsonl"))
 	if err != nil || len(files) != 1 {
 		t.Fatalf("%v %v", files, err)

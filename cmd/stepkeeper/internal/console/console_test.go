@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"html"
@@ -690,6 +691,24 @@ func TestRedaction(t *testing.T) {
 	}
 	if _, err := console.LoadRedaction(file); err == nil || !strings.Contains(err.Error(), "line 1") {
 		t.Errorf("%v", err)
+	}
+}
+
+// An order is shown in its own script, and characters that could reorder the page's text as escapes.
+func TestDocumentsAreReadable(t *testing.T) {
+	w := newWorld(t, nil)
+	close(w.hold)
+	content := json.RawMessage(
+		`{"amount":120,"name":"\ud83d\ude80 \uae40\ubbfc\uc900","note":"a\u202eb","price":1.50}`)
+	if _, err := w.client.Submit(t.Context(),
+		client.Order{ID: "o-1", Workflow: "order", Content: content}); err != nil {
+		t.Fatal(err)
+	}
+	w.until("it ends", w.inState("o-1", "Processed"))
+	_, body := w.get("/orders/o-1")
+	wants(t, body, "🚀 김민준", `a\u202eb`, "1.50")
+	if strings.ContainsRune(body, '\u202e') {
+		t.Error("the page holds a character that turns text around")
 	}
 }
 

@@ -167,8 +167,8 @@ func gantt(t *client.Task, now core.Time) string {
 	for i, anchor := range []string{"start", "middle", "middle", "middle", "end"} {
 		m := t.Created + core.Time(span*float64(i)/4)
 		grid += fmt.Sprintf(`<line x1="%d%%" y1="0" x2="%d%%" y2="28"/>`, 25*i, 25*i)
-		scale += fmt.Sprintf(`<text class="tick tick-%d" x="%d%%" y="14" text-anchor="%s">%s</text>`, i, 25*i, anchor,
-			html.EscapeString("+"+render.Span(m.Sub(t.Created).Std())))
+		scale += fmt.Sprintf(`<text class="tick tick-%d" x="%d%%" y="14" text-anchor="%s">%s</text>`, i, 25*i,
+			anchor, html.EscapeString("+"+render.Span(m.Sub(t.Created).Std())))
 	}
 	var b strings.Builder
 	b.WriteString(`<div class="gantt" role="img" aria-label="the time that each step took">`)

@@ -403,7 +403,7 @@ func answering(t *testing.T, answer func(r *http.Request) any) *client.Client {
 	return connect(t, server.URL)
 }
 
-// grouping returns a console of a server that has these orders in Error and under way.
+// grouping returns a console of a server that has these orders in Error and running.
 func grouping(t *testing.T, stopped, under *[]view.Summary) http.Handler {
 	t.Helper()
 	return console.New(console.Options{Client: answering(t, func(r *http.Request) any {
@@ -462,6 +462,12 @@ func TestGroupsAreSorted(t *testing.T) {
 		h.ServeHTTP(w, request(t, "/waiting"))
 		if strings.Contains(w.Body.String(), ", counted over the newest 1000 of each state") != more {
 			t.Errorf("%d orders: %s", n, w.Body)
+		}
+		w = newRecorder() // another console, because one keeps its counts for ten seconds
+		grouping(t, &stopped, &under).ServeHTTP(w, request(t, "/"))
+		want := map[bool]string{false: "<strong>1,000</strong>", true: "<strong>1,000&#43;</strong>"}[more]
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%d orders: no %s in %s", n, want, w.Body)
 		}
 	}
 }
@@ -633,7 +639,7 @@ var (
 	nextPage = regexp.MustCompile(`id="next" href="([^"]*)"`)
 )
 
-// The pages of Answers together show each question once, however many other orders are under way. Each page
+// The pages of Answers together show each question once, however many other orders are running. Each page
 // reads and shows a bounded number.
 func TestAnswersGoOnPages(t *testing.T) {
 	const n = 5000

@@ -19,7 +19,7 @@ import (
 const (
 	rowsOnPage   = 50   // orders
 	mostLookedAt = 5000 // largest number of orders that a page reads to find its rows
-	mostCounted  = 1000 // largest number of counted orders in a state; above it a page shows "1,000 and more"
+	mostCounted  = 1000 // largest number of counted orders in a state; above it a page shows 1,000+
 	mostGrouped  = 10000
 	mostExamples = 5
 )

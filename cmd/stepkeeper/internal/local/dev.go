@@ -143,8 +143,8 @@ func (o *devOptions) keeping() (time.Duration, error) {
 	text, inDays := strings.CutSuffix(o.keep, "d")
 	days, err := strconv.Atoi(text)
 	if !inDays || err != nil || days < least || days > 36500 {
-		return 0, failure.New(failure.Usage, fmt.Sprintf("give days, like --keep 30d, at least %dd: so long "+
-			"a request or a repeated order can be under way", least), "--keep %q is refused", o.keep)
+		return 0, failure.New(failure.Usage, fmt.Sprintf("give days, like --keep 30d, at least %dd: a "+
+			"request or a repeated order can arrive that late", least), "--keep %q is refused", o.keep)
 	}
 	return time.Duration(days) * day, nil
 }

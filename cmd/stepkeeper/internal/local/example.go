@@ -95,7 +95,7 @@ func (e *example) writeWorkflows() (agents []string, err error) {
 	}
 	for _, flow := range flows {
 		text, err := examples.Files.ReadFile(flow)
-		if !strings.HasSuffix(e.listen, ":0") { // with port 0 the real port is not known yet
+		if !strings.HasSuffix(e.listen, ":0") { // port 0 means that the real port is not known yet
 			text = bytes.ReplaceAll(text, []byte("127.0.0.1:8377"), []byte(e.listen))
 		}
 		if err == nil {

@@ -217,7 +217,7 @@ func children(c *view.Children) string {
 	if c.Undo {
 		done = "are undone"
 	}
-	text := fmt.Sprintf("%d of %d children %s, %d under way", c.Ended, c.Count, done, c.Running)
+	text := fmt.Sprintf("%d of %d children %s, %d running", c.Ended, c.Count, done, c.Running)
 	if c.Failed > 0 && !c.Undo {
 		text += fmt.Sprintf(", %d failed of %d that may (%s: %s)", c.Failed, c.Tolerate,
 			strings.Join(c.FailedAs[:min(len(c.FailedAs), 3)], ", "), Clean(c.Reason))
