@@ -1,22 +1,34 @@
 // Builds dist when the package is packed, or installed from its folder: fetches the compiler first if it is missing.
-// Several installations from the folder take turns; a lock that is older than ten minutes was left by a killed one.
+// Several installations from the folder take turns. The lock names its process, so that the lock of a killed one
+// does not hold up the next.
 import { execSync } from "node:child_process";
-import { mkdirSync, rmSync, statSync } from "node:fs";
+import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 
 const lock = ".preparing";
-const written = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs;
-const unlock = () => rmSync(lock, { recursive: true, force: true });
 const run = (line) => execSync(line, { stdio: ["ignore", "ignore", "inherit"] });
+const written = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+const unlock = () => rmSync(lock, { force: true });
+
+/** Reports whether the process that holds the lock has ended. */
+function abandoned() {
+  try {
+    const holder = Number(readFileSync(lock, "utf8"));
+    if (holder) process.kill(holder, 0); // throws ESRCH if there is no such process
+    return false;
+  } catch (why) {
+    return why.code === "ESRCH";
+  }
+}
+
 for (let locked = false; !locked;) {
   try {
-    mkdirSync(lock);
+    writeFileSync(lock, String(process.pid), { flag: "wx" });
     locked = true;
   } catch (why) {
     if (why.code !== "EEXIST") throw why;
-    const since = written(lock) ?? Date.now();
-    if (Date.now() - since > 600_000) unlock();
-    await pause(200);
+    if (abandoned()) unlock();
+    else await pause(200);
   }
 }
 try {
