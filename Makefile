@@ -13,10 +13,10 @@ LDFLAGS  := -ldflags "-X 'github.com/stepkeeper/stepkeeper/cmd/stepkeeper/intern
 PROFILE  := cmd/stepkeeper/default.pgo
 export GOFLAGS := $(shell $(GO) env GOFLAGS) -pgo=off
 # What shares memory between goroutines; the whole suite is race-all.
-RACE_PKGS ?= $(addprefix ./,client client/aws/operate dev/api dev/embedded dev/memory dev/sqlite functions/agent/worker functions/scheduler functions/supervisor shared/engine shared/port/queuetest shared/sqs shared/state)
+RACE_PKGS ?= $(addprefix ./,client client/aws/operate dev/api dev/embedded dev/memory dev/sqlite functions/agent/worker functions/scheduler functions/supervisor shared/engine shared/port/queuetest shared/port/storetest shared/sqs shared/state)
 # Of their tests those that compute alone, or wait for ten seconds, add nothing but time to it.
-RACE_SKIP ?= TestAStoredTaskAcceptsEveryEvent|TestZeroTimesAreNotAssumedOnes|TestStoreInSequences|TestStoreWithoutCache|$\
-	TestStore$$/^(create|replace|batch|documents|limits|due|list|definitions|leases|ledger)$$|$\
+RACE_SKIP ?= TestAStoredTaskAcceptsEveryEvent|TestZeroTimesAreNotAssumedOnes|TestSequences|TestStoreInSQLiteWithoutCache|TestTheCheckerCanFail|$\
+	TestStoreIn(Memory|SQLite)$$/^(create|replace|batch|documents|limits|due|list|definitions|leases|ledger)$$|$\
 	TestOrdersNearTheLimitOfTheirDocumentEnd|TestOrdersNearTheDocumentLimitEnd|TestAnHourOfExpiredCredentialsUndoesNothing|TestEndedOrdersExpireMeanwhile
 RACE_ALL   = $(shell $(GO) list ./... | grep -v -E '/(bench|examples|e2e|infra|localstack|importrules|mutants|soak|simulate)(/|$$)')
 TEST_PKGS ?= $(shell $(GO) list ./... | grep -v '/infra$$')
@@ -56,7 +56,8 @@ SEQUENCES ?= 12
 test-dynamo: ## Run the tests that need a DynamoDB against DynamoDB Local (needs npm and a JDK)
 	shared/dynamo/dynamotest/local.sh bash -c '\
 		RAPID_CHECKS=$(SEQUENCES) $(GO) test -count=1 -timeout 20m -parallel 4 ./shared/dynamo/... ./internal/cost/... ./verify/bench/cost && \
-		$(GO) test -count=1 -v -run "^TestUnitsOfEachOperation$$" ./shared/dynamo'
+		RAPID_CHECKS=$(SEQUENCES) $(GO) test -count=1 -timeout 20m -parallel 4 -run Dynamo ./shared/port/storetest && \
+		$(GO) test -count=1 -v -run "^TestUnitsOfEachOperation$$" ./verify/bench/cost'
 
 .PHONY: race
 race: ## The race detector on what shares memory between goroutines (needs a C compiler)
@@ -113,8 +114,8 @@ SEED    ?= 1
 
 .PHONY: soak
 soak: build ## The long run: real processes killed, frozen, cut off, audited (MINUTES=5 SEED=1)
-	$(GO) build -trimpath -o $(BIN)/soak ./verify/soak/run
-	$(BIN)/soak -minutes $(MINUTES) -seed $(SEED) -binary $(BIN)/stepkeeper -report soak.json
+	$(GO) test ./verify/soak -run '^TestSoak$$' -count 1 -timeout 0 -v -args \
+		-minutes $(MINUTES) -seed $(SEED) -binary $(CURDIR)/$(BIN)/stepkeeper -report $(CURDIR)/soak.json
 
 .PHONY: bench
 bench: build bench-programs ## Measure; prints the figures and writes bench.json
@@ -148,7 +149,8 @@ profile: ## Take the build profile of bin/stepkeeper anew, from the bench in the
 
 .PHONY: cost
 cost: ## Measure what an order consumes on AWS, and what that costs (needs npm and a JDK)
-	shared/dynamo/dynamotest/local.sh $(GO) run ./verify/bench/cost --out internal/cost/units.json
+	shared/dynamo/dynamotest/local.sh $(GO) test ./verify/bench/cost -run '^TestMeasure$$' -count 1 \
+		-timeout 60m -v -args -out $(CURDIR)/internal/cost/units.json
 
 EXPLORE ?= 60s
 REPORT = $(GO) test ./simulate/internal/explore -run '^TestReport$$' -count 1 -timeout 0 -v -args \
@@ -171,10 +173,12 @@ nightly: ## The deep searches, one after another; all of them run, and the last 
 
 .PHONY: lint
 lint: PAGES = README.md $(wildcard docs/*.md docs/*/*.md)
-lint: ## Lint the code with the pinned golangci-lint, and the documents with the pinned Vale
+lint: ## Lint the code with the pinned golangci-lint, and the documents and texts of the program with the pinned Vale
 	@# Its shared cache mixes up the paths of two clones; this one belongs to the clone.
 	GOLANGCI_LINT_CACHE=$(CURDIR)/$(BIN)/lint-cache $(GO) run $(GOLANGCI) run ./...
 	$(GO) run $(VALE) --config verify/prose/vale.ini --no-exit --output JSON $(PAGES) | $(GO) run ./verify/prose $(PAGES)
+	$(GO) run ./verify/prose -texts $(BIN)/texts
+	$(GO) run $(VALE) --config verify/prose/vale.ini --no-exit --output JSON $(BIN)/texts/*.md | $(GO) run ./verify/prose $(BIN)/texts/*.md
 
 # Two systems stand for the others of a release, which share their code with one of these or with Linux.
 .PHONY: cross
@@ -188,6 +192,16 @@ release: ## Build the files of a release into bin/release: make release VERSION=
 	@test -n "$(VERSION)" || { echo "Name the version: make release VERSION=v0.1.0" >&2; exit 2; }
 	VERSION="$(VERSION)" GORELEASER_CURRENT_TAG="$(VERSION)" GOFLAGS= $(GO) run $(RELEASER) release --clean \
 		$(if $(PUBLISH),,$(if $(filter $(VERSION),$(shell git tag --points-at HEAD)),--skip=publish,--snapshot))
+	$(MAKE) --no-print-directory template ARGS="--context prebuilt=../bin/release"
+
+LINT_TEMPLATE := $(BIN)/cfn-lint/bin/cfn-lint
+
+.PHONY: template
+template: need-node ## Write the order example as a CloudFormation template into bin/template, and lint it (needs Python)
+	$(GO) run ./cmd/stepkeeper aws template infra --out $(BIN)/template $(ARGS)
+	@test -x $(LINT_TEMPLATE) || { python3 -m venv $(BIN)/cfn-lint && $(BIN)/cfn-lint/bin/pip install -q cfn-lint==1.58.0; }
+	@# The CDK names dependencies that a reference implies.
+	$(LINT_TEMPLATE) --ignore-checks W3005 -- $(BIN)/template/*.template.json
 
 .PHONY: fmt
 fmt: ## Format the code
@@ -283,3 +297,8 @@ install-emulators: need-node infra/node_modules/.package-lock.json ## Fetch what
 .PHONY: integration
 integration: ## Test the deployed stack on LocalStack; BACKEND=ministack: with IAM enforced
 	@GO="$(GO)" BACKEND="$(BACKEND)" ARGS="$(ARGS)" localstack/integration.sh
+
+.PHONY: account-check
+account-check: need-node infra/node_modules/.package-lock.json ## Deploy to your account with the documented permissions, test, destroy: ACCOUNT=123456789012, or BACKEND=ministack
+	@test -n "$(ACCOUNT)$(BACKEND)" || { echo "Name the account: make account-check ACCOUNT=123456789012, or BACKEND=ministack" >&2; exit 2; }
+	@$(if $(BACKEND),PACKAGE=./verify/account GO="$(GO)" BACKEND="$(BACKEND)" ARGS="$(ARGS)" localstack/integration.sh,ACCOUNT="$(ACCOUNT)" $(GO) test -v -count=1 -timeout 2h ./verify/account $(ARGS))

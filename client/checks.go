@@ -32,11 +32,12 @@ type CheckResult string
 const (
 	CheckOK      CheckResult = "ok"
 	CheckFailed  CheckResult = "failed"
-	CheckUnknown CheckResult = "unknown" // it could not be looked at; Text says why
+	CheckUnknown CheckResult = "unknown" // the check could not be run; Text states why
 )
 
-// MostSkew is the largest accepted difference between the local clock and that of the server or of AWS. AWS
-// refuses signatures that are 5 minutes off, and complete-by times are compared with the local clock.
+// MostSkew is the largest accepted difference between the local clock and the clock of the server or of AWS.
+// It is small because agents compare complete-by times with their own clocks. AWS itself refuses signatures
+// that are 5 minutes off.
 const MostSkew = 30 * time.Second
 
 // Checks runs the health checks of a deployment and changes nothing.
@@ -78,13 +79,13 @@ func NotChecked(name string, why error) Check {
 	return Check{Name: name, Result: CheckUnknown, Text: "not checked: " + why.Error()}
 }
 
-// CheckRelease compares the release of a server or a stack with that of this program. A difference matters if
+// CheckRelease compares the release of a server or a stack with that of this program. The check fails only if
 // one of them writes data that the other cannot read.
 func CheckRelease(whose string, theirs, ours view.Release) Check {
 	switch {
 	case theirs == view.Release{}:
 		return Check{"version", CheckUnknown, "not checked: " + whose +
-			" does not say what it was built from, so it is older than this program", "update " + whose}
+			" does not report its version, so it is older than this program", "update " + whose}
 	case theirs.Tasks != ours.Tasks || theirs.Messages != ours.Messages:
 		return Check{"version", CheckFailed,
 			fmt.Sprintf(
@@ -97,7 +98,8 @@ func CheckRelease(whose string, theirs, ours view.Release) Check {
 			fmt.Sprintf("this program is %s, and %s %s; each reads what the other writes", ours.Version,
 				whose, theirs.Version), ""}
 	}
-	return Check{"version", CheckOK, "this program and " + whose + " are " + ours.Version, ""}
+	return Check{"version", CheckOK, "this program and " + whose + " run the same version, " + ours.Version,
+		""}
 }
 
 // CheckClock compares the time of a response with the local time of its arrival.
@@ -105,10 +107,11 @@ func CheckClock(whose string, theirs, ours time.Time) Check {
 	skew := ours.Sub(theirs).Round(time.Second)
 	switch {
 	case theirs.IsZero():
-		return Check{"clock", CheckUnknown, "the answer of " + whose + " has no Date",
+		return Check{"clock", CheckUnknown, "the response of " + whose + " has no Date header",
 			"compare the clocks yourself"}
 	case skew.Abs() <= MostSkew:
-		return Check{"clock", CheckOK, fmt.Sprintf("within %s of that of %s", MostSkew, whose), ""}
+		return Check{"clock", CheckOK, fmt.Sprintf("the clock here is within %s of that of %s", MostSkew,
+			whose), ""}
 	case skew < 0:
 		return Check{"clock", CheckFailed, fmt.Sprintf("the clock here is %s behind that of %s", -skew,
 			whose), "synchronise it, for instance with chrony"}
@@ -121,12 +124,12 @@ func CheckClock(whose string, theirs, ours time.Time) Check {
 // one.
 func CheckUnattended(all []Unattended) []Check {
 	if len(all) == 0 {
-		return []Check{{"queues", CheckOK, "no queue is left unattended", ""}}
+		return []Check{{"consumers", CheckOK, "every queue has a consumer", ""}}
 	}
 	checks := make([]Check, 0, len(all))
 	for _, u := range all {
-		c := Check{"queue " + u.Queue, CheckFailed, fmt.Sprintf("nothing takes from it, %d waiting",
-			u.Waiting), cmp.Or(u.Fix, "is the agent "+u.Agent+" running?")}
+		c := Check{"queue " + u.Queue, CheckFailed, fmt.Sprintf("no consumer, %s waiting",
+			view.Count(u.Waiting, "message")), cmp.Or(u.Fix, "is the agent "+u.Agent+" running?")}
 		if u.Since != 0 {
 			c.Text += ", since " + u.Since.String()
 		}
@@ -141,22 +144,23 @@ func CheckUnattended(all []Unattended) []Check {
 // checkSubmission sends a message that is no order and can start nothing. A server that reads this caller's
 // messages refuses it as incomplete.
 func (h *overHTTP) checkSubmission(ctx context.Context) Check {
+	const name = "message path"
 	resp, err := h.send(ctx, http.MethodPost, "/v1/orders", "application/json",
 		strings.NewReader(`{"schema":1}`))
 	var e *Error
 	switch {
 	case errors.As(err, &e) && e.Code == message.CodeMissing:
-		return Check{"send", CheckOK, "what is sent is read: an order without an ID was refused", ""}
+		return Check{name, CheckOK, "the server received a test order and rejected it as expected", ""}
 	case err == nil:
 		_ = resp.Body.Close()
-		return Check{"send", CheckFailed,
-			fmt.Sprintf("an order without an ID was not refused, but answered with status %d",
+		return Check{name, CheckFailed,
+			fmt.Sprintf("the server did not reject a test order, but returned status %d",
 				resp.StatusCode), "is that a Stepkeeper server, and is there a proxy before it?"}
 	case e != nil:
-		return Check{"send", CheckFailed, "orders cannot be sent: " + e.Error(),
+		return Check{name, CheckFailed, "orders cannot be sent: " + e.Error(),
 			"is there a proxy before the server that lets reads pass only? The server's log says more"}
 	}
-	return NotChecked("send", err)
+	return NotChecked(name, err)
 }
 
 // Checks reads the server's health.
@@ -176,9 +180,9 @@ func (h *overHTTP) Checks(ctx context.Context) ([]Check, error) {
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&health); err != nil {
 		return nil, fmt.Errorf("%w of GET /healthz: %w", ErrAnswer, err)
 	}
-	server := Check{"server", CheckOK, "it takes orders", ""}
+	server := Check{"server", CheckOK, "it accepts orders", ""}
 	if !health.Ready {
-		server = Check{"server", CheckFailed, "it takes no orders now",
+		server = Check{"server", CheckFailed, "it accepts no orders now",
 			"its log says why; wait, if it has just been started"}
 	}
 	date, _ := http.ParseTime(resp.Header.Get("Date")) // The zero value means unknown
@@ -187,7 +191,7 @@ func (h *overHTTP) Checks(ctx context.Context) ([]Check, error) {
 	for _, name := range slices.Sorted(maps.Keys(health.Checks)) {
 		text, ok := health.Checks[name], health.Checks[name] == "ok"
 		if ok {
-			text = "nothing is wrong"
+			text = "no problem found"
 		}
 		fix := "the server's log says more"
 		if strings.HasPrefix(name, "agent ") {

@@ -2,7 +2,7 @@
 //
 // Every call may be repeated: the server recognises a submission by its order ID, and a command by its own
 // ID. So the client repeats a call after a broken connection, or if the server is busy or unavailable. The
-// pauses grow, until the limit set by WithRetry or the end of the context.
+// pauses grow. The client stops at the limit set by WithRetry, or when the context ends.
 package client
 
 import (
@@ -65,7 +65,7 @@ type Order struct {
 	// the order itself; marshalled to JSON, except a json.RawMessage, which is sent unchanged
 	Content  any
 	Priority string    // "normal" (default) or "high"
-	ReplyTo  string    // logical name of the queue that gets the status messages; "" means none
+	ReplyTo  string    // logical name of the queue or bus that gets the status messages; "" means none
 	Deadline time.Time // zero means the workflow's deadline
 }
 
@@ -84,14 +84,14 @@ func (o Order) MarshalJSON() ([]byte, error) {
 // Receipt confirms that an order is durable: stored and started, or in the intake queue.
 type Receipt struct {
 	OrderID string `json:"orderId"`
-	Known   bool   `json:"known"` // the same order was there before
+	Known   bool   `json:"known"` // the same order existed before
 	// the order is durable in the intake queue (on AWS); its task shows the result
 	Queued bool  `json:"queued,omitempty"`
 	State  State `json:"state"` // "" while it is queued
 	// Notes names, for people, the parts of the order that have no effect in this deployment.
 	Notes []string `json:"notes,omitempty"`
-	// Unattended lists the request queues of its workflow that have no consumer. For a stack it is empty: use
-	// Client.Unattended.
+	// Unattended lists the request queues of the order's workflow that have no consumer. For a stack it is
+	// empty: use Client.Unattended.
 	Unattended []Unattended `json:"unattended,omitempty"`
 }
 
@@ -107,7 +107,7 @@ type retryLimit struct {
 }
 
 type options struct {
-	http  *http.Client // nil means one of our own
+	http  *http.Client // nil means a new client
 	limit retryLimit
 }
 
@@ -135,7 +135,7 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 	return Over(via, opts...), nil
 }
 
-// Over returns a client that uses another transport than HTTP. Options of HTTP have no effect on it.
+// Over returns a client with another transport than HTTP. WithHTTPClient has no effect on it.
 func Over(via Transport, opts ...Option) *Client {
 	o := options{limit: defaultLimit}
 	for _, set := range opts {
@@ -168,7 +168,7 @@ func executor(limit retryLimit) failsafe.Executor[any] {
 // again calls f until it succeeds, fails for good, or the limits are reached.
 func again[T any](ctx context.Context, c *Client, f func(context.Context) (T, error)) (T, error) {
 	var got T
-	var last error // kept here, because at the end of ctx the library returns only that
+	var last error // error of the last attempt; the library returns ctx's error instead when ctx ends
 	err := c.retry.WithContext(ctx).RunWithExecution(func(failsafe.Execution[any]) error {
 		got, last = f(ctx)
 		return last
@@ -182,8 +182,8 @@ func again[T any](ctx context.Context, c *Client, f func(context.Context) (T, er
 // Submit stores and starts an order. It returns when the order is durable.
 //
 // If the same order exists, it returns the same receipt with Known set. If another order has that ID, the
-// error is ErrRefused. On AWS the order is then in the intake queue (Queued). Errors that only the deployment
-// can find, such as an unknown workflow or another order with that ID, appear in Wait.
+// error is ErrRefused. On AWS, Submit returns when the order is in the intake queue (Queued). Errors that
+// only the deployment can find, such as an unknown workflow or another order with that ID, appear in Wait.
 func (c *Client) Submit(ctx context.Context, o Order) (Receipt, error) {
 	body, err := json.Marshal(o)
 	if err != nil {
@@ -211,8 +211,8 @@ func (c *Client) Workflows(ctx context.Context) ([]Workflow, error) {
 	return again(ctx, c, c.via.Workflows)
 }
 
-// Definition returns a version of a workflow, by its hash or the Latest, or ErrNotFound if there is none. A
-// stack on AWS knows the versions that orders have run.
+// Definition returns a version of a workflow, by its hash or as Latest. It returns ErrNotFound if there is
+// none. A stack on AWS knows only the versions that orders have run.
 func (c *Client) Definition(ctx context.Context, workflow, definition string) (Definition, error) {
 	return again(ctx, c, func(ctx context.Context) (Definition, error) {
 		return c.via.Definition(ctx, workflow, definition)
@@ -239,7 +239,7 @@ type ScheduledStart struct {
 	At      time.Time `json:"at"` // the scheduled time
 	OrderID string    `json:"orderId"`
 	Decided time.Time `json:"decided"` // when the Supervisor found it due
-	Sent    bool      `json:"sent"`    // its order was submitted; else it is, at the next sweep
+	Sent    bool      `json:"sent"`    // the order was submitted; if false, the next sweep submits it
 }
 
 // SkippedStart is a scheduled time at which no order started, with the reason.

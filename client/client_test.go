@@ -23,7 +23,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// rig is a client in front of the real edge with a backend in memory.
+// rig is a client of the real HTTP edge, which has a backend in memory.
 type rig struct {
 	*testing.T
 	ctx     context.Context
@@ -33,7 +33,7 @@ type rig struct {
 	cut     *cutter
 }
 
-// cutter breaks connections: after so many bytes of answers, as a killed server does.
+// cutter breaks connections after a number of response bytes, as a killed server does.
 type cutter struct {
 	net.Listener
 	left atomic.Int64 // bytes until the next cut; 0: none is wanted
@@ -134,7 +134,7 @@ func TestSubmitGetWait(t *testing.T) {
 	}
 }
 
-// A wait is the server's, in one request; to get an order does not wait.
+// The server waits within one request. Getting an order does not wait.
 func TestTheServerWaits(t *testing.T) {
 	var queries []string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -156,7 +156,7 @@ func TestTheServerWaits(t *testing.T) {
 	}
 }
 
-// What of an order has no effect is said by every way that it is submitted.
+// Every way to submit an order reports its settings that have no effect.
 func TestNotes(t *testing.T) {
 	r := newRig(t)
 	high := order("o")
@@ -297,7 +297,7 @@ func TestCommandsFillInNumberAndID(t *testing.T) {
 			t.Fatalf("%s: %+v %v", name, v, err)
 		}
 		got := r.backend.Commands[0]
-		_, _, number := core.CommandOf(got.Event)
+		number := core.CommandOf(got.Event).Number
 		cancel, is := got.Event.(core.Cancel)
 		if got.Kind() != name || got.ID() == "" || v.ID != got.ID() || !is && number != 4 ||
 			is && cancel.Run != 2 {
@@ -331,7 +331,7 @@ func TestCommandsFillInNumberAndID(t *testing.T) {
 	}
 }
 
-// An answer that names no round, or no run, is for the present one; one that does is sent as it was seen.
+// An answer that names no round, or no run, is for the present one. One that names them is sent unchanged.
 func TestAnswers(t *testing.T) {
 	r := newRig(t)
 	r.submit("o")
@@ -383,8 +383,9 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A command whose answer does not come is reported with its ID: it may have been carried out, and asks for
-// its verdict under that ID. One that was refused, or that the server cannot take, is no such thing.
+// The error of a command that gets no reply has the command's ID, because the command may have been carried
+// out, and its verdict can be requested under that ID. The error of a command that was refused, or that the
+// server cannot take, has none.
 func TestUndecidedCommand(t *testing.T) {
 	r := newRig(t, client.WithRetry(1, time.Second))
 	r.submit("o")
@@ -498,7 +499,7 @@ func TestDefinition(t *testing.T) {
 	}
 }
 
-// What the server reports itself comes through.
+// Reports of the server about itself reach the caller.
 func TestWhatTheServerReports(t *testing.T) {
 	r := newRig(t)
 	r.backend.NotTaken = []client.Unattended{{Queue: "requests-shop", Agent: "shop", Waiting: 2}}
@@ -526,7 +527,7 @@ func TestWhatTheServerReports(t *testing.T) {
 	}
 }
 
-// readings are all calls that read an answer.
+// readings holds all calls that read a response.
 func readings(ctx context.Context, c *client.Client) map[string]error {
 	errs := map[string]error{
 		"get": second(c.Get(ctx, "o")), "submitted": second(c.Submitted(ctx, "o")),
@@ -549,7 +550,7 @@ func readings(ctx context.Context, c *client.Client) map[string]error {
 	return errs
 }
 
-// An answer of something else than a Stepkeeper is an error of every call, and so is one that breaks off.
+// Every call returns an error if the response does not come from a Stepkeeper server, or breaks off.
 func TestAnswersThatCannotBeRead(t *testing.T) {
 	long := "data: " + strings.Repeat(" ", 17<<20) // longer than any answer that is read
 	for body, want := range map[string]error{"data: <html>\n": client.ErrAnswer, "": client.ErrConnection,
@@ -665,7 +666,7 @@ func TestFollowToTheEndOverBrokenConnections(t *testing.T) {
 	}
 }
 
-// What a server asks to wait is bounded, however large the number is.
+// The wait that a server requests is bounded, however large the number is.
 func TestRetryAfterIsBounded(t *testing.T) {
 	for header, want := range map[string]time.Duration{"7": 7 * time.Second, "3600": time.Hour,
 		"9223372036854775807": time.Hour, "-5": 0, "soon": 0} {

@@ -34,25 +34,25 @@ func CommandID(id string) CommandOption {
 }
 
 // IfCommand sets the command number on which the decision was made, as seen in Task.Command. The command is
-// refused if another was accepted since. Without this option the client reads the number just before sending.
+// refused if the number has changed. Without this option the client reads the number just before sending.
 func IfCommand(number int) CommandOption {
 	return func(c *command) { c.number, c.numbered = number, true }
 }
 
 // By sets the sender's name, in at most 128 bytes, and the reason, in at most 512. The verdict stores both.
-// Close and Erase have them as arguments, Answer in its Reply.
+// Close and Erase have both as arguments, and Answer has them in its Reply.
 func By(name, reason string) CommandOption {
 	return func(c *command) { c.from = core.Sender{By: name, Reason: reason} }
 }
 
-// NewDeadline sets the deadline of a resubmitted order. Without it the order has none.
+// NewDeadline sets the deadline of a resubmitted order. Without this option the order has no deadline.
 func NewDeadline(t time.Time) CommandOption {
 	return ofResubmit(func(e *core.Resubmit) { e.Deadline = core.TimeOf(t) })
 }
 
 // NewInput replaces the input of a step in a resubmitted order (P51, a call can get another input). It is any
-// JSON value of at most 32 KiB. The command is refused if the step's agent got a request and no proof says
-// that it had no effect, because its service must not get two inputs under one key.
+// JSON value of at most 32 KiB. The command is refused if the step's agent got a request, unless that request
+// is proven to have had no effect, because the service must not get two inputs under one key.
 func NewInput(step string, input json.RawMessage) CommandOption {
 	return ofResubmit(func(e *core.Resubmit) { e.Step, e.Input = step, input })
 }
@@ -135,7 +135,8 @@ func (c *Client) Answer(ctx context.Context, id string, r Reply, opts ...Command
 		return Verdict{}, fmt.Errorf("the value of an answer cannot be encoded: %w", err)
 	}
 	if r.Token != "" && (r.Step != "" || r.Event != "" || r.By != "") {
-		return Verdict{}, errors.New("an answer by a token has no Step, Event or By: the token says them")
+		return Verdict{}, errors.New("leave Step, Event and By out of an answer by a token: the token has " +
+			"them")
 	}
 	a := core.Answered{Run: r.Run, Step: r.Step, Name: r.Event, Round: r.Round, Value: value, By: r.By,
 		Note: r.Reason, Token: r.Token}
@@ -172,14 +173,14 @@ func present(a *core.Answered, t *Task) {
 // Latest stands for the definition that new orders get.
 const Latest = message.Latest
 
-// ToDefinition makes Resubmit move the order first, in the same command. The definition is one of its
-// workflow, by its hash or the Latest.
+// ToDefinition makes Resubmit first move the order to a definition of its workflow, in the same command.
+// definition is a hash or Latest.
 func ToDefinition(definition string) CommandOption {
 	return ofResubmit(func(e *core.Resubmit) { e.Definition = definition })
 }
 
-// Move pins an order to another definition of its workflow, by its hash or the Latest. It is refused, with
-// the differences, if the definition changes steps that already ran.
+// Move pins an order to another definition of its workflow. definition is a hash or Latest. If the definition
+// changes steps that already ran, the command is refused, with the differences as the reason.
 func (c *Client) Move(ctx context.Context, id, definition string, opts ...CommandOption) (Verdict, error) {
 	return c.command(ctx, id, core.Move{Definition: definition}, opts)
 }
@@ -200,30 +201,30 @@ func (c *Client) PlanMoveDocuments(ctx context.Context, id, definition string) (
 	})
 }
 
-// Close ends an order that stopped in Error in its present state. by is the name of the sender. A Closed
-// order takes no further command.
+// Close ends an order in Error without further work: its steps keep their states. by is the name of the
+// sender. A Closed order takes no further command.
 func (c *Client) Close(ctx context.Context, id, by, reason string, opts ...CommandOption) (Verdict, error) {
 	return c.command(ctx, id, core.Close{}, signed(by, reason, opts))
 }
 
 // Erase removes people's data from an order that has ended: content, inputs, outputs, answers, texts and
-// notes. States, times and identity stay. by is the name of the sender. It stays with the order, and so does
-// the reason. An erased order takes no further command, but accepts a repeated Erase.
+// notes. States, times and identity stay. The order keeps by, which is the name of the sender, and the
+// reason. An erased order takes no further command, but accepts a repeated Erase.
 func (c *Client) Erase(ctx context.Context, id, by, reason string, opts ...CommandOption) (Verdict, error) {
 	return c.command(ctx, id, core.Erase{}, signed(by, reason, opts))
 }
 
-// signed adds the sender and the reason, which an option may replace.
+// signed adds the sender and the reason as the first option, so that a later option may replace them.
 func signed(by, reason string, opts []CommandOption) []CommandOption {
 	return append([]CommandOption{By(by, reason)}, opts...)
 }
 
-// command fills in what the caller left out. The ID is made once, so that a repeated attempt is
-// recognised (P5, commands have a number and an ID).
+// command adds the ID and the number unless options set them, and sends the command. It makes the ID once for
+// all attempts, so that a repetition is recognised (P5, commands have a number and an ID).
 func (c *Client) command(ctx context.Context, order string, ev core.Event,
 	opts []CommandOption) (Verdict, error) {
-	_, _, number := core.CommandOf(ev)
-	cmd := command{event: ev, numbered: number < 0} // a Cancel and an answer have none
+	number := core.CommandOf(ev).Number
+	cmd := command{event: ev, numbered: number < 0} // a Cancel and an answer have no number
 	for _, set := range opts {
 		set(&cmd)
 	}
@@ -232,9 +233,8 @@ func (c *Client) command(ctx context.Context, order string, ev core.Event,
 	}
 	if e, ok := cmd.event.(core.Resubmit); ok && len(e.Input) > 0 {
 		if err := rawjson.Check(e.Input, rawjson.MaxLevels); err != nil {
-			return Verdict{},
-				fmt.Errorf("%w: the input for step %q: %w; write a JSON value, for instance {\"amount\": 12}",
-					ErrInvalid, e.Step, err)
+			return Verdict{}, fmt.Errorf("%w: the input for step %q: %w; write a JSON value, for instance "+
+				"{\"amount\": 12}", ErrInvalid, e.Step, err)
 		}
 	}
 	cmd.id = cmp.Or(cmd.id, uuid.NewString())

@@ -12,9 +12,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// midLine cuts each of the first answers off after so many bytes, those that follow arrive whole. It
-// ends as net/http reports a connection that is lost within a chunk; of a negative number of bytes
-// as one whose length is unknown.
+// midLine cuts off each of the first responses after a number of bytes. Later responses arrive whole. A cut
+// response ends with the error of net/http for a connection that is lost within a chunk. For a negative
+// number it ends like a response of unknown length.
 type midLine struct {
 	http.RoundTripper
 	after []int
@@ -53,7 +53,7 @@ func cutting(after ...int) (*midLine, client.Option) {
 	return m, client.WithHTTPClient(&http.Client{Transport: m})
 }
 
-// A connection that is lost in the middle of an answer's line is taken up again like any other.
+// A call continues after a connection that is lost in the middle of a response line, as after any other loss.
 func TestSubmitManyCutWithinALine(t *testing.T) {
 	const n = 40
 	cut, option := cutting(1, 150, -30, -120)
@@ -89,7 +89,7 @@ func TestFollowCutWithinALine(t *testing.T) {
 	}
 }
 
-// over is a client of the same server whose answers arrive whole.
+// over returns a client of the same server that gets whole responses.
 func over(t *testing.T, r *rig) *client.Client {
 	t.Helper()
 	c, err := client.New(r.url)

@@ -23,10 +23,10 @@ type DeadLetterQueue struct {
 	// Queue is the name of the queue that the messages come from, such as "replies" or "requests-mail"; or it
 	// is "quarantine" or MissedSweeps.
 	Queue    string `json:"queue"`
-	Messages int    `json:"messages"` // hidden ones included; of a stack an estimate
+	Messages int    `json:"messages"` // number of messages, including hidden ones; an estimate for a stack
 	// time when the oldest of the messages read was sent; zero if no message was visible
 	Oldest   time.Time `json:"oldest,omitzero"`
-	LookedAt int       `json:"lookedAt"` // ten at most
+	LookedAt int       `json:"lookedAt"` // number of messages read, at most ten
 	// reason why the queue could not be read; the other fields are then empty
 	Problem string `json:"problem,omitempty"`
 }
@@ -37,13 +37,13 @@ const KeptFor = 14 * 24 * time.Hour
 const (
 	// A message that was read stays hidden for this time unless it is returned to its queue earlier.
 	lookHold   = 30 * time.Second
-	lastPoll   = time.Second // SQS asks only some of its servers if it must not wait
+	lastPoll   = time.Second // a wait of 0 would make SQS look at only some of its servers
 	mostLooked = 10_000      // largest number of messages in a search
 	returnTime = 5 * time.Second
 )
 
 // DeadLetterQueues returns the queues of dead letters and the quarantine, with the number of messages and the
-// age of the oldest of ten. It hides those ten from other readers for a second at most.
+// age of the oldest of ten. It hides these ten messages from other readers for at most a second.
 func (c *Client) DeadLetterQueues(ctx context.Context) ([]DeadLetterQueue, error) {
 	names, err := again(ctx, c, c.via.DeadQueues)
 	if err != nil {
@@ -124,12 +124,12 @@ func CheckDeadLetters(all []DeadLetterQueue, now time.Time) []Check {
 	return checks
 }
 
-// DeadLetter is a message of such a queue.
+// DeadLetter is a message of a DeadLetterQueue.
 type DeadLetter struct {
 	ID       string    `json:"id"`       // ID given by the queue
 	Queue    string    `json:"queue"`    // queue that it was sent to, and would be redriven to
 	Sent     time.Time `json:"sent"`     // time when it was first sent to any queue
-	Received int       `json:"received"` // number of receives, looks included
+	Received int       `json:"received"` // number of receives, including reads by DeadLetters
 	Kind     string    `json:"kind,omitempty"`
 	OrderID  string    `json:"orderId,omitempty"`
 	Step     string    `json:"step,omitempty"`
@@ -137,12 +137,12 @@ type DeadLetter struct {
 	Reason   string    `json:"reason,omitempty"`  // reason why it is in quarantine
 	SHA256   string    `json:"sha256"`            // hash of its body, in hexadecimal digits
 	Refused  string    `json:"refused,omitempty"` // reason why it would not be redriven; "" if it would
-	// Body is the body as it was sent. Of a quarantined message it is the first 40,000 bytes. It may hold the
-	// data of an order.
+	// Body is the message as it was sent. The quarantine keeps only its first 40,000 bytes. It may contain
+	// the data of an order.
 	Body []byte `json:"-"`
 }
 
-// DeadLetters reads at most so many messages of one of the DeadLetterQueues, oldest first.
+// DeadLetters reads up to most messages of one of the DeadLetterQueues, oldest first.
 //
 // A queue can only be read by receiving. So the messages are hidden from other readers for 30 seconds at
 // most, and each read counts as a receive. Messages that another reader holds are missing.
@@ -157,8 +157,7 @@ func (c *Client) DeadLetters(ctx context.Context, queue string, most int) ([]Dea
 		return false, len(all) < most, nil
 	})
 	slices.SortFunc(all, func(a, b DeadLetter) int {
-		return cmp.Or(a.Sent.Compare(b.Sent),
-			strings.Compare(a.ID, b.ID))
+		return cmp.Or(a.Sent.Compare(b.Sent), strings.Compare(a.ID, b.ID))
 	})
 	return all, err
 }
@@ -170,9 +169,8 @@ func (c *Client) deadQueue(ctx context.Context, name string) (*operated, error) 
 		return nil, err
 	}
 	if slices.Sort(names); !slices.Contains(names, name) {
-		return nil, Errorf(http.StatusNotFound, "unknown-queue",
-			"there are no dead letters of a queue %.80q; there are those of %s", name,
-			strings.Join(names, ", "))
+		return nil, Errorf(http.StatusNotFound, "unknown-queue", "there are no dead letters of a queue "+
+			"%.80q; there are those of %s", name, strings.Join(names, ", "))
 	}
 	found, err := c.via.DeadQueue(name)
 	if err != nil {
@@ -181,15 +179,15 @@ func (c *Client) deadQueue(ctx context.Context, name string) (*operated, error) 
 	return &operated{found, name, c.via}, nil
 }
 
-// operated is a queue of dead letters whose errors are translated into the client's errors.
+// operated is a queue of dead letters, with the transport that translates its errors.
 type operated struct {
 	port.Queue
 	name string
 	via  Transport
 }
 
-// walk receives each message once, and hides them for a time. f reports whether it has taken the message out
-// of the queue, and whether to continue. At the end walk returns the other messages to the queue.
+// walk receives each message once, and hides it for a time. f reports whether it has taken the message out of
+// the queue, and whether to continue. At the end walk returns the other messages to the queue.
 func walk(ctx context.Context, q *operated, most int, hold time.Duration,
 	f func(d *port.Delivery) (taken, more bool, err error)) error {
 	receipts := map[string]string{} // receipts by ID; "" if the message was taken
@@ -204,7 +202,7 @@ func walk(ctx context.Context, q *operated, most int, hold time.Duration,
 		more = len(got) > 0
 		for i := range got {
 			d, taken := &got[i], false
-			if _, known := receipts[d.ID]; known { // its hiding time was over
+			if _, known := receipts[d.ID]; known { // the message became visible again
 				again++
 			} else {
 				seen, again = append(seen, d.ID), 0
@@ -237,7 +235,7 @@ func (q *operated) makeVisible(ctx context.Context, ids []string, receipts map[s
 	port.Extend(ctx, q.Queue, all)
 }
 
-// known holds the fields that all messages have in common, as far as they can be read.
+// known holds the fields that identify a message of any kind.
 type known struct {
 	OrderID   string `json:"orderId"`
 	Task      string `json:"task"`

@@ -32,7 +32,7 @@ func (h *overHTTP) DeadQueues(ctx context.Context) ([]string, error) {
 	return dead, nil
 }
 
-// DeadQueue returns the queue of dead letters of another queue, by the other's name.
+// DeadQueue returns the queue that holds the dead letters of the named queue.
 func (h *overHTTP) DeadQueue(name string) (port.Queue, error) {
 	if name != port.Quarantine {
 		name = port.Dead(name)
@@ -47,7 +47,8 @@ func (h *overHTTP) queue(name string) (port.Queue, error) {
 		name)
 }
 
-// atOnce does not wait for messages. Unlike SQS, the server returns all visible messages.
+// atOnce is a queue that does not wait for messages, because a server always returns the visible ones. SQS
+// may miss some without a wait.
 type atOnce struct{ port.Queue }
 
 // Receive returns the visible messages.

@@ -21,7 +21,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// send puts a message into a queue of the server, and answers its ID as the one who looks sees it.
+// send puts a message into a queue of the server, and returns the ID that a listing shows.
 func (r *realRig) send(queue, body string) {
 	r.Helper()
 	at := r.url + "/000000000000/" + queue
@@ -31,7 +31,7 @@ func (r *realRig) send(queue, body string) {
 	}
 }
 
-// quarantine puts an envelope into quarantine, as one who could not read a message does.
+// quarantine puts an envelope into quarantine, as an actor does that could not read a message.
 func (r *realRig) quarantine(queue, body, reason string) {
 	r.Helper()
 	text, err := message.Quarantine(queue, port.Delivery{Message: port.Message{Body: []byte(body)},
@@ -55,7 +55,8 @@ func (r *realRig) look(queue string) map[string]client.DeadLetter {
 	return by
 }
 
-// handle redrives or discards, and returns the result of each message, and whether it was begun before.
+// handle redrives or discards messages, and returns for each its result and whether its handling was begun
+// before.
 func (r *realRig) handle(do func(h client.Handling) error,
 	h client.Handling) (reported map[string]client.Handled, err error) {
 	r.Helper()
@@ -91,8 +92,8 @@ func requestOf(id string) string {
 		`","run":0,"step":"charge","attempt":1,"operation":"do","name":"charge","key":"k","timeout":1000,"stopBy":"2026-11-20T12:00:00.000Z","agent":"shop"}`
 }
 
-// What waits for the operator is counted and looked at without being taken, the quarantine's with what was
-// wrong.
+// Messages that wait for the operator can be counted and read without being taken. Those in quarantine show
+// what was wrong.
 func TestDeadLettersAreLookedAt(t *testing.T) {
 	r := newRealRig(t)
 	for i := range 12 {
@@ -153,7 +154,7 @@ func TestDeadLettersAreLookedAt(t *testing.T) {
 	}
 }
 
-// Those that are meant go back to their queue, or are deleted, and no others.
+// The chosen messages go back to their queue, or are deleted, and no others.
 func TestRedriveAndDiscardTheChosen(t *testing.T) {
 	r := newRealRig(t)
 	dead := port.Requests("shop")
@@ -207,7 +208,7 @@ func TestRedriveAndDiscardTheChosen(t *testing.T) {
 	}
 }
 
-// What was quarantined goes back as it was sent, if its queue would accept it now; what cannot go back stays.
+// A quarantined message goes back as it was sent, if its queue would accept it now. Otherwise it stays.
 func TestRedriveFromQuarantine(t *testing.T) {
 	r := newRealRig(t)
 	submission := func(id, workflow string) string {
@@ -246,7 +247,7 @@ func TestRedriveFromQuarantine(t *testing.T) {
 		"large": "only its first 40000 bytes were kept", "gone": "there is no order gone",
 		"gone2": "there is no order gone2", "ended": "send this close to the control queue",
 		"there": "sent by the server itself", "repeating": "it held a token",
-		"lost": `"nowhere", which is none of this deployment`, "child": "only the Scheduler may send",
+		"lost": `"nowhere", which this deployment does not have`, "child": "only the Scheduler may send",
 		"no envelope": "it cannot be read"} {
 		if x := reported[seen[order].ID]; x.Result != client.NotTaken || !strings.Contains(x.Text, why) {
 			t.Errorf("%s: %+v", order, x)
@@ -265,7 +266,8 @@ func TestRedriveFromQuarantine(t *testing.T) {
 	}
 }
 
-// A message that was not sent, whose sending is not known, or that could not be recorded, is not deleted.
+// A message is not deleted if it was not sent, if it is unknown whether it was sent, or if it could not be
+// recorded.
 func TestRedriveLosesNothing(t *testing.T) {
 	r := newRealRig(t)
 	target, err := url.Parse(r.url)
@@ -342,7 +344,7 @@ func TestRedriveLosesNothing(t *testing.T) {
 	}
 }
 
-// What comes back while all are redriven is left alone: it would go round for ever.
+// A message that comes back while all are redriven is left alone, because it would come back for ever.
 func TestRedriveOfAllEnds(t *testing.T) {
 	r := newRealRig(t)
 	dead := port.Requests("shop")
@@ -369,7 +371,7 @@ func TestRedriveOfAllEnds(t *testing.T) {
 	}
 }
 
-// What is wrong with a call is said before anything is looked at.
+// A wrong call is refused before any message is read.
 func TestHandlingsAreChecked(t *testing.T) {
 	c, err := client.New("http://127.0.0.1:1", client.WithRetry(1, time.Second))
 	if err != nil {

@@ -25,7 +25,7 @@ var (
 
 // Error is an error that the server returned.
 type Error struct {
-	// HTTP status; for a line of a stream, the status that the order would get alone
+	// HTTP status; for a line of a stream, the status that its order would get in a request of its own
 	Status int
 	Code   string // short, stable word: "unknown-workflow", "busy" …
 	Title  string // the kind of problem
@@ -68,10 +68,8 @@ func (u *Undecided) Error() string {
 	if u.Queued {
 		how = "is queued"
 	}
-	return fmt.Sprintf(
-		"command %s of order %q %s, and no verdict of it is known: %v; ask again with the same ID, it is "+
-			"carried out once",
-		u.ID, u.OrderID, how, u.Err)
+	return fmt.Sprintf("command %s of order %q %s, and no verdict of it is known: %v; ask again with the "+
+		"same ID, it is carried out once", u.ID, u.OrderID, how, u.Err)
 }
 
 // Unwrap returns the reason.

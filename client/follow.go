@@ -34,7 +34,7 @@ func (c *Client) Follow(ctx context.Context, id string) iter.Seq2[*Task, error] 
 	}
 }
 
-// followOnce follows over one connection. It fails only if the connection delivered nothing.
+// followOnce follows over one connection. A broken connection is an error only if it delivered nothing.
 func (c *Client) followOnce(ctx context.Context, id string, after int64,
 	yield func(*Task, error) bool) (seen int64, over bool, err error) {
 	started := time.Now()
@@ -91,7 +91,8 @@ func (h *overHTTP) Follow(ctx context.Context, id string, after int64) iter.Seq2
 }
 
 // wholeLines reads a stream line by line, without the line ends, until it ends or breaks. It omits a last
-// line without its end, which was cut off. A line is valid until the next one. An error is the last element.
+// line without its end, which was cut off. A line is valid until the next line is read. An error is the last
+// element.
 func wholeLines(ctx context.Context, body io.Reader, longest int) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		in := bufio.NewScanner(body)

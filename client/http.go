@@ -30,7 +30,7 @@ func WithHTTPClient(c *http.Client) Option {
 
 const (
 	dialTimeout   = 5 * time.Second
-	answerTimeout = 45 * time.Second // limit until the header of an answer that does not wait
+	answerTimeout = 45 * time.Second // limit for the response header, in addition to the requested wait
 	connections   = 64
 	maxAnswer     = 16 << 20
 	maxProblem    = 64 << 10
@@ -61,7 +61,6 @@ func newHTTP(baseURL string, c *http.Client) (*overHTTP, error) {
 	return h, nil
 }
 
-// path returns the path of an order, with its ID escaped.
 func path(id, rest string) string { return "/v1/orders/" + url.PathEscape(id) + rest }
 
 // send makes one request. A status of 300 or more is an *Error.
@@ -83,15 +82,15 @@ func (h *overHTTP) send(ctx context.Context, method, path, contentType string,
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode < 400 {
-		return nil, Errorf(resp.StatusCode, "",
-			"the server answered with status %d, a redirect to %s, which is not followed; is there a proxy "+
-				"or a login page before the server? Give the address of Stepkeeper itself",
-			resp.StatusCode, redirect.Target(resp))
+		return nil, Errorf(resp.StatusCode, "", "the server answered with status %d, a redirect to %s, "+
+			"which is not followed; is there a proxy or a login page before the server? Give the "+
+			"address of Stepkeeper itself", resp.StatusCode, redirect.Target(resp))
 	}
 	return nil, errorOf(resp)
 }
 
-// broken wraps a connection's failure. The end of the caller's context is not one.
+// broken wraps the failure of a connection. If the caller's context has ended, it returns the context's
+// error.
 func broken(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -99,7 +98,6 @@ func broken(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", ErrConnection, err)
 }
 
-// problem is an error in the server's format.
 type problem struct {
 	Error
 	RetryAfter int      `json:"retryAfter"` // seconds
@@ -113,7 +111,7 @@ func retryAfter(seconds int) time.Duration {
 
 func errorOf(resp *http.Response) error {
 	var p problem
-	data, _ := io.ReadAll(io.LimitReader(resp.Body, maxProblem)) // if it cannot be read the status is enough
+	data, _ := io.ReadAll(io.LimitReader(resp.Body, maxProblem)) // the status is enough if there is no body
 	if json.Unmarshal(data, &p) != nil || p.Code == "" {
 		p = problem{Error: Error{Title: http.StatusText(resp.StatusCode)}}
 	}
@@ -232,8 +230,8 @@ func (h *overHTTP) Unattended(ctx context.Context, _ string) ([]Unattended, erro
 	return health.Unattended, err
 }
 
-// Command posts the command to its path, where the body is the command itself. Only that of an answer has
-// other names, and members that must not be there.
+// Command posts the command to its path. The body is the command's JSON, except for an answer, whose HTTP
+// form has other names.
 func (h *overHTTP) Command(ctx context.Context, c message.Control) (Verdict, error) {
 	var body any = c.Event
 	place := "/" + string(c.Kind())

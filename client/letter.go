@@ -12,7 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// letter returns a message for the operator. Of a quarantined message it returns the content of the envelope.
+// letter describes a message for the operator. For a quarantined message it describes the message inside the
+// envelope.
 func (c *Client) letter(ctx context.Context, queue string, d *port.Delivery) DeadLetter {
 	body, err := d.Bytes()
 	l := DeadLetter{ID: d.ID, Queue: queue, Sent: d.SentAt.UTC(), Received: d.Received, Body: body,
@@ -48,16 +49,16 @@ func digest(body []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// redrivable returns the reason why a message would not be redriven. A dead letter was readable once, perhaps
-// by newer code. A quarantined message has to satisfy the present rules of its queue.
+// redrivable returns the reason why a message must not be redriven, or nil. It checks the body of a
+// quarantined message against the present rules of its queue. For a dead letter it does not repeat this
+// check, because the body was readable once, perhaps by newer code.
 func (c *Client) redrivable(ctx context.Context, quarantined bool, l *DeadLetter) error {
 	switch l.Queue {
 	case MissedSweeps:
 		return errTicks
 	case port.Tasks:
-		return errors.New(
-			"only the Scheduler may send to this queue, and the Supervisor asks again for what is lost of " +
-				"it: discard it")
+		return errors.New("only the Scheduler may send to this queue: discard the message; the " +
+			"Supervisor replaces a lost one")
 	}
 	if quarantined {
 		if err := readable(l.Queue, l.Body); err != nil {
@@ -82,7 +83,7 @@ func readable(queue string, body []byte) (err error) {
 	case strings.HasPrefix(queue, port.Requests("")):
 		_, err = message.Decode[message.Request](body)
 	default:
-		return fmt.Errorf("it came from a queue %.80q, which is none of this deployment", queue)
+		return fmt.Errorf("it came from the queue %.80q, which this deployment does not have", queue)
 	}
 	return err
 }

@@ -16,11 +16,11 @@ type Query struct {
 	Workflow  string
 	OlderThan time.Duration // lowest age since creation
 	PageSize  int           // orders fetched at once, 1 to 1000; 0 means 100
-	Oldest    bool          // only the oldest of the orders that the fields above select
+	Oldest    bool          // select only the oldest of the orders that match the fields above
 
 	// The fields below are applied to a page by the client and not by the store. If few of many orders match,
 	// that takes many pages.
-	Step     string // the step that failed, or one that the order waits in
+	Step     string // step that failed, or that the order waits for
 	Code     string // code of the step's error
 	IDPrefix string
 }
@@ -73,11 +73,11 @@ func (c *Client) List(ctx context.Context, q Query) iter.Seq2[Summary, error] {
 // ended orders, unless the stack was deployed with an index of them.
 func (c *Client) Unlisted() string { return c.via.Unlisted() }
 
-// Statistics returns figures of the last hour at most, and the present ones of each agent, for an operator.
+// Statistics returns an operator's figures of at most the last hour, and the present figures of each agent.
 //
-// A server counts while it runs. For a stack the figures are CloudWatch's metrics, some minutes late. They
-// are cached for a minute, because each read is billed (docs/explanation/cost.md). Unknown names the figures
-// that the caller may not read.
+// A server counts since its start. For a stack the figures are CloudWatch's metrics, some minutes late. They
+// are cached for a minute, because each read is billed (docs/explanation/cost.md). The field Unknown lists
+// the figures that the caller may not read.
 func (c *Client) Statistics(ctx context.Context) (*Statistics, error) {
 	via, ok := c.via.(interface {
 		Statistics(ctx context.Context) (*Statistics, error)
@@ -90,9 +90,10 @@ func (c *Client) Statistics(ctx context.Context) (*Statistics, error) {
 
 // Unattended returns the queues without a consumer, mostly because an agent does not run.
 //
-// On AWS it finds queues, also the Scheduler's, whose event source mapping is off, and request queues where
-// requests wait and none is in flight. workflow restricts it to the agents of a workflow, if they are known;
-// "" does not restrict it. A server's receipts name the queues of a workflow, and here it returns all.
+// On AWS it finds every queue whose event source mapping is off, and each request queue in which requests
+// wait and none is in flight. workflow restricts the result to the agents of that workflow, if they are
+// known; "" means all agents. A server ignores workflow here, because its receipts list the queues of an
+// order's workflow.
 //
 // On AWS a call takes a few seconds at most. An error means that some queues could not be checked; the result
 // has the others.

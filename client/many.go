@@ -14,8 +14,8 @@ import (
 // window is the largest number of orders that are read ahead and have no answer yet.
 const window = 4096
 
-// many is one SubmitMany: the orders without an answer, oldest first, and how many of them the present
-// connection has sent.
+// many is the state of one SubmitMany: the orders without an answer, oldest first, and the number of them
+// that the present connection has sent.
 type many struct {
 	answered atomic.Int64
 
@@ -25,7 +25,7 @@ type many struct {
 	sent    int   // number of orders of waiting that the present connection sent
 	ended   bool  // the source has ended
 	err     error // error of reading; nil if none occurred
-	over    bool  // the caller does not wait for the rest
+	over    bool  // SubmitMany has returned, so that no more orders are needed
 }
 
 // locked calls f with the lock held, and wakes the goroutines that wait for a change.
@@ -56,7 +56,7 @@ func (m *many) read(source iter.Seq2[sending, error]) {
 	m.locked(func() { m.ended = true })
 }
 
-// connect sends over one connection. It returns nil once everything is answered.
+// connect sends orders over one connection. It returns nil when all orders have an answer.
 func (m *many) connect(ctx context.Context, c *Client, each func(Result)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -103,7 +103,7 @@ func (m *many) next(ctx context.Context) (text []byte, more bool) {
 	return m.waiting[m.sent-1].text, true
 }
 
-// resultOf reads an answer. If the server had no capacity or disk for an order, resultOf sends it again
+// resultOf reads an answer. If the server had no capacity or disk space for an order, resultOf sends it again
 // alone, with the usual pauses. The stream behind it waits meanwhile.
 func (c *Client) resultOf(ctx context.Context, s sending, r Result) Result {
 	r.Line = s.number
@@ -120,8 +120,9 @@ func (c *Client) resultOf(ctx context.Context, s sending, r Result) Result {
 		Queued: receipt.Queued, Notes: receipt.Notes, Unattended: receipt.Unattended}
 }
 
-// brokenUse reports a connection that broke after it had been in use for a while. Such a break does not
-// count as a failed attempt. A connection that was never established was not in use, however long that took.
+// brokenUse reports whether err is the break of a connection that was in use for a while, which does not
+// count as a failed attempt. A connection that was never established was not in use, however long the attempt
+// took.
 func brokenUse(started time.Time, err error) bool {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" {

@@ -33,7 +33,7 @@ func TestSubmitManyOverBrokenConnections(t *testing.T) {
 	const n = 3000
 	r := newRig(t)
 	r.cut.left.Store(2000)
-	// the server answers faster than the client takes note, so it is the server that counts
+	// the server counts, because it replies faster than the client would count
 	r.cut.then.Store(80_000)
 	seen := 0
 	err := r.client.SubmitMany(r.ctx, strings.NewReader(lines(n)), func(got client.Result) {
@@ -150,7 +150,8 @@ func (unreachable) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("i/o timeout")}
 }
 
-// A server that is never there ends each call after the time of WithRetry, however slowly each attempt fails.
+// If the server is never reachable, each call ends after the time of WithRetry, however slowly each attempt
+// fails.
 func TestNoCallWaitsForEverForAServer(t *testing.T) {
 	for name, call := range map[string]func(context.Context, *client.Client) error{
 		"SubmitMany": func(ctx context.Context, c *client.Client) error {

@@ -29,7 +29,7 @@ const (
 type Handling struct {
 	Queue string
 	IDs   []string // IDs of messages; set this or All
-	// all messages that were sent before the call began; messages that come back during the call stay
+	// selects all messages that were sent before the call began
 	All bool
 	// By is the person's name, in 1 to 128 bytes. Reason has 1 to 512.
 	By, Reason string
@@ -54,7 +54,7 @@ type Handled struct {
 	By      string        `json:"by"`
 	Reason  string        `json:"reason"`
 	Result  HandledResult `json:"result"`
-	Text    string        `json:"text,omitempty"` // why not, or what else there is to know
+	Text    string        `json:"text,omitempty"` // reason of a result that is not a success
 	DryRun  bool          `json:"dryRun,omitempty"`
 }
 
@@ -64,14 +64,14 @@ type HandledResult string
 // Results of a Handling. A message that is sent or deleted gets Begun first.
 const (
 	Begun     HandledResult = "begun"
-	Redriven  HandledResult = "redriven"  // sent to its queue, and deleted here
+	Redriven  HandledResult = "redriven"  // sent to its original queue, and deleted from this one
 	Discarded HandledResult = "discarded" // deleted
-	NotTaken  HandledResult = "refused"   // its queue would not accept it, as Text says; it stays
-	Failed    HandledResult = "failed"    // it is here still, as far as is known; Text says what happened
+	NotTaken  HandledResult = "refused"   // its queue would not accept it, see Text; it stays
+	Failed    HandledResult = "failed"    // the call failed; the message most likely stays; Text states why
 	Missing   HandledResult = "missing"   // no message of that ID was seen
 )
 
-// Redrive sends messages to their original queue, and deletes each one here afterwards.
+// Redrive sends messages to their original queue, and then deletes each one from the queue of dead letters.
 //
 // A message may be sent twice, but is never lost. A copy does no harm, even if it is days old. A message that
 // its queue would not accept stays. Redrive reads the whole queue, as DeadLetters does. An error means that
@@ -89,10 +89,10 @@ func (h *Handling) check() error {
 	case h.All == (len(h.IDs) > 0):
 		what = "give the IDs of messages, or All, and not both"
 	case strings.TrimSpace(h.By) == "" || len(h.By) > message.MaxBy:
-		what = fmt.Sprintf("by has %d bytes; it says who does it, in 1 to %d", len(h.By), message.MaxBy)
+		what = fmt.Sprintf("by has %d bytes; name in 1 to %d bytes who does it", len(h.By), message.MaxBy)
 	case strings.TrimSpace(h.Reason) == "" || len(h.Reason) > core.MaxMessage:
-		what = fmt.Sprintf("reason has %d bytes; it says why, in 1 to %d", len(h.Reason), core.MaxMessage)
-	case h.Rate != 0 && !(h.Rate >= minRedriveRate && h.Rate <= maxRedriveRate): // NaN is neither
+		what = fmt.Sprintf("reason has %d bytes; give it in 1 to %d bytes", len(h.Reason), core.MaxMessage)
+	case h.Rate != 0 && !(h.Rate >= minRedriveRate && h.Rate <= maxRedriveRate): // NaN is out of range too
 		what = fmt.Sprintf("rate is %v; it is %v to %v messages a second", h.Rate, minRedriveRate,
 			maxRedriveRate)
 	default:
@@ -131,7 +131,7 @@ func (c *Client) handle(ctx context.Context, action string, h Handling) error {
 	if h.All {
 		most = math.MaxInt
 	}
-	// hold a batch until it is done, so that its messages do not come back earlier
+	// hide the messages of a batch until it is handled
 	hold := lookHold + apart*time.Duration(max(len(h.IDs), port.MaxBatch))
 	if err := walk(ctx, q, most, hold,
 		func(d *port.Delivery) (bool, bool, error) { return x.each(ctx, d) }); err != nil {
@@ -164,7 +164,6 @@ func (x *handling) report(r Handled, result HandledResult, text string) error {
 	return nil
 }
 
-// each handles a message, if it is selected.
 func (x *handling) each(ctx context.Context, d *port.Delivery) (taken, more bool, err error) {
 	if x.All && !d.SentAt.Before(x.began) || !x.All && !x.left[d.ID] {
 		return false, true, nil

@@ -42,7 +42,7 @@ steps:
     grade: fenced
 `
 
-// realRig is the whole product: the real runtime on SQLite, its edge, the client, and an AWS SDK.
+// realRig is the whole product: the real runtime on SQLite, its HTTP edge, the client, and an AWS SDK.
 type realRig struct {
 	*testing.T
 	client *client.Client

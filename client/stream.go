@@ -17,20 +17,20 @@ import (
 
 // Result is the answer to one order of SubmitMany.
 type Result struct {
-	Line     int      // number of the line, or of the order, from 1
+	Line     int      // number of the line in SubmitMany, or of the order in SubmitAll; from 1
 	OrderID  string   // "" if it could not be read
 	Accepted bool     // stored and started, or Queued
 	Known    bool     // the same order existed before
 	Queued   bool     // the order is in the intake queue, as on AWS; its task shows the result
 	Notes    []string // texts that name the parts of the order without effect in this deployment
-	// Unattended is the field of a Receipt.
+	// Unattended has the same meaning as in a Receipt.
 	Unattended []Unattended
 	Err        error `json:"-"` // reason for the refusal, an *Error; nil if the order was accepted
 }
 
 // SubmitMany submits orders from a stream of JSON Lines. Each line has the form SubmitOrder of the OpenAPI
-// document. Blank lines are skipped. It calls each once for every order, in their order and never
-// concurrently. A refused order is a Result, not an error, and does not affect the others.
+// document. Blank lines are skipped. It calls the function each once per order, in the sequence of the lines,
+// never concurrently. A refused order is a Result, not an error, and does not affect the others.
 //
 // If the connection breaks, SubmitMany connects again and sends the orders without an answer again. It
 // returns an error if reading fails, if ctx ends, or if the server stays unreachable. After an error, an
@@ -54,7 +54,6 @@ func (c *Client) SubmitAll(ctx context.Context, orders iter.Seq[Order], each fun
 	}, each)
 }
 
-// sending is an order to be sent.
 type sending struct {
 	number int
 	text   []byte
@@ -80,8 +79,8 @@ func linesOf(r io.Reader) iter.Seq2[sending, error] {
 	}
 }
 
-// readLine returns a line without its end. Of a line over the limit it returns only enough to show the server
-// that it is too long.
+// readLine returns a line without its end. It shortens a line that is over the limit to a length that the
+// server still refuses.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var text []byte
 	for {
@@ -114,10 +113,9 @@ func (c *Client) submitMany(ctx context.Context, source iter.Seq2[sending, error
 			return fmt.Errorf("submitting orders (%d answered): %w", m.answered.Load(), err)
 		}
 	}
-	return m.err // connect has found that the source has ended
+	return m.err // the source has ended, because connect has returned nil
 }
 
-// lineAnswer answers one line of a connection.
 type lineAnswer struct {
 	Result
 	Error *problem `json:"error"`

@@ -17,11 +17,12 @@ import (
 type Transport interface {
 	// Submit submits one order in the form of message.SubmitOrder.
 	Submit(ctx context.Context, order []byte) (Receipt, error)
-	// Stream submits the orders that next returns, until it returns false, and answers each in order, without
-	// a Line. next may be called a last time after Stream has returned. The end of ctx ends such a call.
+	// Stream submits the orders that next returns, until it returns false. It calls answer once for each
+	// order, in the same sequence, with a Result without Line. next may be called a last time after Stream
+	// has returned, and returns when ctx ends.
 	Stream(ctx context.Context, next func() ([]byte, bool), answer func(Result) error) error
-	// Task returns a task. It waits up to wait for the task's end. With a wait it may return nil without an
-	// error: the order was queued and has no task yet.
+	// Task returns a task. It waits for the task's end, at most for the duration wait. With a wait it may
+	// return nil without an error: the order was queued and has no task yet.
 	Task(ctx context.Context, id string, wait time.Duration) (*Task, error)
 	// Order returns the content of an order as it was submitted.
 	Order(ctx context.Context, id string) (json.RawMessage, error)
@@ -36,7 +37,7 @@ type Transport interface {
 	Plan(ctx context.Context, id, definition string, documents bool) (view.Plan, error)
 	// Workflows returns the workflows that orders can name.
 	Workflows(ctx context.Context) ([]Workflow, error)
-	// Definition returns a version of a workflow: by its hash, or the Latest.
+	// Definition returns a version of a workflow, by its hash or as Latest.
 	Definition(ctx context.Context, workflow, definition string) (Definition, error)
 	// Schedules lists the workflows that start by the clock.
 	Schedules(ctx context.Context) ([]Schedule, error)
@@ -45,12 +46,13 @@ type Transport interface {
 
 	// DeadQueues returns the names of the queues that wait for the operator, as in DeadLetterQueue.Queue.
 	DeadQueues(ctx context.Context) ([]string, error)
-	// DeadQueue returns one of them, or port.ErrNotFound.
+	// DeadQueue returns the queue with that name, or port.ErrNotFound.
 	DeadQueue(name string) (port.Queue, error)
 	// Redrivable returns the reason why a queue would not take a message back, or nil if it would.
 	Redrivable(ctx context.Context, queue string, body []byte) error
 	// Resend sends a message to a queue again.
 	Resend(ctx context.Context, queue string, m port.Message) error
-	// QueueError translates an error of DeadQueue's methods into the client's. action is the action of SQS.
+	// QueueError translates an error of a queue's methods into one of this package. action is the action of
+	// SQS.
 	QueueError(ctx context.Context, action, queue string, err error) error
 }

@@ -5,8 +5,8 @@ import (
 	"github.com/aws/constructs-go/constructs/v10"
 )
 
-// Accept writes into the template why a rule of cdk-nag does not apply to a resource, for apps that run
-// cdk-nag.
+// Accept states in the template the reason why a rule of cdk-nag does not apply to a resource. Only apps that
+// run cdk-nag need it.
 func Accept(c constructs.IConstruct, rule, reason string) {
 	resource, is := c.Node().DefaultChild().(awscdk.CfnResource)
 	if !is {

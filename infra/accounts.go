@@ -13,7 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// A principal of another account needs an Allow in the policy of each resource, besides the one in its own
+// A principal of another account needs an Allow in the policy of each resource, besides the Allow in its own
 // account. Every statement here names its principals.
 
 var accountID = regexp.MustCompile(`^[0-9]{12}$`)
@@ -24,7 +24,7 @@ func (c *checker) account(what string, a Agent) {
 	case a.Account == "":
 		return
 	case !accountID.MatchString(a.Account):
-		c.wrong("%s: Account is %.40q; the 12 digits of another account are meant", what, a.Account)
+		c.wrong("%s: Account is %.40q; it must be the 12 digits of another account", what, a.Account)
 	case !a.External:
 		c.wrong("%s: Account is for external agents", what)
 	case len(a.SenderARNs) == 0:
@@ -38,7 +38,7 @@ func (c *checker) account(what string, a Agent) {
 	}
 }
 
-// shared refuses settings for other accounts that name the stack's own.
+// shared refuses settings for other accounts if they name the stack's own account.
 func (c *checker) shared(p Props, own string) {
 	for _, arn := range p.Submitters {
 		if strings.Contains(arn, "::"+own+":") {

@@ -146,7 +146,7 @@ func TestOtherAccountsAreChecked(t *testing.T) {
 		for _, want := range []string{
 			`Submitters has "*"`, `Submitters has "arn:aws:iam::999999999999:root"`,
 			"Submitters has arn:aws:iam::" + account + ":role/near of the stack's own account",
-			`agent "shipping": Account is "888"; the 12 digits`,
+			`agent "shipping": Account is "888"; it must be the 12 digits`,
 			`agent "payment": Account is set, and SenderARNs names no role of it`,
 			`agent "inventory": Account is for external agents`,
 			`agent "notification": SenderARNs has ` + webThere + ", which is not of its Account " + account,

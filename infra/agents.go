@@ -76,7 +76,8 @@ func (s *Stepkeeper) sendsAs(name string, a Agent, role awsiam.IRole) {
 		s.senderIDs[name] = a.SenderIDs
 	case made:
 		s.senderIDs[name] = []string{*own.RoleId()}
-	case !a.External || len(a.SenderARNs) > 0: // an external agent without any waits for GrantAgent
+	// an external agent without SenderARNs gets its rights from GrantAgent
+	case !a.External || len(a.SenderARNs) > 0:
 		s.warn("unchecked-replies-"+name,
 			"whether replies of agent %s come from it is not checked: set its SenderIDs to what `aws iam "+
 				"get-role --role-name ROLE --query Role.RoleId` answers", name)
@@ -108,6 +109,9 @@ func (s *Stepkeeper) agentEnvironment(name string, a Agent) map[string]*string {
 	for variable, value := range a.Environment {
 		environment[variable] = str(value)
 	}
+	if a.Folder == "" && a.Function == nil && environment[deployment.VarTraces] == nil {
+		s.traced(environment)
+	}
 	environment[deployment.VarAgent] = str(name)
 	queues := []string{port.Requests(name), port.Replies, port.Quarantine}
 	if high := port.High(port.Requests(name)); s.queues[high] != nil {
@@ -135,8 +139,8 @@ func (s *Stepkeeper) agentEnvironment(name string, a Agent) map[string]*string {
 	return environment
 }
 
-// adoptFunction gives a function of the app its permissions and settings. Of an imported function only the
-// role is known, and CDK adds the permissions to that role if it may. It returns the role, and the resources
+// adoptFunction gives a function of the app its permissions and settings. If the function is imported, only
+// its role is known. CDK adds the permissions to that role if it may. It returns the role, and the resources
 // that must exist before the mapping takes a message.
 func (s *Stepkeeper) adoptFunction(name string,
 	a Agent) (role awsiam.IRole, policies []constructs.IDependable) {
@@ -159,8 +163,8 @@ func (s *Stepkeeper) adoptFunction(name string,
 	return role, policies
 }
 
-// allowLoop reports whether it could allow the function to be in a loop, so that Lambda does not stop it
-// (rule 1).
+// allowLoop allows a function to be in a loop, so that Lambda does not stop it (rule 1). It reports whether
+// it could.
 func allowLoop(f awslambda.Function) bool {
 	resource, is := f.Node().DefaultChild().(awslambda.CfnFunction)
 	if is {

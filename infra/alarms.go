@@ -23,7 +23,7 @@ type alarm struct {
 	metric    awscloudwatch.IMetric
 	threshold float64
 	periods   int
-	below     bool // alarms below the threshold, and if nothing is reported
+	below     bool // goes off below the threshold, and without data
 	silent    bool // notifies no subscriber
 	essential bool // member of AlarmsEssential too
 }
@@ -33,18 +33,19 @@ func (s *Stepkeeper) addAlarms() {
 		q := s.queues[name]
 		s.deadAlarm(pascal(name)+"Dead", fmt.Sprintf("messages of queue %s were given up", name), q.dead)
 		s.addAlarm(alarm{
-			id:        pascal(name) + "Age",
-			text:      fmt.Sprintf("queue %s is not worked off: its oldest message is too old", name),
+			id: pascal(name) + "Age",
+			text: fmt.Sprintf("queue %s is not consumed fast enough: its oldest message is too old",
+				name),
 			metric:    q.queue.MetricApproximateAgeOfOldestMessage(minute("Maximum")),
 			threshold: q.oldest.Seconds(), periods: 3,
 		})
 	}
-	s.deadAlarm("Quarantine", "messages came that cannot be read", s.quarantine)
+	s.deadAlarm("Quarantine", "the quarantine has received messages that cannot be read", s.quarantine)
 	s.deadAlarm("MissedSweeps", "ticks of the schedule were given up", s.missed)
-	// Rule 17.
+	// Rule 17: overdue tasks and sweeps that end before the last page raise alarms.
 	s.addAlarm(alarm{
 		id:   "OldestOverdue",
-		text: "a task has been overdue for long, so the Supervisor or the Scheduler does not get through",
+		text: "a task has been overdue for long, so the Supervisor or the Scheduler cannot keep up",
 		metric: awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
 			Namespace: str(deployment.MetricNamespace), MetricName: str(deployment.MetricOldestOverdue),
 			Statistic: str("Maximum"), Period: seconds(s.props.SweepInterval),
@@ -54,7 +55,7 @@ func (s *Stepkeeper) addAlarms() {
 	})
 	s.addAlarm(alarm{
 		id:        "NoSweeps",
-		text:      "the Supervisor is not started by its schedule, so nothing that fails is noticed",
+		text:      "the schedule does not start the Supervisor, so no lost or failed work is noticed",
 		metric:    s.invoked("supervisor").MetricInvocations(every(s.props.SweepInterval, "Sum")),
 		threshold: 1, periods: 5, below: true, essential: true,
 		silent: s.props.Paused,
@@ -82,8 +83,8 @@ func errorsAlarm(function string) string { return pascal(function) + "Errors" }
 
 // notCalledAlarm reports that an agent has not called its service for 10 to 20 minutes, because the
 // credentials have expired or the service fails. The agent's steps wait, and no failure is counted (P45, "not
-// now" is not a failure). No try is delayed for longer than a period, and a circuit breaker that was open for
-// some seconds raises no alarm.
+// now" is not a failure). Attempts are at most one period apart. A circuit breaker that is open for only some
+// seconds raises no alarm.
 func (s *Stepkeeper) notCalledAlarm(agent string) {
 	s.addAlarm(alarm{
 		id: pascal(agent) + "NotCalled",
@@ -109,10 +110,11 @@ func (s *Stepkeeper) deadAlarm(id, text string, q interface {
 		threshold: 1, periods: 1, essential: true})
 }
 
-// maxPeriods keeps an alarm with periods of up to an hour within the day that CloudWatch evaluates.
+// maxPeriods is the largest number of periods of an alarm. CloudWatch evaluates at most one day, and a period
+// has up to an hour.
 const maxPeriods = 24
 
-// kinds are the endings of the IDs of alarms that several queues, functions, tables or agents have.
+// kinds lists the endings of alarm IDs that occur for several queues, functions, tables or agents.
 var kinds = []string{"Age", "Dead", "Errors", "NotCalled", "Throttles"}
 
 // thresholdsFit returns an error if a threshold belongs to no alarm.
@@ -120,8 +122,8 @@ func (s *Stepkeeper) thresholdsFit() error {
 	c := &checker{}
 	for _, name := range sorted(s.props.Tuning.Thresholds) {
 		if !slices.Contains(kinds, name) && !slices.Contains(s.alarmIDs, name) {
-			c.wrong("Tuning.Thresholds has %.90q; the ID of an alarm without its ending Alarm is meant, as "+
-				"in IntakeAge, or one of %s", name, strings.Join(kinds, ", "))
+			c.wrong("Tuning.Thresholds has %.90q; it must be the ID of an alarm without its ending Alarm, "+
+				"as in IntakeAge, or one of %s", name, strings.Join(kinds, ", "))
 		}
 	}
 	return errors.Join(c.problems...)
@@ -158,7 +160,8 @@ func (s *Stepkeeper) addAlarm(a alarm) {
 }
 
 // throttleAlarm watches a table, or its index, for requests that DynamoDB throttled: a hot partition, or a
-// table that grows faster than it scales. The SDK repeats them, so that nothing else shows it at first.
+// table that grows faster than it scales. The SDK repeats such requests, so at first no other metric shows
+// the problem.
 func (s *Stepkeeper) throttleAlarm(id, text string, t awsdynamodb.ITableV2, index string) {
 	s.addAlarm(alarm{id: id + "Throttles", text: text + " is throttled", threshold: 1, periods: 3,
 		metric: awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{

@@ -11,8 +11,8 @@ import (
 )
 
 // Main is the main function of a CDK app. It calls add, which adds the stacks, and synthesises them. It
-// writes an error to standard error for people, without the stack traces of Go and of the CDK, and ends the
-// process with status 1.
+// writes an error to standard error without the stack traces of Go and of the CDK, and ends the process with
+// status 1.
 func Main(add func(app awscdk.App) error) {
 	err := synthesise(add)
 	jsii.Close()
@@ -43,7 +43,7 @@ func Explain(panicked any, err error) error {
 	}
 	var lines []string
 	for line := range strings.Lines(fmt.Sprint(panicked)) {
-		if !strings.HasPrefix(strings.TrimSpace(line), "at ") { // JavaScript's frames
+		if !strings.HasPrefix(strings.TrimSpace(line), "at ") { // stack frames of JavaScript
 			lines = append(lines, line)
 		}
 	}

@@ -6,15 +6,15 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 )
 
-// Provisioned bills the table Orders and its index by the capacity that is ready, which DynamoDB scales with
-// the load. The other tables stay on demand. `stepkeeper cost --rate N` compares the two.
+// Provisioned bills the table Orders and its index by provisioned capacity, which DynamoDB scales with the
+// load. The other tables stay on demand. `stepkeeper cost --rate N` compares the two.
 type Provisioned struct {
 	Orders Range // capacity of the table; Max is required
-	// Index is the capacity of the index. By default it is a third of that of Orders, because an order of
-	// four steps writes to the index twice, and to the table six times.
+	// Index is the capacity of the index. By default it is a third of the capacity of Orders, because an
+	// order of four steps writes to the index twice, and to the table six times.
 	Index Range
 	// Target is the utilisation in percent to which DynamoDB scales, 20 to 90; default 70. The rest is for
-	// bursts: scaling takes minutes, and what exceeds the capacity is throttled.
+	// bursts: scaling takes minutes, and DynamoDB throttles requests that exceed the capacity.
 	Target int
 }
 
@@ -74,7 +74,8 @@ func (b *Provisioned) mode(r Range) awsdynamodb.Billing {
 	})
 }
 
-// capacity starts at its minimum, which DynamoDB needs to know for a table that was on demand before.
+// capacity returns a capacity that starts at its minimum. A table that was on demand before needs such a
+// start.
 func (b *Provisioned) capacity(least, most int) awsdynamodb.Capacity {
 	return awsdynamodb.Capacity_Autoscaled(&awsdynamodb.AutoscaledCapacityOptions{
 		MinCapacity: num(least), MaxCapacity: num(most), SeedCapacity: num(least),

@@ -13,7 +13,6 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssecretsmanager"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 
 	"github.com/stepkeeper/stepkeeper/infra/build"
 	"github.com/stepkeeper/stepkeeper/infra/content"
@@ -75,7 +74,12 @@ func (p Props) withDefaults() (Props, error) {
 	}
 	p.Agents = c.agents(p.Agents)
 	if p.AlarmEmail != "" && !strings.Contains(p.AlarmEmail, "@") {
-		c.wrong("AlarmEmail is %.100q; an address of mail is meant", p.AlarmEmail)
+		c.wrong("AlarmEmail is %.100q; it must be an address of mail", p.AlarmEmail)
+	}
+	if p.TracesEndpoint != "" {
+		if _, err := deployment.Collector(p.TracesEndpoint); err != nil {
+			c.wrong("TracesEndpoint: %v", err)
+		}
 	}
 	c.topics(p)
 	c.billing(&p)
@@ -89,7 +93,7 @@ func (p Props) withDefaults() (Props, error) {
 	c.priorities(p)
 	c.tables(p)
 	c.tokens(p.TokenKeys)
-	c.replyTo(p.ReplyTo)
+	c.replyTo(p)
 	return p, errors.Join(c.problems...)
 }
 
@@ -104,18 +108,26 @@ func (c *checker) agents(given map[string]Agent) map[string]Agent {
 	return agents
 }
 
-func (c *checker) replyTo(queues map[string]awssqs.IQueue) {
+func (c *checker) replyTo(p Props) {
 	own := []string{port.Intake, port.High(port.Intake), port.Replies, port.Control, port.Tasks,
 		port.Quarantine}
-	for _, name := range slices.Sorted(maps.Keys(queues)) {
-		q := queues[name]
+	for _, name := range sorted(p.ReplyToBuses) {
+		if !replyToName.MatchString(name) || slices.Contains(own, name) || p.ReplyToBuses[name] == nil ||
+			p.ReplyTo[name] != nil {
+			c.wrong(
+				"ReplyToBuses %.90q must be letters, digits, '.', '_' and '-', must be no name of a queue, "+
+					"and must name a bus", name)
+		}
+	}
+	for _, name := range sorted(p.ReplyTo) {
+		q := p.ReplyTo[name]
 		switch {
 		case !replyToName.MatchString(name) || slices.Contains(own, name) || q == nil:
 			c.wrong(
 				"ReplyTo %.90q must be letters, digits, '.', '_' and '-', must not be a queue of the "+
 					"deployment's own, and must name a queue", name)
 		case *q.Fifo():
-			c.wrong("ReplyTo %q is a FIFO queue; a standard one is meant", name)
+			c.wrong("ReplyTo %q is a FIFO queue; it must be a standard one", name)
 		}
 	}
 }
@@ -130,7 +142,7 @@ var principalID = regexp.MustCompile(`^A[A-Z0-9]{15,127}$`)
 func (c *checker) principals(what string, arns []string) {
 	for _, arn := range arns {
 		if !strings.Contains(arn, "${Token[") && !principal.MatchString(arn) {
-			c.wrong("%s has %.200q; the ARN of a role or user is meant, without wildcards", what, arn)
+			c.wrong("%s has %.200q; it must be the ARN of a role or user, without wildcards", what, arn)
 		}
 	}
 }
@@ -183,7 +195,7 @@ func (c *checker) priorities(p Props) {
 		case name == port.Intake:
 			most = p.Tuning.Intake.MaxConcurrency
 		case !agent:
-			c.wrong("Priorities has %.60q; \"intake\" or the name of an agent is meant", name)
+			c.wrong("Priorities has %.60q; it must be \"intake\" or the name of an agent", name)
 			continue
 		case a.External:
 			c.wrong("Priorities has %q, which is External: its process takes from one queue", name)
@@ -251,8 +263,8 @@ func (c *checker) tuning(t *Tuning) {
 	}
 }
 
-// reserved checks a reserved concurrency. A mapping that starts more executions than may run is throttled,
-// and each throttled message counts a receive.
+// reserved checks a reserved concurrency. If a mapping starts more executions than are reserved, Lambda
+// throttles it, and each throttled message counts as received.
 func (c *checker) reserved(what string, n, mapped int) {
 	if n != 0 {
 		c.within(what, n, mapped, 1000)
@@ -263,7 +275,7 @@ func (c *checker) mapping(what string, m *Mapping, batch int) {
 	m.Batch = cmp.Or(m.Batch, batch)
 	m.MaxConcurrency = cmp.Or(m.MaxConcurrency, 5)
 	c.within(what+".Batch", m.Batch, 1, port.MaxBatch)
-	c.within(what+".MaxConcurrency", m.MaxConcurrency, 2, 1000) // rule 2: never without
+	c.within(what+".MaxConcurrency", m.MaxConcurrency, 2, 1000) // rule 2: every mapping needs a limit
 	c.spanning(what+".Window", m.Window, 0, 5*time.Minute, time.Second)
 }
 
@@ -272,7 +284,7 @@ func (c *checker) agent(name string, a *Agent) {
 	if !agentName.MatchString(name) {
 		c.wrong("%s: the name must be small letters, digits and -, at most 40, a letter first", what)
 	}
-	if name == "scheduler" || name == "supervisor" { // their functions and alarms have these names
+	if name == "scheduler" || name == "supervisor" { // functions and alarms of the engine have these names
 		c.wrong("%s: that name is the engine's own; call the agent otherwise", what)
 	}
 	kinds := 0
@@ -291,8 +303,8 @@ func (c *checker) agent(name string, a *Agent) {
 	c.account(what, *a)
 	for _, id := range a.SenderIDs {
 		if !strings.Contains(id, "${Token[") && !principalID.MatchString(id) {
-			c.wrong("%s: SenderIDs has %.100q; the ID of a role or user is meant, as in AROAEXAMPLEEXAMPLE12",
-				what, id)
+			c.wrong("%s: SenderIDs has %.100q; it must be the ID of a role or user, as in "+
+				"AROAEXAMPLEEXAMPLE12", what, id)
 		}
 	}
 	c.network(what+": ", a.VPC, a.Subnets, a.SecurityGroups)
@@ -306,7 +318,7 @@ func (c *checker) agent(name string, a *Agent) {
 	a.Timeout = cmp.Or(a.Timeout, time.Minute)
 	memory := 128
 	if language := build.LanguageOf(a.Folder); language == build.Python || language == build.TypeScript {
-		memory = 256 // their runtimes and SDKs start slowly with less
+		memory = 256 // Python and Node.js start slowly with less
 	}
 	a.Memory = cmp.Or(a.Memory, memory)
 	c.mapping(what, &a.Mapping, 5)

@@ -36,7 +36,7 @@ func (c *checker) tables(p Props) {
 	given, t, warm := p.Tables.given(), p.Tables, p.Tuning.Warm
 	for _, what := range slices.Sorted(maps.Keys(given)) {
 		if arn := given[what]; !strings.Contains(arn, "${Token[") && !tableARN.MatchString(arn) {
-			c.wrong("Tables.%s is %.300q; the ARN of a table is meant", what, arn)
+			c.wrong("Tables.%s is %.300q; it must be the ARN of a table", what, arn)
 		}
 	}
 	for _, agent := range slices.Sorted(maps.Keys(t.Ledgers)) {
@@ -66,7 +66,7 @@ func (c *checker) tables(p Props) {
 // placed checks settings that depend on the stack's account and Region, as far as these are known.
 func (p Props) placed(scope constructs.Construct) error {
 	if scope == nil {
-		return errors.New("there is no scope; a stack is meant")
+		return errors.New("the scope is missing; give a stack")
 	}
 	c, stack := &checker{}, awscdk.Stack_Of(scope)
 	unresolved := func(text *string) bool { return *awscdk.Token_IsUnresolved(text) }
@@ -116,7 +116,7 @@ const (
 // outsider is a principal or a function from outside the app.
 type outsider struct{ what, account, advice string }
 
-// outsiders returns those with a known account.
+// outsiders returns the principals and functions from outside the app whose account is known.
 func (p Props) outsiders() (all []outsider) {
 	add := func(what, arn, advice string) {
 		if parts := strings.Split(arn, ":"); !strings.Contains(arn, "${Token[") && len(parts) > 4 {
@@ -129,7 +129,7 @@ func (p Props) outsiders() (all []outsider) {
 	for _, name := range slices.Sorted(maps.Keys(p.Agents)) {
 		a := p.Agents[name]
 		for _, arn := range a.SenderARNs {
-			if a.Account != "" { // set for this agent
+			if a.Account != "" { // Account is set for this agent
 				break
 			}
 			add(fmt.Sprintf("agent %q: SenderARNs", name), arn, sameAccount)
@@ -156,7 +156,8 @@ func (c *checker) accounts(p Props, own string) {
 	}
 }
 
-// elsewhere reports whether two accounts differ. An account that is unknown at synthesis may be any.
+// elsewhere reports whether two accounts certainly differ. An account that is unknown at synthesis may be the
+// same.
 func elsewhere(own, other string) bool {
 	return own != other && !*awscdk.Token_IsUnresolved(&own) && !*awscdk.Token_IsUnresolved(&other)
 }

@@ -15,7 +15,7 @@ import (
 // forEmulator changes the properties for the emulator in the context. It reports false for a deployment to
 // AWS.
 func (p *Props) forEmulator(scope constructs.Construct) (emulated bool, err error) {
-	if scope == nil { // NewStepkeeper refuses it with all other problems
+	if scope == nil { // NewStepkeeper reports this together with all other problems
 		return false, nil
 	}
 	switch emulator := scope.Node().TryGetContext(jsii.String(emulate.Context)); emulator {
@@ -28,7 +28,7 @@ func (p *Props) forEmulator(scope constructs.Construct) (emulated bool, err erro
 		p.EventBridgeRule = emulator == emulate.NameLocalStack
 		return true, nil
 	default:
-		return false, fmt.Errorf("the context has %s=%.40v; %s or %s is meant, or nothing for AWS",
+		return false, fmt.Errorf("the context has %s=%.40v; it must be %s or %s, or nothing for AWS",
 			emulate.Context, emulator, emulate.NameLocalStack, emulate.NameMiniStack)
 	}
 }

@@ -69,7 +69,7 @@ func TestAddressesOfThisMachine(t *testing.T) {
 		}
 	}
 	if _, err := synthesise(near, "localstak"); err == nil || !strings.Contains(err.Error(),
-		"stepkeeper:emulator=localstak; localstack or ministack is meant") {
+		"stepkeeper:emulator=localstak; it must be localstack or ministack") {
 		t.Errorf("an unknown emulator: %v", err)
 	}
 	arch := map[bool]string{true: "x86_64", false: "arm64"}[runtime.GOARCH == "amd64"]

@@ -7,8 +7,8 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// addKey adds the one key that encrypts everything, if the props ask for it (rule 22). It allows the services
-// that act on their own behalf to use it: alarms publish, logs are written.
+// addKey sets the key that encrypts all data of the deployment, if the props ask for one (rule 22). It allows
+// CloudWatch alarms, EventBridge and CloudWatch Logs to use the key.
 func (s *Stepkeeper) addKey() {
 	if s.key = s.props.Key; s.key == nil && !s.props.CustomerManagedKey {
 		return
@@ -37,7 +37,7 @@ func (s *Stepkeeper) addKey() {
 	}
 }
 
-// allowService reports whether the key's policy can be changed here.
+// allowService lets a service use the key. It reports whether the key's policy can be changed here.
 func allowService(k awskms.IKey, sid, service string, conditions map[string]any, actions ...string) bool {
 	result := k.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 		Sid: str(sid), Principals: &[]awsiam.IPrincipal{awsiam.NewServicePrincipal(str(service), nil)},

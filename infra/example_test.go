@@ -75,6 +75,7 @@ func TestExample(t *testing.T) {
 		"stack": "Shop", "email": "ops@example.com", "keep": "false", "x86": "true",
 		"sweep": "5m", "finished": "true",
 		"reply-to": "web=arn:aws:sqs:eu-central-1:123456789012:web", "nag": "true", "dashboard": "true",
+		"outcomes":  "true",
 		"operators": "arn:aws:iam::123456789012:role/a,arn:aws:iam::123456789012:role/b",
 	})
 	if err != nil {
@@ -87,6 +88,7 @@ func TestExample(t *testing.T) {
 		"x86_64")
 	same(t, "sweep", at(variables(x, "Supervisor"), "STEPKEEPER_SWEEP_EVERY"), "5m0s")
 	same(t, "finished", at(variables(x, "Scheduler"), "STEPKEEPER_FINISHED"), "true")
+	same(t, "outcomes", at(variables(x, "Supervisor"), "STEPKEEPER_OUTCOMES"), "true")
 	same(t, "mail", x.of("AWS::SNS::Subscription")["Alertsopsexamplecom"].Properties["Endpoint"],
 		"ops@example.com")
 	same(t, "dashboard", len(x.of("AWS::CloudWatch::Dashboard")), 1)

@@ -55,7 +55,7 @@ func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 	if f.vpc != nil {
 		statements = append(statements, vpcAccess())
 	}
-	// Inline, so that no function exists before its permissions do.
+	// The policies are inline, so that no function exists before its permissions.
 	role := awsiam.NewRole(s.Construct, str(f.id+"Role"), &awsiam.RoleProps{
 		AssumedBy:   awsiam.NewServicePrincipal(str("lambda.amazonaws.com"), nil),
 		Description: str("Stepkeeper: " + f.description),
@@ -74,7 +74,7 @@ func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 		Architecture: awslambda.Architecture_ARM_64(),
 		Code:         awslambda.Code_FromAsset(str(f.folder), nil), Role: role, LogGroup: logs,
 		LoggingFormat: awslambda.LoggingFormat_JSON,
-		// a log line of Stepkeeper costs as much as one of Lambda's
+		// a log line of Lambda costs as much as one of Stepkeeper
 		SystemLogLevelV2: s.props.Tuning.SystemLogLevel,
 		MemorySize:       num(f.memory), Timeout: seconds(f.timeout), Environment: &f.environment,
 		EnvironmentEncryption: s.key,
@@ -101,8 +101,8 @@ func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 	return made, role
 }
 
-// addMapping makes a function consume a queue (rules 2 to 4). It does not use an event source of CDK's, which
-// would grant more permissions than needed.
+// addMapping makes a function consume a queue (rules 2 to 4). It does not use CDK's event source, which would
+// grant more permissions than needed.
 func (s *Stepkeeper) addMapping(id string, f awslambda.IFunction, q *queue) awslambda.EventSourceMapping {
 	props := &awslambda.EventSourceMappingProps{
 		Target: f, EventSourceArn: q.queue.QueueArn(), BatchSize: num(q.mapping.Batch),

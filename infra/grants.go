@@ -15,9 +15,9 @@ import (
 // GrantSubmit lets a role or user of the app submit orders, follow and cancel them, and answer a step with a
 // token. It panics for a principal of another account, as the other grants do.
 //
-// A principal from outside the app gets the policy Application. A program that answers without a token, in
-// the name of a person or another system, needs engine.Control().GrantSendMessages(role). With that it can
-// send every command.
+// For a principal from outside the app attach the policy of Application instead. A program that answers
+// without a token, in the name of a person or another system, needs engine.Control().GrantSendMessages(role).
+// With that it can send every command.
 func (s *Stepkeeper) GrantSubmit(to awsiam.IGrantable) {
 	if account := to.GrantPrincipal().PrincipalAccount(); account != nil {
 		s.refuseElsewhere("GrantSubmit: the principal", *account,
@@ -27,11 +27,12 @@ func (s *Stepkeeper) GrantSubmit(to awsiam.IGrantable) {
 }
 
 // GrantOperate gives a role of the stack's account all rights of an operator, including the redrive of dead
-// letters. A principal from outside the app gets the policies Operator, and an entry in Props.Operators.
+// letters. For a principal from outside the app attach the policies of Operator instead, and add it to
+// Props.Operators.
 func (s *Stepkeeper) GrantOperate(role awsiam.IRole) {
 	s.refuseElsewhere("GrantOperate: the role", *role.Env().Account, operatorAccount)
-	// As statements they would exceed the inline limit of a role. The policies are attached to the role, not
-	// the role to them, because they name the mappings. Otherwise the role of an agent's function would
+	// As inline statements the policies would exceed the limit of a role. The role refers to the policies,
+	// not the policies to the role: they name the mappings, and so the role of an agent's function would
 	// depend on itself.
 	for _, policy := range s.operator {
 		policy.AttachToRole(role)
@@ -43,8 +44,8 @@ func (s *Stepkeeper) GrantOperate(role awsiam.IRole) {
 }
 
 // GrantAgent lets the role of an external agent take its requests and reply. It panics for an agent that is
-// not external, because that has its rights already. A role from outside the app needs an entry in
-// Agent.SenderARNs, and gets the rights where it is made.
+// not external, because such an agent already has its rights. A role from outside the app needs an entry in
+// Agent.SenderARNs, and its owner grants it the rights.
 func (s *Stepkeeper) GrantAgent(agent string, role awsiam.IRole) {
 	a, there := s.props.Agents[agent]
 	if !there || !a.External {
@@ -67,8 +68,8 @@ func (s *Stepkeeper) GrantAgent(agent string, role awsiam.IRole) {
 // commands in return. Otherwise Lambda stops such a function after about 16 rounds, and drops the status. The
 // function must then ensure itself that its orders end.
 //
-// AllowLoop panics for a function from outside the app: set the property where the function is made. Agents'
-// functions have it already.
+// AllowLoop panics for a function from outside the app: set the property where the function is made. The
+// functions of agents have this setting already.
 func (s *Stepkeeper) AllowLoop(f awslambda.IFunction) {
 	if own, made := behind(f).(awslambda.Function); !made || !allowLoop(own) {
 		panic(fmt.Errorf(
@@ -77,7 +78,7 @@ func (s *Stepkeeper) AllowLoop(f awslambda.IFunction) {
 	}
 }
 
-// refuseElsewhere panics if the receiver of rights is known to be of another account.
+// refuseElsewhere panics if the receiver of rights certainly belongs to another account.
 func (s *Stepkeeper) refuseElsewhere(what, account, advice string) {
 	if own := *awscdk.Stack_Of(s.Construct).Account(); elsewhere(own, account) {
 		panic(fmt.Errorf("stepkeeper %s: %s is of account %s and the stack of %s; %s",
@@ -91,8 +92,8 @@ func grant(to awsiam.IGrantable, statements []awsiam.PolicyStatement) {
 	}
 }
 
-// Scheduler returns the sender of statuses. The policy of a reply-to queue elsewhere, or of its key, may have
-// to name it.
+// Scheduler returns the sender of statuses. The policy of a reply-to queue in another stack or account, or of
+// its key, may have to name it.
 func (s *Stepkeeper) Scheduler() awsiam.IGrantable { return s.roles["scheduler"] }
 
 // Agent returns the function of an agent, for further grants, such as
@@ -109,7 +110,7 @@ func (s *Stepkeeper) Agent(name string) awslambda.IFunction {
 func (s *Stepkeeper) Intake() awssqs.IQueue { return s.queues[port.Intake].queue }
 
 // Control returns the queue for the operator's commands: undo, resubmit, resolve, close, move, answers
-// without a token. A sender may give all of these.
+// without a token. A sender may send all of these commands.
 func (s *Stepkeeper) Control() awssqs.IQueue { return s.queues[port.Control].queue }
 
 // Requests returns the queue of an agent, or nil for an unknown name.

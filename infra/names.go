@@ -12,8 +12,8 @@ import (
 )
 
 // Names holds names and paths that the rules of an account prescribe. By default CloudFormation makes all
-// names. A resource with a fixed name stays under it if the stack is deleted, and then a new stack with this
-// name fails until the resource is deleted or imported.
+// names. If the stack is deleted, its retained resources keep their fixed names. A new stack with the same
+// names then fails until these resources are deleted or imported.
 type Names struct {
 	// Prefix begins the names of all resources; a hyphen and the ID follow, as in shop-SchedulerRole. Each
 	// deployment of an account needs its own, in all Regions. At most 40 letters, digits and hyphens.
@@ -39,16 +39,16 @@ var (
 
 func (c *checker) names(n Names) {
 	for _, of := range []struct {
-		what, value, meant string
-		pattern            *regexp.Regexp
+		what, value, must string
+		pattern           *regexp.Regexp
 	}{
-		{"Prefix", n.Prefix, "a letter, then at most 39 letters, digits and hyphens, are", namePrefix},
-		{"Policies", n.Policies, "a letter, then at most 39 letters, digits and hyphens, are", namePrefix},
-		{"Path", n.Path, "a path such as /stepkeeper/ is", rolePath},
-		{"LogGroups", n.LogGroups, "a beginning such as /aws/lambda/ is", logGroups},
+		{"Prefix", n.Prefix, "a letter, then at most 39 letters, digits and hyphens", namePrefix},
+		{"Policies", n.Policies, "a letter, then at most 39 letters, digits and hyphens", namePrefix},
+		{"Path", n.Path, "a path such as /stepkeeper/", rolePath},
+		{"LogGroups", n.LogGroups, "a beginning such as /aws/lambda/", logGroups},
 	} {
 		if of.value != "" && !of.pattern.MatchString(of.value) {
-			c.wrong("Names.%s is %.100q; %s meant", of.what, of.value, of.meant)
+			c.wrong("Names.%s is %.100q; it must be %s", of.what, of.value, of.must)
 		}
 	}
 }
@@ -58,7 +58,7 @@ const (
 	logGroup      = "AWS::Logs::LogGroup"
 )
 
-// nameLimits holds the property with the name of a resource, and the longest name that AWS takes.
+// nameLimits holds, by resource type, the property with the name and the longest name that AWS accepts.
 var nameLimits = map[string]struct {
 	property string
 	longest  int
@@ -145,8 +145,8 @@ func (c *checker) tags(tags map[string]string) {
 	for _, key := range sorted(tags) {
 		if n := len([]rune(key)); n < 1 || n > 128 || strings.HasPrefix(strings.ToLower(key), "aws:") ||
 			len([]rune(tags[key])) > 256 {
-			c.wrong("Tags has %.140q: %.300q; a key of 1 to 128 characters without aws: and a value of up "+
-				"to 256 are meant", key, tags[key])
+			c.wrong("Tags has %.140q: %.300q; a key must have 1 to 128 characters and not begin with "+
+				"aws:, and a value at most 256", key, tags[key])
 		}
 	}
 }

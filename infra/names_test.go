@@ -115,11 +115,11 @@ func signed(stack awscdk.Stack, p *infra.Props) {
 func TestNamesRefused(t *testing.T) {
 	long := strings.Repeat("p", 40)
 	refuses(t, map[string]func(awscdk.Stack, *infra.Props){
-		`Names.Prefix is "a/b"; a letter, then at most 39 letters, digits and hyphens, are meant`: func(
+		`Names.Prefix is "a/b"; it must be a letter, then at most 39 letters, digits and hyphens`: func(
 			_ awscdk.Stack, p *infra.Props) {
 			p.Names.Prefix = "a/b"
 		},
-		`Names.Path is "stepkeeper"; a path such as /stepkeeper/ is meant`: func(_ awscdk.Stack,
+		`Names.Path is "stepkeeper"; it must be a path such as /stepkeeper/`: func(_ awscdk.Stack,
 			p *infra.Props) {
 			p.Names.Path = "stepkeeper"
 		},
@@ -128,7 +128,7 @@ func TestNamesRefused(t *testing.T) {
 			p.Names.Prefix = long
 			p.Agents["of-a-long-name-that-goes-on-and-on-an-on"] = infra.Agent{External: true}
 		},
-		`Tags has "aws:x": "1"; a key of 1 to 128 characters without aws:`: func(_ awscdk.Stack,
+		`Tags has "aws:x": "1"; a key must have 1 to 128 characters and not begin with aws:`: func(_ awscdk.Stack,
 			p *infra.Props) {
 			p.Tags = map[string]string{"aws:x": "1"}
 		},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
 
 	"github.com/stepkeeper/stepkeeper/infra"
 )
@@ -46,8 +47,13 @@ func TestEngineInVPC(t *testing.T) {
 // The page lists an endpoint for each service that a function calls. Lambda itself writes the logs and
 // attaches the network, and the services themselves use keys.
 func TestEndpointsAreListed(t *testing.T) {
+	tokensAndBus := func(stack awscdk.Stack, p *infra.Props) {
+		withTokens(stack, p)
+		p.ReplyToBuses = map[string]awsevents.IEventBus{
+			"ends": awsevents.EventBus_FromEventBusName(stack, str("Ends"), str("ends"))}
+	}
 	for who, change := range map[string]func(awscdk.Stack, *infra.Props){
-		"| Scheduler, Supervisor |": withTokens, "| an agent |": withSecrets} {
+		"| Scheduler, Supervisor |": tokensAndBus, "| an agent |": withSecrets} {
 		row := between(t, page(t, "aws-app.md"), who, "\n")
 		listed := firsts("`([a-z]+)`", row)
 		var called []string

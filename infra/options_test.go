@@ -107,7 +107,8 @@ func TestRestoredTables(t *testing.T) {
 // Settings that reach the functions and the tables.
 func TestTuning(t *testing.T) {
 	x := template(t, func(_ awscdk.Stack, p *infra.Props) {
-		p.PagesPerSweep, p.FairQueues = 200, true
+		p.PagesPerSweep, p.FairQueues, p.OutcomeMetrics = 200, true, true
+		p.TracesEndpoint = "http://10.0.0.5:4318"
 		p.Tuning.SystemLogLevel, p.Tuning.ReservedSchedulers = awslambda.SystemLogLevel_INFO, 60
 		p.Tuning.Warm = infra.Warm{Orders: infra.Throughput{Writes: 20_000},
 			Index: infra.Throughput{Writes: 8_000, Reads: 15_000}}
@@ -118,6 +119,12 @@ func TestTuning(t *testing.T) {
 	functions, tables := x.of("AWS::Lambda::Function"), x.of("AWS::DynamoDB::GlobalTable")
 	same(t, "pages", at(variables(x, "Supervisor"), "STEPKEEPER_SWEEP_PAGES"), 200)
 	same(t, "fair queues", at(variables(x, "Scheduler"), "STEPKEEPER_FAIR_QUEUES"), "true")
+	for _, f := range []string{"Scheduler", "Supervisor"} {
+		same(t, f+": outcomes", at(variables(x, f), "STEPKEEPER_OUTCOMES"), "true")
+	}
+	for _, f := range []string{"Scheduler", "Supervisor", "AgentPayment"} {
+		same(t, f+": traces", at(variables(x, f), "OTEL_EXPORTER_OTLP_ENDPOINT"), "http://10.0.0.5:4318")
+	}
 	same(t, "output", x.Outputs["EngineFairQueues"].Value, "true")
 	same(t, "system log level", at(functions["AgentPayment"].Properties, "LoggingConfig", "SystemLogLevel"),
 		"INFO")
@@ -134,7 +141,8 @@ func TestTuning(t *testing.T) {
 	x = template(t, nil)
 	same(t, "Orders by default", x.of("AWS::DynamoDB::GlobalTable")["Orders"].Properties["WarmThroughput"],
 		nil)
-	for _, variable := range []string{"STEPKEEPER_SWEEP_PAGES", "STEPKEEPER_FAIR_QUEUES"} {
+	for _, variable := range []string{"STEPKEEPER_SWEEP_PAGES", "STEPKEEPER_FAIR_QUEUES",
+		"STEPKEEPER_OUTCOMES", "OTEL_EXPORTER_OTLP_ENDPOINT"} {
 		same(t, variable+" by default", fmt.Sprint(at(variables(x, "Supervisor"), variable),
 			at(variables(x, "Scheduler"), variable)), "<nil> <nil>")
 	}
@@ -226,7 +234,7 @@ func TestPrioritiesRefused(t *testing.T) {
 		want       string
 	}{
 		{map[string]int{"paiment": 2}, "",
-			`Priorities has "paiment"; "intake" or the name of an agent is meant`},
+			`Priorities has "paiment"; it must be "intake" or the name of an agent`},
 		{map[string]int{"payment": 1}, "", `Priorities["payment"] is 1; 2 to 3 are possible`},
 		{map[string]int{"intake": 4}, "", `Priorities["intake"] is 4; 2 to 3 are possible`},
 		{map[string]int{"far": 2}, "far", `Priorities has "far", which is External`},

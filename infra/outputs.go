@@ -90,8 +90,8 @@ func (s *Stepkeeper) exportPolicies() {
 	}
 }
 
-// sharedConcurrency returns the concurrency of functions without reserved concurrency. It is unknown whether
-// a function of the app has any.
+// sharedConcurrency returns the concurrency of functions without reserved concurrency. Whether a function of
+// the app reserves concurrency is unknown.
 func (s *Stepkeeper) sharedConcurrency() (n int) {
 	t := s.props.Tuning
 	if t.ReservedSupervisors == 0 {

@@ -87,7 +87,8 @@ func (s *Stepkeeper) schedulerAccess() []awsiam.PolicyStatement {
 		allow("Send", send, to...),
 		allow("Alert", []string{"sns:Publish"}, s.alerts.TopicArn()),
 	}
-	// it reads their queue lengths (P44, several agents can do one step)
+	// the Scheduler reads the queue lengths of agents that it can choose (P44, several agents can do one
+	// step)
 	if agents := slices.Sorted(maps.Keys(s.content.Choosable)); len(agents) > 0 {
 		var queues []*string
 		for _, agent := range agents {
@@ -102,9 +103,17 @@ func (s *Stepkeeper) schedulerAccess() []awsiam.PolicyStatement {
 			queues = append(queues, s.props.ReplyTo[name].QueueArn())
 		}
 		statements = append(statements, allow("Status", send, queues...))
-		if keys := keysOf(s.props.ReplyTo); len(keys) > 0 { // the Scheduler encrypts for them
+		// the Scheduler encrypts messages for these queues
+		if keys := keysOf(s.props.ReplyTo); len(keys) > 0 {
 			statements = append(statements, allow("StatusKeys", useKey, keys...))
 		}
+	}
+	if names := sorted(s.props.ReplyToBuses); len(names) > 0 {
+		var buses []*string
+		for _, name := range names {
+			buses = append(buses, s.props.ReplyToBuses[name].EventBusArn())
+		}
+		statements = append(statements, allow("StatusEvents", []string{"events:PutEvents"}, buses...))
 	}
 	return append(statements, s.tablesKey()...)
 }
@@ -130,13 +139,13 @@ func keysOf(queues map[string]awssqs.IQueue) (keys []*string) {
 // supervisorAccess returns the Supervisor's IAM permissions. It claims nothing and sends no request (P16, the
 // Supervisor hands back and gives up), so it may not send to an agent's queue.
 func (s *Stepkeeper) supervisorAccess() []awsiam.PolicyStatement {
-	// Queue time is not a failure (P32): the Supervisor reads how many messages wait for the Scheduler.
+	// The Supervisor reads how many messages wait for a consumer (P32, queue time is not a failure).
 	waiting := arns(s.queues["replies"].queue, s.queues["control"].queue)
 	for _, agent := range s.agentNames() {
 		waiting = append(waiting, s.requests(agent)...)
 	}
 	targets := arns(s.queues["control"].queue)
-	if len(s.content.Scheduled) > 0 { // it starts orders by the clock
+	if len(s.content.Scheduled) > 0 { // the Supervisor starts scheduled orders
 		targets = append(targets, s.queues["intake"].queue.QueueArn())
 	}
 	return append([]awsiam.PolicyStatement{
@@ -149,7 +158,7 @@ func (s *Stepkeeper) supervisorAccess() []awsiam.PolicyStatement {
 	}, append(s.alertKey(), s.tablesKey()...)...)
 }
 
-// agentAccess returns an agent's IAM permissions. They include none of the engine's tables.
+// agentAccess returns an agent's IAM permissions. They include no access to the engine's tables.
 func (s *Stepkeeper) agentAccess(name string, a Agent) []awsiam.PolicyStatement {
 	statements := []awsiam.PolicyStatement{
 		allow("Take", take, s.requests(name)...),
@@ -165,7 +174,8 @@ func (s *Stepkeeper) agentAccess(name string, a Agent) []awsiam.PolicyStatement 
 	return append(statements, secretAccess(a)...)
 }
 
-// callAccess returns the permissions for the calls of AWS in the agents file, each on its own resources.
+// callAccess returns the permissions for the AWS calls in the agents file, each for the resources of its
+// call.
 func (s *Stepkeeper) callAccess(name string) (statements []awsiam.PolicyStatement) {
 	resources := map[string][]string{}
 	agent := s.content.Checked.Agents[name]
@@ -219,13 +229,13 @@ func secretAccess(a Agent) (statements []awsiam.PolicyStatement) {
 }
 
 // readMetrics returns the permission for the operator's charts. CloudWatch has no resources for metrics, and
-// no condition on their namespace. So it allows reading the metrics of the whole account, and changing
-// nothing.
+// no condition on their namespace. So the permission covers the metrics of the whole account, for reading
+// only.
 func readMetrics() awsiam.PolicyStatement {
 	return allow(metrics, []string{"cloudwatch:GetMetricData"}, str("*"))
 }
 
-const metrics = "Metrics" // the ID of that statement
+const metrics = "Metrics" // ID of the statement of readMetrics
 
 // vpcAccess returns the permission for functions in a VPC. Lambda makes the interfaces under unknown names,
 // and the Describe actions have no resources. Only this statement and readMetrics have the resource "*".

@@ -54,7 +54,7 @@ const (
 	arnSize    = 130
 )
 
-// split divides statements among as many policies as they need. Each action and resource stays named.
+// split divides statements among as many policies as they need. It never merges resources into a wildcard.
 func (s *Stepkeeper) split(statements []awsiam.PolicyStatement) [][]awsiam.PolicyStatement {
 	var policies [][]awsiam.PolicyStatement
 	room := 0
@@ -107,7 +107,8 @@ func texts(list *[]*string) []string {
 // applicationAccess returns an application's IAM permissions.
 func (s *Stepkeeper) applicationAccess() []awsiam.PolicyStatement {
 	var to []*string
-	for _, q := range s.withHigh(port.Intake) { // the control queue executes every command that it gets
+	// every command in the control queue is executed, so applications may not send there
+	for _, q := range s.withHigh(port.Intake) {
 		to = append(to, q.queue.QueueArn())
 	}
 	statements := []awsiam.PolicyStatement{
@@ -121,7 +122,7 @@ func (s *Stepkeeper) applicationAccess() []awsiam.PolicyStatement {
 	return append(statements, s.tablesKey()...)
 }
 
-const stackOutputs = "Outputs" // the ID of that statement
+const stackOutputs = "Outputs" // ID of the statement that allows DescribeStacks
 
 // stackARN matches the stack in IAM: a caller with its name requests stack/NAME/*, and one with its ARN
 // stack/NAME/UUID.
@@ -157,7 +158,7 @@ func (s *Stepkeeper) operatorAccess() []awsiam.PolicyStatement {
 		allow("Command", send, s.queues[port.Control].queue.QueueArn()),
 		allow("List", query, index(s.orders)),
 		allow("Depths", attributes, append(all, dead...)...),
-		// the listing has no resources
+		// IAM knows no resources for the listing of mappings, so it is not allowed here
 		allow("Mappings", []string{"lambda:GetEventSourceMapping"}, mappings...),
 		allow("DeadLetters", []string{
 			"sqs:CancelMessageMoveTask", "sqs:ChangeMessageVisibility", "sqs:DeleteMessage",

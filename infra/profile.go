@@ -14,8 +14,8 @@ type Profile string
 const (
 	// ProfileProduction keeps all data and raises all alarms.
 	ProfileProduction Profile = "Production"
-	// ProfileDev is for stacks that nobody depends on. It raises no alarms, sweeps every 5 minutes, deletes
-	// all data with the stack, and keeps logs for a week. `stepkeeper cost` prints what it costs while idle.
+	// ProfileDev is for trial stacks. It raises no alarms, sweeps every 5 minutes, deletes all data with the
+	// stack, and keeps logs for a week. `stepkeeper cost` prints what it costs while idle.
 	ProfileDev Profile = "Dev"
 )
 
@@ -23,7 +23,7 @@ const (
 type AlarmLevel string
 
 const (
-	// AlarmsFull means every alarm, those of rates and throttling among them.
+	// AlarmsFull means every alarm, including alarms of rates and throttling.
 	AlarmsFull AlarmLevel = "Full"
 	// AlarmsEssential means the alarms for orders that no longer proceed by themselves: dead letters, the
 	// quarantine, missed sweeps, overdue tasks, and no sweeps.
@@ -51,13 +51,13 @@ func (c *checker) profile(p *Props) {
 	p.Profile = cmp.Or(p.Profile, ProfileProduction)
 	d, known := profiles[p.Profile]
 	if !known {
-		c.wrong("Profile is %.40q; ProfileProduction or ProfileDev is meant", p.Profile)
+		c.wrong("Profile is %.40q; it must be ProfileProduction or ProfileDev", p.Profile)
 	}
 	p.Alarms = cmp.Or(p.Alarms, d.alarms)
 	switch p.Alarms {
 	case AlarmsFull, AlarmsEssential, AlarmsNone, "":
 	default:
-		c.wrong("Alarms is %.40q; AlarmsFull, AlarmsEssential or AlarmsNone is meant", p.Alarms)
+		c.wrong("Alarms is %.40q; it must be AlarmsFull, AlarmsEssential or AlarmsNone", p.Alarms)
 	}
 	p.SweepInterval = cmp.Or(p.SweepInterval, d.sweep, time.Minute)
 	p.RemovalPolicy = cmp.Or(p.RemovalPolicy, d.removal)

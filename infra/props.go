@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscodedeploy"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
@@ -28,13 +29,17 @@ type Props struct {
 	Agents map[string]Agent
 	// ReplyTo holds the applications' own status queues by the logical names that an order may use.
 	ReplyTo map[string]awssqs.IQueue
+	// ReplyToBuses holds event buses by the logical names that an order may use. A workflow with "events:
+	// true" needs one named "events".
+	ReplyToBuses map[string]awsevents.IEventBus
 
 	// Profile chooses the defaults of Alarms, SweepInterval, RemovalPolicy and LogRetention; default
 	// ProfileProduction. A property that is set keeps its value under every profile.
 	Profile Profile
 	// Alarms chooses the alarms: AlarmsFull (default), AlarmsEssential or AlarmsNone.
 	Alarms AlarmLevel
-	// AlarmEmail subscribes to the topics that the construct makes; "" means no subscriber until you add one.
+	// AlarmEmail is subscribed to the topics that the construct makes; "" means no subscriber until you add
+	// one.
 	AlarmEmail string
 	// AlertTopic gets the alerts of orders in Error, instead of a topic that the construct makes.
 	AlertTopic awssns.ITopic
@@ -55,10 +60,10 @@ type Props struct {
 	Submitters []string
 
 	// SweepInterval is the interval at which the Supervisor looks for overdue work: whole minutes, 1 m
-	// (default) to 1 h (rule 16). A step whose agent has died is handed back that much later.
+	// (default) to 1 h (rule 16). A longer interval delays the retry of a step whose agent has died.
 	SweepInterval time.Duration
 	// PagesPerSweep bounds one sweep, in pages of 100 tasks of the index: 1 to 10,000, default 50. The next
-	// sweep continues at another shard (rule 17).
+	// sweep begins at another shard (rule 17).
 	PagesPerSweep int
 	// EventBridgeRule uses a rule for the Supervisor's schedule instead of EventBridge Scheduler, which some
 	// emulators do not fire.
@@ -69,29 +74,29 @@ type Props struct {
 	Shards int
 	// FinishedOrders keeps ended orders in the index, for listings. It costs one more write per order.
 	FinishedOrders bool
-	// TaskTTL is the time for which an order is kept after its end, 1 h to 10 years. 0 means for ever. A
-	// small item of an expired order stays, so that its ID never runs again.
+	// TaskTTL is the time after which an ended order is deleted, 1 h to 10 years; 0 means never. A small item
+	// of a deleted order remains, so that no other order can run with its ID.
 	//
 	// It costs one write and one read per order, and one more write for each KiB of an order that is stored
-	// apart. To keep orders for ever later, set 10 years, because without TaskTTL new orders do not check the
-	// IDs of expired ones.
+	// apart. Once it was set, do not set it back to 0 but to 10 years, because new orders are compared with
+	// the IDs of deleted ones only if TaskTTL is set.
 	TaskTTL time.Duration
-	// TokenKeys is the secret of another stack with the keys of the tokens of answers (P39, a token is an
-	// answer's permission), for a stack that continues with its tables. By default a stack whose workflows
+	// TokenKeys is the secret with the token keys of another stack, for a stack that takes over the tables of
+	// that stack. The keys sign the tokens that permit answers. By default a stack whose workflows
 	// make tokens has its own secret, with one key that AWS makes.
 	TokenKeys awssecretsmanager.ISecret
 	// FairQueues puts a MessageGroupId on each request: the tenant of the order, which is the part of its ID
 	// before the first colon, as in "acme:1001". Then a flood of one tenant does not delay the others' steps
-	// (rule 4). AWS bills such requests higher.
+	// (rule 4). AWS charges more for such requests.
 	FairQueues bool
 	// Priorities gives orders of high priority their own queues. The keys are "intake" or names of agents.
-	// Each value is the part of that queue's MaxConcurrency that is reserved for these orders, 2 to
-	// MaxConcurrency - 2 (P46, priority changes the order of requests only). At most 5 entries, and no
-	// external agent. An idle queue costs as much as a further agent.
+	// Each value is the part of that queue's MaxConcurrency that is reserved for orders of high priority, 2
+	// to MaxConcurrency - 2 (P46, priority changes the order of requests only). There are at most 5 entries,
+	// and none for an external agent. An idle queue costs as much as a further agent.
 	Priorities map[string]int
 	// Replicas lists Regions that get copies of the tables, for disaster recovery only: one Region is active
-	// (rule 14). The stack must have an explicit Region. Existing tables gain or lose one replica per
-	// deployment.
+	// (rule 14). The stack must have an explicit Region. A deployment can add or remove only one replica of
+	// existing tables.
 	Replicas []Replica
 	// Billing bills the table Orders and its index by provisioned capacity; nil means on demand.
 	Billing *Provisioned
@@ -107,19 +112,20 @@ type Props struct {
 	// "control", "requests-<agent>". They must be standard queues of the stack's account and Region, one for
 	// each, and keep messages for more than 4 days. The deployment makes all others.
 	DeadLetters map[string]awssqs.IQueue
-	// Paused deploys everything and starts nothing: the mappings take no message, and the schedule does not
-	// tick. It is for a standby Region (rule 14), and for a stop while tables are restored. It does not stop
-	// external agents.
+	// Paused deploys everything and starts nothing: the mappings receive no messages, and the schedule does
+	// not run. It is for a standby Region (rule 14), and for a stop while tables are restored. It does not
+	// stop external agents.
 	Paused bool
 
 	// CustomerManagedKey encrypts everything with the deployment's own key instead of the services' keys
-	// (rule 22). It uses Key if that is set. The policy of an existing key has to let CloudWatch, EventBridge
-	// and CloudWatch Logs use it.
+	// (rule 22). Key, if set, is used instead of a new key. The policy of an existing key has to let
+	// CloudWatch, EventBridge and CloudWatch Logs use it.
 	CustomerManagedKey bool
 	Key                awskms.IKey
 	// Versions publishes a version of a function for each change, and lets mappings and schedule call the
-	// alias "live". Code and settings then switch at the same moment. By default they call the function
-	// itself, which Lambda updates in two steps. An agent's Function stays as it is, and may be an alias.
+	// alias "live". Code and settings then switch at the same moment. By default mappings and schedule call
+	// the function itself, which Lambda updates in two steps. An agent's Function stays as it is, and may be
+	// an alias.
 	Versions bool
 	// Canary lets CodeDeploy shift the calls of each alias to a new version, such as
 	// awscodedeploy.LambdaDeploymentConfig_CANARY_10PERCENT_5MINUTES(). It shifts them back if the function's
@@ -127,28 +133,35 @@ type Props struct {
 	Canary awscodedeploy.ILambdaDeploymentConfig
 	// Names holds names and paths that the rules of an account prescribe.
 	Names Names
-	// Tags are tags of all resources that can have some, beside those of the stack: at most 40, with keys of
-	// 1 to 128 characters and values of up to 256.
+	// Tags are added to all resources that can have tags, besides the tags of the stack: at most 40, with
+	// keys of 1 to 128 characters and values of up to 256.
 	Tags map[string]string
 	// CodeSigning lets Lambda check who signed the code of the functions that the construct makes; nil means
 	// no check. Sign the zips in the pipeline, because the CDK does not.
 	CodeSigning awslambda.ICodeSigningConfig
 	// X86 builds for x86-64; the default is arm64.
 	X86 bool
-	// VPC is the network of Scheduler and Supervisor; nil means none. Its subnets need endpoints of
-	// DynamoDB, SQS and SNS, and of Secrets Manager if a workflow makes tokens, or a way to the internet.
-	// Agents have a VPC of their own, see Agent.
+	// VPC is the network of Scheduler and Supervisor; nil means none. Its subnets need endpoints of DynamoDB,
+	// SQS and SNS, and of Secrets Manager if a workflow makes tokens, or a way to the internet. Agents have
+	// their own setting Agent.VPC.
 	VPC awsec2.IVpc
 	// Subnets chooses subnets of VPC; the default is its private ones.
 	Subnets *awsec2.SubnetSelection
-	// SecurityGroups are those of Scheduler and Supervisor. By default each gets a group that allows all
-	// outgoing connections. They need port 443 to the endpoints.
+	// SecurityGroups are the security groups of Scheduler and Supervisor. By default each gets a group that
+	// allows all outgoing connections. They need port 443 to the endpoints.
 	SecurityGroups []awsec2.ISecurityGroup
 	// LogRetention is the retention of all functions' logs; default one month.
 	LogRetention awslogs.RetentionDays
 	// Dashboard adds a dashboard in CloudWatch with an operator's first questions. AWS bills dashboards:
-	// three are free in an account, a further one is $3 a month.
+	// three are free in an account, and each further one costs $3 a month.
 	Dashboard bool
+	// OutcomeMetrics writes the metrics OrdersEnded and OrderDuration of ended orders, by workflow and state.
+	// AWS bills each combination that occurs: up to nine metrics, $2.70 a month, for a workflow.
+	OutcomeMetrics bool
+	// TracesEndpoint is the address of an OpenTelemetry collector, such as http://10.0.0.5:4318, to which
+	// Scheduler, Supervisor and ready agents send spans; "" means none. Each invocation waits up to 500 ms
+	// for the collector, and after a failure not at all for a minute. No credentials are sent.
+	TracesEndpoint string
 	// Tuning holds settings of Scheduler, Supervisor and alarms.
 	Tuning Tuning
 	// Build builds the functions; nil means build.Go.
@@ -171,7 +184,7 @@ type Tables struct {
 }
 
 // Warm is the throughput that new tables serve from their first second. You may raise it later, but never
-// lower it. AWS bills once for what exceeds its default. Warm does not apply to existing tables.
+// lower it. AWS bills once for the part above its default. Warm does not apply to existing tables.
 type Warm struct{ Orders, Index Throughput }
 
 // Throughput is in units per second. In Warm, 0 means AWS's default, which is also the minimum: 4,000 writes
@@ -202,9 +215,11 @@ type Tuning struct {
 	// OldestMessage is the age of a message in intake or replies that raises an alarm; default 5 m. For
 	// control the age is at least 20 m, because messages there are delayed by up to 15 m.
 	OldestMessage time.Duration
-	// OldestRequest is the same for the agents' queues; default 15 m, as queue time is not a failure (P32).
+	// OldestRequest is the age of a message in an agent's queue that raises an alarm; default 15 m. A
+	// request may wait long without a failure of its step.
 	OldestRequest time.Duration
-	// OldestOverdue is the age of the most overdue task that raises an alarm; default SweepInterval plus 4 m.
+	// OldestOverdue is the time by which a task must be overdue to raise an alarm; default SweepInterval plus
+	// 4 m.
 	OldestOverdue time.Duration
 	// Thresholds replaces thresholds of alarms. A key is the ID of an alarm without its ending Alarm, such as
 	// IntakeAge or PaymentErrors, or an ending of such IDs: Age, Dead, Errors, NotCalled or Throttles.
@@ -227,11 +242,12 @@ type Threshold struct {
 type Mapping struct {
 	// messages at once, 1 to 10; default 10 for the Scheduler, 5 for agents (rule 4)
 	Batch          int
-	Window         time.Duration // wait for a fuller batch, up to 5 m in whole seconds; default 0
+	Window         time.Duration // longest wait for a full batch, up to 5 m in whole seconds; default 0
 	MaxConcurrency int           // functions at the same time, 2 to 1000; default 5 (rule 33)
 }
 
-// taken returns how many messages the function takes at a time. Further waiting messages are a backlog (P32).
+// taken returns how many messages the function takes at a time. If more messages wait, the queue has a
+// backlog (P32, queue time is not a failure).
 func (m Mapping) taken() int { return m.MaxConcurrency * m.Batch }
 
 // Agent is one remote service. Exactly one of HTTP, Folder, Function and External is set.
@@ -245,16 +261,16 @@ type Agent struct {
 	Folder string
 	// Function is your own function, which gets the queue's messages as SQS events. It must be in the stack's
 	// account. Timeout must not exceed the function's timeout. A function made in this app gets its settings
-	// and permissions. For an imported function you have to set both.
+	// and permissions. For an imported function you have to add both yourself.
 	Function awslambda.IFunction
 	// External means that a process outside the stack receives from requests-<name> and sends to replies. It
-	// needs permission for both. SenderARNs must contain its role.
+	// needs permissions for both queues. SenderARNs must contain its role.
 	External   bool
 	SenderARNs []string
 	// Account is the account of an external agent's roles, 12 digits; the default is the stack's. In another
 	// account they need permissions there too, and must exist before the deployment. The policies of the
-	// agent's queues, of its ledger and of the deployment's key then allow the roles in SenderARNs what an
-	// agent needs.
+	// agent's queues, of its ledger and of the deployment's key then give the roles in SenderARNs the rights
+	// of an agent.
 	Account string
 	// SenderIDs are the IDs of the roles that the agent replies with: AROA…, as `aws iam get-role` prints
 	// them. The Scheduler refuses replies in the agent's name from other roles. Set SenderIDs if the role is
@@ -264,9 +280,10 @@ type Agent struct {
 	Mapping
 	// Timeout limits one batch, 5 s to 15 m; default 1 m. A step's timeout must be at least 3 s shorter (rule
 	// 3).
-	Timeout     time.Duration
-	Memory      int               // MB; default 128, and 256 for a Folder in Python or TypeScript
-	Reserved    int               // concurrency, at least MaxConcurrency; 0 means none. Not for Function
+	Timeout time.Duration
+	Memory  int // MB; default 128, and 256 for a Folder in Python or TypeScript
+	// reserved concurrency, at least MaxConcurrency; 0 means none; invalid with Function
+	Reserved    int
 	Environment map[string]string // further variables; never secrets
 	// Secrets holds the secrets by the variable that refers to them, such as TOKEN in ${env:TOKEN} of an
 	// agents file. The function reads them at run time. They are never in the template or in the function's

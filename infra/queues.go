@@ -19,8 +19,8 @@ type queue struct {
 	queue   awssqs.Queue
 	dead    awssqs.IQueue
 	mapping Mapping
-	source  awslambda.EventSourceMapping // nil if an external agent takes from it
-	oldest  time.Duration                // age of the oldest message that raises the alarm
+	source  awslambda.EventSourceMapping // nil if an external agent receives from the queue
+	oldest  time.Duration                // the alarm goes off if a message is older
 }
 
 // Retention: a dead letter must outlive the search for its cause (rule 6).
@@ -32,7 +32,7 @@ const (
 func (s *Stepkeeper) addQueues() {
 	t := s.props.Tuning
 	s.quarantine = s.deadQueue("Quarantine",
-		"it is where messages end that cannot be read; nothing takes from it by itself")
+		"it holds messages that cannot be read, and has no consumer")
 	s.missed = s.deadQueue("MissedSweeps", "it is itself a dead-letter queue, of the schedule")
 	s.addShared(port.Intake, port.Intake, t.Intake, t.SchedulerTimeout, t.OldestMessage)
 	s.addQueue(port.Replies, t.Replies, t.SchedulerTimeout, t.OldestMessage)
@@ -93,7 +93,7 @@ func (s *Stepkeeper) addQueue(name string, m Mapping, timeout, oldest time.Durat
 
 // queueID returns the queue's construct ID. The names of its outputs begin with it.
 func queueID(name string) string {
-	if name == port.Tasks { // it is a queue of messages between tasks
+	if name == port.Tasks { // this queue holds messages between tasks
 		return "TaskMessages"
 	}
 	return pascal(name)
@@ -117,7 +117,7 @@ func (s *Stepkeeper) queueProps(keep time.Duration) *awssqs.QueueProps {
 }
 
 // removal returns the policy for queues and logs. It follows RemovalPolicy, except that a failed first
-// deployment removes them. They are empty then, and would stay in the account without a stack.
+// deployment removes them: they are empty then, and would stay in the account without a stack.
 func (s *Stepkeeper) removal() awscdk.RemovalPolicy {
 	if s.props.RemovalPolicy == awscdk.RemovalPolicy_RETAIN {
 		return awscdk.RemovalPolicy_RETAIN_ON_UPDATE_OR_DELETE
@@ -126,7 +126,8 @@ func (s *Stepkeeper) removal() awscdk.RemovalPolicy {
 }
 
 // nameSenders sets the policy of each queue, which limits its senders (rules 20, 21) even if other policies
-// in the account allow more. Any principal of the account that a policy allows may send orders and commands.
+// in the account allow more. The intake and the control queue admit any principal of the account whose own
+// policy allows it to send. The other queues admit only the senders that they name.
 func (s *Stepkeeper) nameSenders() {
 	for _, name := range slices.Sorted(maps.Keys(s.queues)) {
 		q := s.queues[name].queue
@@ -143,15 +144,15 @@ func (s *Stepkeeper) nameSenders() {
 	s.allowAccounts()
 }
 
-// onlyThisAccount refuses principals of other accounts except some, and services that act for other accounts.
-// A service has no account of its own (rule 29). Its requests name the account that it acts for or, like
-// those of SNS, the resource.
+// onlyThisAccount refuses principals of other accounts unless except lists them, and services that act for
+// other accounts. A service has no account of its own (rule 29). Its requests name the account that it acts
+// for or, like those of SNS, the resource.
 func (s *Stepkeeper) onlyThisAccount(q awssqs.Queue, except []string) {
 	account := awscdk.Stack_Of(s.Construct).Account()
 	ours := awscdk.Fn_Join(str(""), &[]*string{str("arn:*:*:*:"), account, str(":*")})
 	others := map[string]any{
 		"StringNotEquals": map[string]any{"aws:PrincipalAccount": account},
-		// absent from anonymous requests
+		// the key is missing in anonymous requests
 		"BoolIfExists": map[string]any{"aws:PrincipalIsAWSService": "false"},
 	}
 	if len(except) > 0 {
@@ -167,7 +168,8 @@ func (s *Stepkeeper) onlyThisAccount(q awssqs.Queue, except []string) {
 
 func (s *Stepkeeper) onlyFrom(name string, q awssqs.Queue) {
 	for _, arn := range s.props.Operators {
-		if name != port.Tasks { // P41: lost messages between tasks are sent again
+		// P41: the task sends its messages to other tasks again if they are lost, so no alarm is needed
+		if name != port.Tasks {
 			s.senders[name] = append(s.senders[name], str(arn))
 		}
 	}

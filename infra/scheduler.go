@@ -24,7 +24,7 @@ func (s *Stepkeeper) addScheduler() error {
 		return err
 	}
 	environment := s.engineEnvironment()
-	if len(s.props.ReplyTo) > 0 {
+	if len(s.props.ReplyTo)+len(s.props.ReplyToBuses) > 0 {
 		environment[deployment.VarReplyTo] = s.replyToPlaces()
 	}
 	if agents := slices.Sorted(maps.Keys(s.content.Choosable)); len(agents) > 0 {
@@ -68,14 +68,14 @@ func (s *Stepkeeper) addScheduler() error {
 	return nil
 }
 
-// stackName is what the engine's functions know the deployment by.
+// stackName returns the name of the deployment in the engine's functions.
 func (s *Stepkeeper) stackName() *string {
 	return str(*awscdk.Stack_Of(s.Construct).StackName() + "/" + pascal(*s.Construct.Node().Id()))
 }
 
-// engineEnvironment are the settings that Scheduler and Supervisor both have.
+// engineEnvironment returns the environment variables that Scheduler and Supervisor share.
 func (s *Stepkeeper) engineEnvironment() map[string]*string {
-	queues := map[string]*string{ // the others are beside the intake's
+	queues := map[string]*string{ // the addresses of other queues are derived from the intake's
 		port.Intake:     s.queues[port.Intake].queue.QueueUrl(),
 		port.Quarantine: s.quarantine.QueueName(),
 	}
@@ -93,6 +93,10 @@ func (s *Stepkeeper) engineEnvironment() map[string]*string {
 	if s.props.FinishedOrders {
 		environment[deployment.VarFinished] = str("true")
 	}
+	s.traced(environment)
+	if s.props.OutcomeMetrics {
+		environment[deployment.VarOutcomes] = str("true")
+	}
 	if s.props.TaskTTL > 0 {
 		environment[deployment.VarTaskTTL] = str(s.props.TaskTTL.String())
 	}
@@ -105,13 +109,21 @@ func (s *Stepkeeper) engineEnvironment() map[string]*string {
 	return environment
 }
 
-// namePeers gives the Scheduler its agents, whose roles are made after it.
+// traced adds the address of the collector to the environment of a shipped function.
+func (s *Stepkeeper) traced(environment map[string]*string) {
+	if s.props.TracesEndpoint != "" {
+		environment[deployment.VarTraces] = str(s.props.TracesEndpoint)
+	}
+}
+
+// namePeers adds the agents to the environment of the Scheduler, which is made before their roles.
 func (s *Stepkeeper) namePeers() {
 	s.scheduler.AddEnvironment(str(deployment.VarAgents), s.peers(true), nil)
 }
 
-// peers returns the agents' queues and, for the Scheduler, the roles that they reply with. It writes the
-// beginning that the queues' names share only once. A name that CloudFormation shortened stands there whole.
+// peers returns the agents' queues and, for the Scheduler, the roles that they reply with. The common
+// beginning of the queues' names is written only once. A name that CloudFormation shortened is written in
+// full.
 func (s *Stepkeeper) peers(senders bool) *string {
 	stack := awscdk.Stack_Of(s.Construct)
 	var start string
@@ -139,7 +151,7 @@ func (s *Stepkeeper) peers(senders bool) *string {
 	return &text
 }
 
-// shortened is the name of a queue, without the start that is known.
+// shortened returns the name of a queue without the common start.
 func shortened(q awssqs.Queue, start string) string {
 	if start == "" {
 		return *q.QueueName()
@@ -150,7 +162,8 @@ func shortened(q awssqs.Queue, start string) string {
 // requestsID begins the IDs of the agents' queues.
 const requestsID = "Requests"
 
-// replyToPlaces are the applications' queues: a name is enough of one that is beside the intake.
+// replyToPlaces returns the addresses of the applications' queues and the ARNs of their buses. A queue in the
+// intake's account and Region has only its name as address.
 func (s *Stepkeeper) replyToPlaces() *string {
 	stack := awscdk.Stack_Of(s.Construct)
 	places := map[string]*string{}
@@ -160,6 +173,9 @@ func (s *Stepkeeper) replyToPlaces() *string {
 		if env := q.Env(); *env.Account == *stack.Account() && *env.Region == *stack.Region() {
 			places[name] = q.QueueName()
 		}
+	}
+	for name, bus := range s.props.ReplyToBuses {
+		places[name] = bus.EventBusArn()
 	}
 	return stack.ToJsonString(places, nil)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/aws/constructs-go/constructs/v10"
 )
 
-// State holds the parts of a deployment that must not be lost: its tables, and its key and its secret of
-// tokens if it has them. In a stack of their own they stay when the engine's stack is replaced or deleted.
+// State holds the parts of a deployment that must not be lost: its tables and, if it has them, its key and
+// its secret of tokens. In their own stack they stay when the engine's stack is replaced or deleted.
 type State struct {
 	constructs.Construct
 	made *Stepkeeper
@@ -38,8 +38,8 @@ func (s *Stepkeeper) addState() {
 	s.addTokenKeys()
 }
 
-// useState takes over what Props.State made. It refuses a State of other properties, because the engine would
-// not find there what its workflows need.
+// useState uses the tables, key and secret of Props.State. It refuses a State that was made with other
+// properties, because resources that the workflows need could be missing.
 func (s *Stepkeeper) useState() error {
 	from := s.props.State.made
 	own, other := awscdk.Stack_Of(s.Construct), awscdk.Stack_Of(from.Construct)
@@ -81,12 +81,12 @@ func (s *Stepkeeper) deadLetters() error {
 	for _, name := range sorted(s.props.DeadLetters) {
 		q := s.props.DeadLetters[name]
 		if s.queues[name] == nil || q == nil {
-			c.wrong("DeadLetters has %.90q; a queue for one of these is meant: %s", name,
+			c.wrong("DeadLetters has %.90q; it must be a queue for one of these: %s", name,
 				strings.Join(sorted(s.queues), ", "))
 			continue
 		}
 		if *q.Fifo() {
-			c.wrong("DeadLetters[%q] is a FIFO queue; a standard one is meant", name)
+			c.wrong("DeadLetters[%q] is a FIFO queue; it must be a standard one", name)
 		}
 		if env := q.Env(); elsewhere(*stack.Account(), *env.Account) ||
 			elsewhere(*stack.Region(), *env.Region) {

@@ -228,7 +228,7 @@ func TestDeadLettersAreChecked(t *testing.T) {
 	defer func() {
 		text := fmt.Sprint(recover())
 		for _, want := range []string{
-			`DeadLetters has "payment"; a queue for one of these is meant: control, intake, replies, requests-`,
+			`DeadLetters has "payment"; it must be a queue for one of these: control, intake, replies, requests-`,
 			`DeadLetters["intake"] and ["replies"] are one queue`, `DeadLetters["control"] is a FIFO queue`,
 			`DeadLetters["requests-payment"] is of another account or Region`,
 		} {

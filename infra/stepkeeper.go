@@ -19,6 +19,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/infra/content"
 	"github.com/stepkeeper/stepkeeper/infra/limits"
+	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
 // Stepkeeper is one deployment.
@@ -71,7 +72,7 @@ func prepare(scope constructs.Construct, id string, props *Props) *Stepkeeper {
 	if failed != nil {
 		panic(refused(id, failed))
 	}
-	made.Emulated = emulated
+	made.Emulated, made.Bus = emulated, complete.ReplyToBuses[core.Events] != nil
 	err = errors.Join(unknown, err, complete.placed(scope), made.Compile(complete.Workflows),
 		alike(made.Hashes))
 	if err != nil {
@@ -89,7 +90,7 @@ func prepare(scope constructs.Construct, id string, props *Props) *Stepkeeper {
 	}
 }
 
-// content returns the content of the functions, which nothing has compiled.
+// content returns the content of the functions before they are built.
 func (p Props) content() (*content.Content, error) {
 	agents := map[string]content.Agent{}
 	for name, a := range p.Agents {
@@ -153,8 +154,8 @@ func (s *Stepkeeper) build() error {
 // agentNames returns the sorted names, so that a template does not change by itself.
 func (s *Stepkeeper) agentNames() []string { return slices.Sorted(maps.Keys(s.props.Agents)) }
 
-// warn reports at synthesis a setting that deploys well and fails later. Warnings with the same ID and text
-// are reported once.
+// warn prints a warning at synthesis about a setting that can be deployed and fails later. Warnings with the
+// same ID and text are reported once.
 func (s *Stepkeeper) warn(id, format string, args ...any) {
 	awscdk.Annotations_Of(s.Construct).AddWarningV2(str("stepkeeper:"+id), jsii.Sprintf(format, args...))
 }

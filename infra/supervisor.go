@@ -17,7 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Rule 16: a tick that could not be delivered within a minute is the next one's business.
+// Rule 16: a tick that was not delivered within a minute is dropped, because the next one follows.
 const (
 	tickRetries = 2
 	tickAge     = 60 // seconds
@@ -47,7 +47,8 @@ func (s *Stepkeeper) addSupervisor() error {
 	if s.props.PagesPerSweep > 0 {
 		environment[deployment.VarSweepPages] = jsii.Sprintf("%d", s.props.PagesPerSweep)
 	}
-	// What Lambda could not deliver goes to the queue of missed ticks, by the function's own role.
+	// Lambda sends ticks that it could not deliver to the queue of missed ticks. It uses the function's role
+	// for that.
 	access := append(s.supervisorAccess(), allow("Missed", send, s.missed.QueueArn()))
 	f, role := s.addFunction(function{
 		id: "Supervisor", folder: folder, description: "hands back what is overdue, asks, alerts",
@@ -115,7 +116,7 @@ func (s *Stepkeeper) addSchedule(f awslambda.IFunction) {
 	})
 }
 
-// sweepRate is rate(1 minute), or slower (rule 16).
+// sweepRate returns the schedule of sweeps, at most one a minute (rule 16).
 func (s *Stepkeeper) sweepRate() awsevents.Schedule {
 	return awsevents.Schedule_Rate(seconds(s.props.SweepInterval))
 }

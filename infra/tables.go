@@ -20,7 +20,8 @@ func (s *Stepkeeper) addTables() {
 		PartitionKey: key(dynamo.IndexBucket),
 		SortKey: &awsdynamodb.Attribute{Name: str(dynamo.IndexSort),
 			Type: awsdynamodb.AttributeType_NUMBER},
-		ProjectionType: awsdynamodb.ProjectionType_KEYS_ONLY, // a hint needs no more (rule 11)
+		// the index is a hint, so the keys are enough (rule 11)
+		ProjectionType: awsdynamodb.ProjectionType_KEYS_ONLY,
 		WarmThroughput: warm.Index.units(),
 	}
 	orders := table{id: "Orders", key: dynamo.OrderKey, there: there.Orders, warm: warm.Orders,
@@ -61,11 +62,11 @@ func (s *Stepkeeper) warnOfEmptyTables() {
 	if len(made) > 0 {
 		s.warn("tables",
 			"Tables does not name %s: right in the stack that has them; in a new stack they begin empty, "+
-				"and tasks under way need them", strings.Join(made, ", "))
+				"and running orders need them", strings.Join(made, ", "))
 	}
 }
 
-// units returns nil if AWS's default is enough.
+// units returns the warm throughput in units, or nil if AWS's default is enough.
 func (t Throughput) units() *awsdynamodb.WarmThroughput {
 	if t == (Throughput{}) {
 		return nil
@@ -115,7 +116,8 @@ func (s *Stepkeeper) table(t table) awsdynamodb.ITableV2 {
 		props.Encryption = awsdynamodb.TableEncryptionV2_CustomerManagedKey(s.key, &keys)
 	}
 	if t.ttl {
-		props.TimeToLiveAttribute = str(dynamo.TTLAttribute) // days late: never a timer (rule 15)
+		// expires up to days late, so it is no timer (rule 15)
+		props.TimeToLiveAttribute = str(dynamo.TTLAttribute)
 	}
 	if len(s.props.Replicas) > 0 {
 		var replicas []*awsdynamodb.ReplicaTableProps

@@ -6,8 +6,8 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// addTokenKeys makes the secret with token keys if a workflow needs it: a token is an answer's permission
-// (P39). AWS generates the first key, so that no template has it. Only the Scheduler may read it.
+// addTokenKeys adds the secret with the token keys if a workflow makes tokens (P39, a token is an answer's
+// permission). AWS generates the first key, so no template contains it. Only the Scheduler may read it.
 func (s *Stepkeeper) addTokenKeys() {
 	if !s.content.Tokens {
 		return

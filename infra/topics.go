@@ -41,7 +41,7 @@ func (s *Stepkeeper) addTopics() {
 	}
 }
 
-// addTopic adds an encrypted topic. A nil key means the key of the account that AWS manages.
+// addTopic adds an encrypted topic. A nil key means the account's key that AWS manages.
 func (s *Stepkeeper) addTopic(id, name string, key awskms.IKey) awssns.ITopic {
 	made := awssns.NewTopic(s.Construct, str(id), &awssns.TopicProps{
 		EnforceSSL: jsii.Bool(true), MasterKey: key, DisplayName: str(name),
@@ -55,8 +55,8 @@ func (s *Stepkeeper) addTopic(id, name string, key awskms.IKey) awssns.ITopic {
 	return made
 }
 
-// alarmKey returns the key of the topic of alarms: the deployment's key, or one of its own. The policy of
-// the key that AWS manages does not let CloudWatch publish, and nobody can change it.
+// alarmKey returns the key of the topic of alarms: the deployment's key, or a key of the topic alone. The
+// policy of the key that AWS manages does not let CloudWatch publish, and nobody can change it.
 func (s *Stepkeeper) alarmKey() awskms.IKey {
 	if s.key != nil {
 		return s.key
@@ -80,7 +80,7 @@ func (s *Stepkeeper) fromThisAccount() map[string]any {
 		"StringEquals": map[string]any{"aws:SourceAccount": awscdk.Stack_Of(s.Construct).Account()}}
 }
 
-// alertKey returns the permission for the key of an alert topic that has its own.
+// alertKey returns the permission for the key of an alert topic that has its own key.
 func (s *Stepkeeper) alertKey() []awsiam.PolicyStatement {
 	if key := s.alerts.MasterKey(); s.props.AlertTopic != nil && key != nil {
 		return []awsiam.PolicyStatement{allow("AlertKey", useKey, key.KeyArn())}
@@ -97,7 +97,7 @@ func (p Props) ownTopics() map[string]awssns.ITopic {
 func (c *checker) topics(p Props) {
 	for _, what := range sorted(p.ownTopics()) {
 		if t := p.ownTopics()[what]; t != nil && *t.Fifo() {
-			c.wrong("%s is a FIFO topic; a standard one is meant", what)
+			c.wrong("%s is a FIFO topic; it must be a standard one", what)
 		}
 	}
 	if p.AlarmEmail != "" && p.AlertTopic != nil && (p.AlarmTopic != nil || p.Alarms == AlarmsNone) {

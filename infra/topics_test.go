@@ -93,10 +93,10 @@ func TestThresholds(t *testing.T) {
 // What Profile, Alarms, topics and thresholds may not be.
 func TestAlarmsRefused(t *testing.T) {
 	refuses(t, map[string]func(awscdk.Stack, *infra.Props){
-		`Profile is "Test"; ProfileProduction or ProfileDev is meant`: func(_ awscdk.Stack, p *infra.Props) {
+		`Profile is "Test"; it must be ProfileProduction or ProfileDev`: func(_ awscdk.Stack, p *infra.Props) {
 			p.Profile = "Test"
 		},
-		`Alarms is "Some"; AlarmsFull, AlarmsEssential or AlarmsNone is meant`: func(_ awscdk.Stack,
+		`Alarms is "Some"; it must be AlarmsFull, AlarmsEssential or AlarmsNone`: func(_ awscdk.Stack,
 			p *infra.Props) {
 			p.Alarms = "Some"
 		},
@@ -104,11 +104,11 @@ func TestAlarmsRefused(t *testing.T) {
 			p *infra.Props) {
 			p.Tuning.Thresholds = map[string]infra.Threshold{"IntakeAge": {Value: -1, Periods: 25}}
 		},
-		`Tuning.Thresholds has "IntakeAgeAlarm"; the ID of an alarm without its ending Alarm is meant`: func(
+		`Tuning.Thresholds has "IntakeAgeAlarm"; it must be the ID of an alarm without its ending Alarm`: func(
 			_ awscdk.Stack, p *infra.Props) {
 			p.Tuning.Thresholds = map[string]infra.Threshold{"IntakeAgeAlarm": {Value: 1}}
 		},
-		"AlarmTopic is a FIFO topic; a standard one is meant": func(stack awscdk.Stack, p *infra.Props) {
+		"AlarmTopic is a FIFO topic; it must be a standard one": func(stack awscdk.Stack, p *infra.Props) {
 			p.AlarmTopic = awssns.NewTopic(stack, str("F"), &awssns.TopicProps{Fifo: jsii.Bool(true)})
 		},
 		"AlertTopic is in eu-west-1 and the stack in eu-central-1": func(stack awscdk.Stack, p *infra.Props) {

@@ -24,7 +24,7 @@ func (s *Stepkeeper) publish(name, id string, f awslambda.Function) {
 	}
 }
 
-// invoked returns what mappings, schedule and metrics name: the alias of a function, or the function itself.
+// invoked returns the target of mappings, schedule and metrics: a function's alias, or the function.
 func (s *Stepkeeper) invoked(name string) awslambda.IFunction {
 	if alias := s.aliases[name]; alias != nil {
 		return alias
@@ -39,7 +39,7 @@ func (s *Stepkeeper) published() []string {
 	})
 }
 
-// behind returns the function of an alias, or the function itself.
+// behind returns the function that an alias points to, or f itself if it is no alias.
 func behind(f awslambda.IFunction) awslambda.IFunction {
 	if alias, is := f.(awslambda.Alias); is {
 		return alias.Lambda()
@@ -58,7 +58,7 @@ func (s *Stepkeeper) addCanaries() {
 		alarm := s.Construct.Node().FindChild(str(errorsAlarm(name) + "Alarm")).(awscloudwatch.Alarm)
 		alarms[name], watched = alarm, append(watched, alarm.AlarmArn())
 		arn := s.functions[name].FunctionArn()
-		// The ARN of the alias itself would let alias, group and role wait for each other.
+		// The ARN of the alias itself would make alias, group and role depend on each other.
 		functions = append(functions, arn, awscdk.Fn_Join(str(":"), &[]*string{arn, str(liveAlias)}))
 	}
 	role := awsiam.NewRole(s.Construct, str("CanaryRole"), &awsiam.RoleProps{
@@ -77,7 +77,7 @@ func (s *Stepkeeper) addCanaries() {
 			&awscodedeploy.LambdaDeploymentGroupProps{
 				Alias: s.aliases[name], Application: application, DeploymentConfig: s.props.Canary,
 				Alarms: &[]interfacesawscloudwatch.IAlarmRef{alarms[name]},
-				Role:   role.WithoutPolicyUpdates(nil), // no managed policy of AWS is added (rule 20)
+				Role:   role.WithoutPolicyUpdates(nil), // so that CDK adds no managed policy of AWS (rule 20)
 			})
 	}
 }

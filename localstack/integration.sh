@@ -2,6 +2,7 @@
 # `make integration`: bring up an emulator unless it runs already, deploy the app into it, test, and stop what was started.
 #
 # BACKEND   localstack (default) or ministack, which enforces IAM
+# PACKAGE   the tests instead of ./localstack/integration; `make account-check` names its own
 # KEEP=1    leaves the emulator running
 # ARGS      for go test: ARGS="-run TestPoison -v"
 set -euo pipefail
@@ -31,7 +32,7 @@ ministack)
 	export AWS_CA_BUNDLE=${STATE:-$here/.state/ministack}/tmp/ministack-tls/server.crt
 	;;
 *)
-	say "BACKEND is '$BACKEND'; localstack or ministack is meant"
+	say "BACKEND is '$BACKEND'; it must be localstack or ministack"
 	exit 1
 	;;
 esac
@@ -60,11 +61,11 @@ counted() {
 	((failed == 0 && passes > 0))
 }
 # shellcheck disable=SC2086 # ARGS are several words
-counted "the deployed stack" "${GO:-go}" test -v -count=1 -timeout 30m -parallel 4 ./localstack/integration ${ARGS:-}
-if [[ $BACKEND == localstack && -z ${ARGS:-} ]]; then # the contracts of the ports on it
+counted "the deployed stack" "${GO:-go}" test -v -count=1 -timeout 30m -parallel 4 "${PACKAGE:-./localstack/integration}" ${ARGS:-}
+if [[ $BACKEND == localstack && -z ${ARGS:-}${PACKAGE:-} ]]; then # the contracts of the ports on it
 	# Stores: what depends on the emulator, which hands all to the DynamoDB Local of `make test-dynamo`; that runs the whole.
 	STEPKEEPER_DYNAMODB=$endpoint counted stores "${GO:-go}" test -v -count=1 -timeout 10m \
-		-run 'TestContract$/open_orders_listed/(race|lost|definitions|leases)' ./shared/dynamo &
+		-run 'TestStoreInDynamo$/open_orders_listed/(race|lost|definitions|leases)' ./shared/port/storetest &
 	stores=$!
 	counted languages "${GO:-go}" test -v -count=1 -timeout 10m ./localstack/languages || failed=1
 	STEPKEEPER_SQS=$endpoint counted queues "${GO:-go}" test -v -count=1 -timeout 10m -run TestSQSService ./shared/port/queuetest || failed=1

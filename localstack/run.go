@@ -87,7 +87,7 @@ func unpack(dir string) error {
 		if there, err := os.ReadFile(path); err == nil && bytes.Equal(there, text) {
 			return nil
 		}
-		// A script that runs keeps its old file.
+		// A rename leaves the old file to a script that is running.
 		return errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path+".new", text, 0o755),
 			os.Rename(path+".new", path))
 	})

@@ -46,7 +46,7 @@ docker)
 	exit 1
 	;;
 *)
-	say "LOCALSTACK_MODE is '$mode'; docker or process is meant"
+	say "LOCALSTACK_MODE is '$mode'; it must be docker or process"
 	exit 1
 	;;
 esac

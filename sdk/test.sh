@@ -59,7 +59,7 @@ snippet() {
 
 (
 	cd typescript
-	[[ node_modules/.package-lock.json -nt package-lock.json ]] || npm ci --silent --no-audit --no-fund --ignore-scripts
+	[[ node_modules/.package-lock.json -nt package-lock.json ]] || npm run --silent prepare
 	npm test --silent
 )
 "$program" agent new seats --language typescript --module-dir "$root" --dir "$work/new-typescript" >/dev/null

@@ -13,7 +13,7 @@ import (
 )
 
 // ParseAnswers reads answers to steps of a workflow, each as STEP=VALUE. The value of an approval is a text,
-// that of an event is JSON or a text.
+// and the value of an event is JSON or a text.
 func ParseAnswers(given []string, def *core.Definition) (map[string]json.RawMessage, error) {
 	answers := map[string]json.RawMessage{}
 	for _, text := range given {
@@ -38,7 +38,7 @@ func ParseAnswers(given []string, def *core.Definition) (map[string]json.RawMess
 		}
 		raw := json.RawMessage(value)
 		if def.Steps[i].Answer.Event == "" || !json.Valid(raw) {
-			raw, _ = json.Marshal(value) // a text can always be written
+			raw, _ = json.Marshal(value) // encoding a string cannot fail
 		}
 		compact, fault := def.AnswerValue(i, raw)
 		if fault != "" {
@@ -50,7 +50,7 @@ func ParseAnswers(given []string, def *core.Definition) (map[string]json.RawMess
 }
 
 // Fitted returns the scenario with an order that matches the schema of the workflow's orders. If the scenario
-// has none, it draws one.
+// has no order, Fitted draws one.
 func Fitted(sc Scenario) (Scenario, error) {
 	def := sc.Definition
 	if len(def.Order) == 0 || sc.Begun != nil {

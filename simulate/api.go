@@ -4,7 +4,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
-	"github.com/stepkeeper/stepkeeper/simulate/internal/workflows"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
@@ -28,8 +27,8 @@ type (
 	Violation = world.Violation
 	// Explained is the meaning of a broken invariant for the author of the workflow, with the fix.
 	Explained = world.Explained
-	// Whose names who can correct a finding.
-	Whose = world.Whose
+	// Party names who can correct a finding.
+	Party = world.Party
 	// Line is one line of a run's story.
 	Line = world.Line
 	// Invariant is a condition that must hold after every step.
@@ -75,6 +74,3 @@ func Invariants() []Invariant { return world.Invariants() }
 func Moved(docs *view.Documents, hash string, to *core.Definition, at core.Time) (Scenario, error) {
 	return deployment.Moved(docs, hash, to, at)
 }
-
-// Drawn returns the workflow of a seed: small, valid, and with the elements that the protocol distinguishes.
-func Drawn(seed uint64) *core.Definition { return workflows.Drawn(seed) }

@@ -13,11 +13,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Finding is a problem that needs no seed.
+// Finding is a problem of a workflow that Diagnose finds without a seed.
 type Finding struct {
-	Whose Whose  `json:"whose"`
-	Text  string `json:"text"`
-	Fix   string `json:"fix"`
+	Responsible Party  `json:"whose"`
+	Text        string `json:"text"`
+	Fix         string `json:"fix"`
 	// Step and Agent name the service of the finding, or are "".
 	Step  string `json:"step,omitempty"`
 	Agent string `json:"agent,omitempty"`
@@ -26,7 +26,7 @@ type Finding struct {
 }
 
 // Diagnose checks a workflow in two ways without a seed. Without faults every order must end Processed. And
-// if the only answer of a plain service is lost, further attempts must be useful.
+// if the first answer of a plain service is lost, further attempts must be useful.
 func Diagnose(sc Scenario) []Finding {
 	sc.Prepare()
 	sc.Alone, sc.Orders, sc.Only = true, 1, nil
@@ -40,18 +40,19 @@ func diagnoseCalm(sc Scenario) []Finding {
 	w := deployment.NewSimulation(sc, Plain{})
 	deployment.SetUp(w)
 	deployment.Play(w)
-	if w.Violation == nil && w.Ends[core.Processed] >= w.Orders && len(w.Ends) == 1 { // children end too
+	// the ends of child orders count too
+	if w.Violation == nil && w.Ends[core.Processed] >= w.Orders && len(w.Ends) == 1 {
 		return nil
 	}
 	const what = "with nothing going wrong an order does not end Processed"
 	if b := sc.Begun; b != nil && w.Violation == nil && b.Task.Phase == core.Undoing &&
 		b.Task.ProcessState == core.Error && w.Ends[core.Compensated]+w.Ends[core.Cancelled] >= w.Orders {
-		return nil // The order is being undone, and the new definition does not change that.
+		return nil // The order is being undone, and the new definition does not change the undo.
 	}
 	for i := range sc.Definition.Steps {
 		d := &sc.Definition.Steps[i]
 		if l := sc.Services[d.Agent].Latency; d.Agent != "" && l >= d.Timeout {
-			return []Finding{{Whose: YourWorkflow,
+			return []Finding{{Responsible: YourWorkflow,
 				Text: fmt.Sprintf("%s: the service behind %s takes %s, and the timeout of step %s is %s",
 					what, d.Agent, l, d.Name, d.Timeout),
 				Fix:  fmt.Sprintf("give step %s a timeout that a slow day of its service fits into", d.Name),
@@ -67,13 +68,13 @@ func diagnoseCalm(sc Scenario) []Finding {
 	}
 	if v := w.Violation; v != nil {
 		e := v.Explain(sc)
-		return []Finding{{Whose: e.Whose, Text: "with nothing going wrong an invariant is broken: " +
-			v.String(), Fix: e.Fix}}
+		return []Finding{{Responsible: e.Responsible, Fix: e.Fix,
+			Text: "with nothing going wrong an invariant is broken: " + v.String()}}
 	}
-	return []Finding{{Whose: ReportToUs, Text: what + ", and no step has failed", Fix: world.ReportIt}}
+	return []Finding{{Responsible: ReportToUs, Text: what + ", and no step has failed", Fix: world.ReportIt}}
 }
 
-// failed finds the first step that failed, except one that got no answer.
+// failed finds the first step that failed for another reason than a missing answer.
 func failed(sc Scenario, w *world.Simulation, what string) (Finding, bool) {
 	fix, since := "if the order lacks what the workflow asks for, give one that has it (--order FILE, or "+
 		"sim.Order in a test); otherwise correct the step", core.Time(0)
@@ -87,7 +88,7 @@ func failed(sc Scenario, w *world.Simulation, what string) (Finding, bool) {
 	for i := range min(len(t.Steps), len(sc.Definition.Steps)) {
 		d := &sc.Definition.Steps[i]
 		if e := t.Steps[i].Error; e != nil && e.At > since && (d.Answer == nil || e.Code == "expression") {
-			return Finding{Whose: YourWorkflow,
+			return Finding{Responsible: YourWorkflow,
 				Text: fmt.Sprintf("%s: step %s failed: %s", what, d.Name, e.Message),
 				Fix:  fix + defaults(e, sc.Definition), Step: d.Name, Agent: d.Agent}, true
 		}
@@ -95,14 +96,14 @@ func failed(sc Scenario, w *world.Simulation, what string) (Finding, bool) {
 	return Finding{}, false
 }
 
-// unanswered finds the first step that waits for an answer and gets none.
+// unanswered finds the first step whose answer never comes.
 func unanswered(sc Scenario, what string) (Finding, bool) {
 	for i := range sc.Definition.Steps {
 		d := &sc.Definition.Steps[i]
 		if d.Answer == nil || d.Answer.TimeoutValue != nil || sc.Answers[d.Name] != nil {
 			continue
 		}
-		return Finding{Whose: YourWorkflow, Step: d.Name, Advice: sc.Begun != nil,
+		return Finding{Responsible: YourWorkflow, Step: d.Name, Advice: sc.Begun != nil,
 			Text: fmt.Sprintf("%s: step %s waits for an answer from outside", what, d.Name),
 			Fix: fmt.Sprintf("give one that goes on: --answer '%s=%s', or sim.Answer in a test", d.Name,
 				exampleOf(d.Answer))}, true
@@ -123,10 +124,11 @@ func exampleOf(a *core.Answer) string {
 	return "VALUE"
 }
 
-// readOutput is an expression's read of an output's field.
+// readOutput matches an expression that reads a field of an output.
 var readOutput = regexp.MustCompile(`steps\.([a-z0-9_]+)\.output\??\.([A-Za-z_][A-Za-z0-9_]*)`)
 
-// defaults returns further advice if an expression reads an output that only the real service returns.
+// defaults returns further advice if an expression failed because it reads an output that only the real
+// service returns.
 func defaults(e *core.StepError, def *core.Definition) string {
 	m := readOutput.FindStringSubmatch(e.Message)
 	if e.Code != "expression" || m == nil {
@@ -141,7 +143,8 @@ func defaults(e *core.StepError, def *core.Definition) string {
 	return ""
 }
 
-// diagnosePlain loses the first answer of each plain service in turn, and counts the results.
+// diagnosePlain loses the first answer of each plain service, one after another, and reports services whose
+// further attempts were useless.
 func diagnosePlain(sc Scenario) (all []Finding) {
 	for i := range sc.Definition.Steps {
 		d := &sc.Definition.Steps[i]
@@ -161,7 +164,7 @@ func diagnosePlain(sc Scenario) (all []Finding) {
 		}
 		if s := w.Services[key]; attempts > 2 && s != nil &&
 			s.Applied == 1 {
-			all = append(all, Finding{Whose: YourWorkflow, Advice: true, Step: d.Name, Agent: d.Agent,
+			all = append(all, Finding{Responsible: YourWorkflow, Advice: true, Step: d.Name, Agent: d.Agent,
 				Text: fmt.Sprintf(
 					"when one answer of the plain service behind %s is lost, step %s asks again in vain: "+
 						"it may neither be called a second time nor answered while its ledger says %q, "+

@@ -5,9 +5,9 @@ import (
 	"runtime/debug"
 )
 
-// Spacious lets the garbage collector run a quarter as often as it would by itself, until back is
-// called. Runs keep little and throw away much: for some tens of MB of memory they are a fifth
-// faster. It is for programs that do nothing else meanwhile, and does nothing where GOGC is set.
+// Spacious makes the garbage collector run a quarter as often until back is called. Runs allocate much memory
+// and keep little, so they become a fifth faster, and need some tens of MB more. Call it in programs that
+// only simulate. It does nothing if GOGC is set.
 func Spacious() (back func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}

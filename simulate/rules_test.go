@@ -129,7 +129,7 @@ func TestEveryFaultIsExplained(t *testing.T) {
 // TestWhoseItIs checks who can correct a broken rule. The rules of effects hold only if the services keep
 // what the workflow declares; every other broken rule is Stepkeeper's own fault, whatever the services are.
 func TestWhoseItIs(t *testing.T) {
-	def := simulate.Drawn(1)
+	def := load(t, "../workflows/order.yaml")
 	d := &def.Steps[0]
 	d.Grade = core.Fenced
 	honest := simulate.Services{d.Agent: {Grade: core.Fenced, Latency: core.Second, NoUndo: true,
@@ -149,7 +149,7 @@ func TestWhoseItIs(t *testing.T) {
 			}
 			got := (&simulate.Violation{Invariant: i.Name}).Explain(simulate.Scenario{Definition: def,
 				Services: tt.services})
-			if got.Whose != want || got.Text == "" || got.Fix == "" {
+			if got.Responsible != want || got.Text == "" || got.Fix == "" {
 				t.Errorf("invariant %s with services %v: %+v, want %q", i.Name, tt.services, got, want)
 			}
 		}

@@ -21,7 +21,7 @@ type Report struct {
 	Seconds      float64            `json:"seconds"`
 	OrdersPerS   float64            `json:"orders_per_s"` // per core
 	FaultsByKind map[string]int     `json:"faults"`       // injected
-	Cells        map[string]int     `json:"cells"`        // site × fault: how often
+	Cells        map[string]int     `json:"cells"`        // how often each fault occurred at each site
 	CellCount    int                `json:"cells_in_all"` // cells that can exist with these faults
 	Invariants   map[string]int     `json:"invariants"`   // number of checks of each invariant
 	Ends         map[core.State]int `json:"ends"`         // orders by the state of their end
@@ -50,14 +50,14 @@ func (r *Report) Statement() string {
 			"nothing of others.", r.Seeds, 3/float64(r.Seeds), r.Seeds)
 }
 
-// Search sets how long a search runs, and how.
+// Search configures a search.
 type Search struct {
 	Seeds    int           // most seeds; 0 means no limit except the time
 	First    uint64        // the first seed
 	Time     time.Duration // longest search; 0 means no limit except the seeds
 	Workers  int           // number of workers; 0 means one for each core
 	Progress func(seeds, orders int)
-	Stop     func() bool // function called after each seed that ends the search with true; may be nil
+	Stop     func() bool // called after each seed; true ends the search; may be nil
 	Shrink   int         // most runs for shrinking; 0 means 3,000
 }
 

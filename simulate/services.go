@@ -21,7 +21,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// serviceFile is the file format for services: by agent, times as "200ms".
+// serviceFile is the format of the services file. Its keys are agents, and its durations are like "200ms".
 type serviceFile struct {
 	Services map[string]serviceEntry `yaml:"services"`
 }
@@ -32,7 +32,7 @@ type serviceEntry struct {
 	operations map[string]operation
 }
 
-// operation is what an operation returns: an output, or outputs drawn from a schema.
+// operation describes the result of an operation: an output, or outputs drawn from a schema.
 type operation struct {
 	Output any `yaml:"output"`
 	Schema any `yaml:"schema"`
@@ -42,8 +42,8 @@ type operation struct {
 var serviceFields = []string{"check", "failures", "forgets", "grade", "latency", "noUndo", "refusals",
 	"slowLatency"}
 
-// readEntry reads a service, and refuses keys that are neither fields nor operations. A mapping is an
-// operation, even if its name is that of a field.
+// readEntry reads a service, and refuses keys that are neither fields nor operations. A key with a mapping is
+// an operation, even if a field has the same name.
 func readEntry(e *serviceEntry, data []byte) error {
 	var keys map[string]any
 	if err := yaml.Unmarshal(data, &keys); err != nil {
@@ -82,7 +82,7 @@ func readEntry(e *serviceEntry, data []byte) error {
 // samples is the most outputs that are drawn from a schema.
 const samples = 8
 
-// outputs returns what an operation returns.
+// outputs returns the possible outputs of an operation.
 func (o operation) outputs() ([]json.RawMessage, error) {
 	given := o.Output
 	if o.Schema != nil {
@@ -109,7 +109,7 @@ func (o operation) outputs() ([]json.RawMessage, error) {
 	return all, nil
 }
 
-// performs returns the operations of an agent in a workflow and those of its children, sorted.
+// performs returns the operations of an agent in a workflow and its child workflows, sorted.
 func performs(def *core.Definition, agent string) (names []string) {
 	for _, d := range append(world.ChildrenOf(def), def) {
 		for i := range d.Steps {
@@ -136,17 +136,17 @@ func readSpan(d *core.Duration, data []byte) error {
 	return nil
 }
 
-// share reports whether f is from 0 to 1; what is not a number (NaN) is not.
+// share reports whether f is from 0 to 1. NaN is not.
 func share(f float64) bool { return f >= 0 && f <= 1 }
 
-// longestTime bounds the times of services: the simulator adds them up.
+// longestTime bounds the times of services, because the simulator adds them.
 const longestTime = 366 * 24 * time.Hour
 
 // maxServices bounds the text of services, in bytes.
 const maxServices = 256 << 10
 
-// ParseServices reads what the services behind the agents of a workflow truly offer, from a YAML file of at
-// most 256 KiB and one document. The error names every problem.
+// ParseServices reads the true behaviour of the services behind the agents of a workflow, from a YAML file of
+// one document of at most 256 KiB. The error names every problem.
 func ParseServices(data []byte, def *core.Definition) (Services, error) {
 	file, err := readServices(data)
 	if err != nil {

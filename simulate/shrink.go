@@ -8,9 +8,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
 )
 
-// Shrink looks for a shorter run that breaks the same invariant: fewer faults, orders and delays.
-// It tries at most `tries` runs, fewer when stop says so (nil: never), and answers the choices and
-// the last result.
+// Shrink looks for a shorter run that breaks the same invariant: fewer faults, orders and delays. It tries at
+// most `tries` runs, and stops earlier if stop returns true; stop may be nil. It returns the choices and the
+// result of the shortest run.
 func Shrink(sc Scenario, choices []Choice, tries int, stop func() bool) ([]Choice, Result) {
 	s := &shrinking{sc: sc, left: tries, stop: stop}
 	best := s.run(choices)
@@ -40,8 +40,7 @@ func (s *shrinking) run(choices []Choice) Result {
 	return Run(s.sc, NewPlayer(choices), Options{})
 }
 
-// try keeps the choices if the same invariant still breaks. Of what the run has chosen only that
-// stays which it came to.
+// try keeps the choices if the same invariant still breaks. It keeps only the choices that the run used.
 func (s *shrinking) try(choices []Choice) bool {
 	if s.stop != nil && s.stop() {
 		s.left = 0
@@ -57,8 +56,8 @@ func (s *shrinking) try(choices []Choice) bool {
 	return true
 }
 
-// fewer looks for a run of fewer orders that breaks the invariant: one order, or as many as the choices name,
-// take the places of the first ones, and no more are submitted.
+// fewer tries runs with fewer orders, at most mostMatter. It keeps the choices about one order, which gets
+// each place in turn. If all orders of the choices have a place in the run, it also tries to keep them all.
 func (s *shrinking) fewer() bool {
 	var ids []string
 	for _, c := range s.best {
@@ -66,7 +65,7 @@ func (s *shrinking) fewer() bool {
 			ids = append(ids, id)
 		}
 	}
-	if len(ids) == 0 { // none is named, so all are alike
+	if len(ids) == 0 { // no choice names an order, so all are alike
 		ids = []string{deployment.FirstID}
 	}
 	for n := 1; n < min(s.result.Orders, mostMatter+1) && s.left > 0; n++ {
@@ -89,12 +88,12 @@ func (s *shrinking) fewer() bool {
 	return false
 }
 
-// mostMatter is the most orders that a reduced run keeps, and fewChoices the number of its
-// choices that are tried one by one.
+// mostMatter is the largest number of orders in a run of fewer. tryEarlier moves choices to earlier places
+// only if there are at most fewChoices of them.
 const mostMatter, fewChoices = 3, 12
 
-// tryEarlier tries the choices, and with each of them earlier at its place: fewer orders come to a queue or a
-// process less often.
+// tryEarlier tries the choices. If that fails, it tries them again with one choice at an earlier place,
+// because a run with fewer orders has fewer events at a queue or a process.
 func (s *shrinking) tryEarlier(choices []Choice) bool {
 	if s.try(choices) {
 		return true
@@ -110,8 +109,8 @@ func (s *shrinking) tryEarlier(choices []Choice) bool {
 	return false
 }
 
-// only returns the choices of a run of n orders, in which those of some orders, by their IDs, stay under
-// other IDs.
+// only returns the choices of a run with n orders. places maps the IDs of the orders that stay to their new
+// IDs.
 func only(choices []Choice, places map[string]string, n int) (next []Choice) {
 	if n > 1 {
 		next = append(next, Choice{At: "world", Of: "orders", Nth: 1, Value: n - 1})
@@ -132,7 +131,7 @@ func only(choices []Choice, places map[string]string, n int) (next []Choice) {
 
 func orderID(n int) string { return "o" + strconv.Itoa(n) }
 
-// orderIn returns the ID of the order that a choice is about; "" if it is about none.
+// orderIn returns the ID of the order that a choice is about; "" if it is about no order.
 func orderIn(of string) string {
 	digits, found := strings.CutPrefix(of, "o")
 	n := len(digits) - len(strings.TrimLeft(digits, "0123456789"))
@@ -142,7 +141,7 @@ func orderIn(of string) string {
 	return of[:1+n]
 }
 
-// drop leaves out runs of choices, long ones first.
+// drop removes rows of choices, long rows first.
 func (s *shrinking) drop() (shorter bool) {
 	for size := max(1, len(s.best)/2); size > 0; size /= 2 {
 		for from := 0; from < len(s.best) && s.left > 0; {
@@ -158,7 +157,7 @@ func (s *shrinking) drop() (shorter bool) {
 	return shorter
 }
 
-// lower makes the numbers of choices smaller; a fault keeps its name.
+// lower reduces the values of choices. It does not change faults, which have names instead of values.
 func (s *shrinking) lower() (lower bool) {
 	for i := 0; i < len(s.best) && s.left > 0; i++ {
 		if s.best[i].What != "" {

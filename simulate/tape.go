@@ -17,7 +17,7 @@ func NewTape(sc Scenario, choices []Choice, v *Violation) *Tape {
 	t := &Tape{Schema: 1, Services: sc.Services, Order: sc.Order, Answers: sc.Answers, Choices: choices}
 	if b := sc.Begun; b != nil {
 		t.At = b.At
-		t.Task, _ = state.EncodeTask(b.Task) // it was stored
+		t.Task, _ = state.EncodeTask(b.Task) // a task that was stored can be encoded
 	}
 	if data, err := workflow.Encode(sc.Definition); err == nil {
 		t.Workflow = data
@@ -60,18 +60,18 @@ func (t *Tape) Play(o Options) (Result, error) {
 	return deployment.Run(sc, NewPlayer(t.Choices), o), nil
 }
 
-// Tape is a run as a list of the choices that matter; all others are the plain course. It outlives
-// changes of the code, which a seed does not.
+// Tape is a run as a list of its choices. Choices that it does not list take the normal course. A tape stays
+// valid when the code changes; a seed does not.
 type Tape struct {
 	Schema   int               `json:"schema"` // 1
 	Note     string            `json:"note,omitempty"`
 	Workflow json.RawMessage   `json:"workflow,omitempty"` // the compiled definition
-	Children []json.RawMessage `json:"children,omitempty"` // definitions of its child orders, and of theirs
+	Children []json.RawMessage `json:"children,omitempty"` // definitions of child orders, at all levels
 	Services Services          `json:"services,omitempty"`
 	Order    json.RawMessage   `json:"order,omitempty"` // the content of every order
 	// the answers to steps, by step
 	Answers map[string]json.RawMessage `json:"answers,omitempty"`
-	// the document of the one order, as it stands when the run begins
+	// the document of the one order when the run begins
 	Task      json.RawMessage `json:"task,omitempty"`
 	At        core.Time       `json:"at,omitempty"`        // start of the run, in Unix milliseconds
 	Invariant string          `json:"invariant,omitempty"` // invariant that the recorded run broke

@@ -40,12 +40,12 @@ func (c Call) Into(v any) error {
 	return nil
 }
 
-// Permanent returns a refusal that no repetition changes. Nothing happened. The step fails for good.
+// Permanent returns a refusal without effect that no repetition changes. The step fails for good.
 func Permanent(code, text string) error {
 	return worker.NoEffect(worker.Permanent(worker.WithCode(errors.New(text), code)))
 }
 
-// Transient returns a refusal that may pass. Nothing happened. The step is tried again within its budget.
+// Transient returns a temporary refusal without effect. The step is tried again within its budget.
 func Transient(code, text string) error {
 	return worker.NoEffect(worker.Transient(worker.WithCode(errors.New(text), code)))
 }
@@ -55,8 +55,8 @@ func RetryAfter(wait time.Duration, code, text string) error {
 	return worker.NoEffect(worker.RetryAfter(worker.WithCode(errors.New(text), code), wait))
 }
 
-// NotYet returns the error of a service that works and did nothing, because it cannot do the operation yet.
-// The step polls, uncounted, for up to its pollFor.
+// NotYet returns the error of a service that did nothing because it cannot do the operation yet. The step
+// asks again for up to its pollFor, and no failure is counted.
 func NotYet(after time.Duration) error { return worker.NotYet(after) }
 
 // InDoubt returns the error of a call that failed after it may have had its effect.
@@ -69,7 +69,7 @@ type Agent struct {
 	worker  *worker.Worker
 	scripts map[string]*Operation
 
-	now     *Call // the present call
+	now     *Call // the call in progress
 	playing *behaviour
 	unknown bool // the call has no script
 }
@@ -88,7 +88,7 @@ func (w *Workflow) Agent(name string) *Agent {
 // operations returns the agent's operations in the workflow and its child workflows, undos included.
 func (a *Agent) operations() []string {
 	var all []string
-	// in any order, because they are sorted below
+	// the loop may go in any order, because the names are sorted below
 	for _, def := range a.w.defs {
 		for i := range def.Steps {
 			s := &def.Steps[i]
@@ -105,7 +105,7 @@ func (a *Agent) operations() []string {
 	return slices.Compact(all)
 }
 
-// start gives the agent its worker: one try per attempt, no breaker, its own ledger.
+// start gives the agent its worker, with one try per attempt, its own ledger, and no circuit breaker.
 func (a *Agent) start() {
 	quarantine, err := a.w.queues.Queue(port.Quarantine)
 	a.w.must(err)
@@ -117,7 +117,7 @@ func (a *Agent) start() {
 	a.w.must(err)
 }
 
-// handle handles one request. A plain service's ledger may answer it without a call.
+// handle handles one request. The ledger of a plain service may give the reply without a call.
 func (a *Agent) handle(ctx context.Context, _ string, batch []port.Delivery) []string {
 	a.w.t.Helper()
 	a.now, a.playing, a.unknown = nil, nil, false
@@ -145,7 +145,7 @@ func (a *Agent) handle(ctx context.Context, _ string, batch []port.Delivery) []s
 	return nil
 }
 
-// errNoAnswer comes after the step's timeout, when its reply no longer counts.
+// errNoAnswer is the error after the step's timeout, when a reply no longer counts.
 var errNoAnswer = InDoubt("timeout", "the service did not answer within the step's timeout")
 
 // run is the operation of the fake service that the worker calls.

@@ -1,5 +1,4 @@
-// Package workflowtest runs a workflow file against fake agents, in memory, on a clock that the
-// test moves:
+// Package workflowtest runs a workflow file against fake agents, in memory, on a clock that the test moves:
 //
 //	w := workflowtest.New(t, "order.yaml")
 //	w.Agent("payment").On("charge").Fail(workflowtest.Permanent("card-declined", "the card was declined"))
@@ -11,16 +10,16 @@
 //	run.ExpectCompensated()
 //	run.ExpectUndone("charge-payment", "reserve-inventory")
 //
-// Scheduler, Supervisor and the agents' side (deadlines, silence past stopBy, the ledger of plain
-// services) are the product's own; only the remote services are fakes. One thing is left out: an
-// agent's own retries within one attempt. What a fake answers is what the agent replies.
+// The Scheduler, the Supervisor and the agents' worker (deadlines, silence past stopBy, the ledger of plain
+// services) are the real ones. Only the remote services are fakes. An agent does not retry within an attempt
+// here: the result of the fake is the agent's reply.
 //
-// No real time passes, no goroutine is started, and nothing is drawn at random: the same test
-// takes the same path each time, down to the millisecond. Nothing moves by itself either: after
-// Submit, or a command, call Advance, UntilEnd or UntilStep.
+// No real time passes, no goroutine starts, and nothing is random, so a test takes the same path each time,
+// down to the millisecond. Nothing happens by itself: call Advance, UntilEnd or UntilStep after Submit or a
+// command.
 //
-// Child orders run in the same test. Calls and ExpectCalls of an order count the calls of its children too;
-// all else is of one order alone, and Child finds that of a child:
+// Child orders run in the same test. Calls and ExpectCalls of an order include the calls of its children. All
+// other methods concern one order alone. Child returns the Run of a child:
 //
 //	run.ExpectCalls("carrier.send", 6)
 //	run.Child("ship", 1).ExpectUndone("send", "pick")

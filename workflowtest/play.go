@@ -25,13 +25,15 @@ type held struct {
 	reply *message.Reply
 }
 
-// Advance moves the clock forward by d, which may be 0. Everything due until then happens at its time.
+// Advance moves the clock forward by d, which may be 0. Every event that is due by then happens at its own
+// time.
 func (w *Workflow) Advance(d time.Duration) {
 	w.t.Helper()
 	w.until(w.clock.Now().Add(d), func() bool { return false })
 }
 
-// until plays until end, or until enough returns true. It reports whether enough returned true.
+// until runs the actors until the time end, or until enough returns true. It reports whether enough returned
+// true.
 func (w *Workflow) until(end time.Time, enough func() bool) bool {
 	w.t.Helper()
 	for {
@@ -49,7 +51,7 @@ func (w *Workflow) until(end time.Time, enough func() bool) bool {
 }
 
 // settle lets each actor work until nothing is left to do at this moment. It handles messages one by one, so
-// that events at the same time always have the same order.
+// that simultaneous events always have the same order.
 func (w *Workflow) settle(enough func() bool) bool {
 	w.t.Helper()
 	for n := 0; ; n++ {
@@ -65,7 +67,7 @@ func (w *Workflow) settle(enough func() bool) bool {
 	}
 }
 
-// one handles one message or event. It returns false if there is none.
+// one handles one message or event. It returns false if there is nothing to handle.
 func (w *Workflow) one() bool {
 	w.t.Helper()
 	w.arrive()
@@ -95,7 +97,7 @@ func (w *Workflow) listen() {
 	}
 }
 
-// must ends the test after an error that is neither the workflow author's fault nor the script's.
+// must ends the test after an internal error, which neither the workflow nor the script has caused.
 func (w *Workflow) must(err error) {
 	w.t.Helper()
 	if err != nil {
@@ -103,8 +105,8 @@ func (w *Workflow) must(err error) {
 	}
 }
 
-// step lets an actor handle one message of a queue. It returns nil if the queue is empty. A message that
-// could not be handled comes again.
+// step lets an actor handle one message of a queue. It returns nil if the queue is empty. The queue delivers
+// a message again if the actor could not handle it.
 func (w *Workflow) step(queue string,
 	handle func(context.Context, string, []port.Delivery) []string) *port.Delivery {
 	w.t.Helper()
@@ -123,7 +125,7 @@ func (w *Workflow) step(queue string,
 func (w *Workflow) replied(r *message.Reply, takes time.Duration) {
 	at := w.clock.Now().Add(takes)
 	place, _ := slices.BinarySearchFunc(w.held, at, func(h held, at time.Time) int {
-		return cmp.Or(h.at.Compare(at), -1) // after those with the same time
+		return cmp.Or(h.at.Compare(at), -1) // after the replies with the same time
 	})
 	w.held = slices.Insert(w.held, place, held{at, r})
 }

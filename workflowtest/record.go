@@ -27,7 +27,7 @@ func (a alerts) Raise(_ context.Context, x core.RaiseAlert) error {
 	return nil
 }
 
-// committed records the changes of a task. It is called with every stored version.
+// committed records the changes of a task. The store calls it with every stored version.
 func (w *Workflow) committed(c state.Change) {
 	t := c.Task
 	r := w.run(t.OrderID)

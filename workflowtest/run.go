@@ -25,7 +25,7 @@ type (
 	Status = core.Status
 	// Verdict is the result of a command.
 	Verdict = core.Verdict
-	// Fact is what an operator states about a step in doubt.
+	// Fact is an operator's statement about a step in doubt.
 	Fact = core.Fact
 )
 
@@ -56,7 +56,7 @@ const (
 type Run struct {
 	w        *Workflow
 	id       string
-	task     *core.Task // task as it was last stored
+	task     *core.Task // task in its last stored version
 	calls    []Call
 	alerts   []Alert
 	statuses []Status
@@ -68,7 +68,7 @@ type Run struct {
 // ID returns the ID of the order.
 func (r *Run) ID() string { return r.id }
 
-// Child returns the child order with the given index, from 0, of a step of child orders.
+// Child returns a child order of a step by its index, from 0.
 func (r *Run) Child(step string, index int) *Run {
 	r.w.t.Helper()
 	id := core.Parent{OrderID: r.id, Run: r.task.Run, Step: step, Index: index}.ChildID()
@@ -120,8 +120,8 @@ func (r *Run) Path() []string { return slices.Clone(r.path) }
 func (r *Run) Undone() []string { return slices.Clone(r.undone) }
 
 // Calls returns the calls of the order and of its child orders to an operation, such as "payment.charge", in
-// the order in which they were made. "" means all operations. OrderID of a Call is the order that made it.
-// For the calls of one child order, call Calls on the result of Child.
+// the order in which they were made. "" means all operations. OrderID of a Call names the order that made the
+// call. For the calls of one child order, call Calls on the result of Child.
 func (r *Run) Calls(operation string) []Call {
 	var some []Call
 	next := map[*Run]int{}
@@ -135,7 +135,7 @@ func (r *Run) Calls(operation string) []Call {
 	return some
 }
 
-// below reports whether the run is a child order of another one, or a child of such a child.
+// below reports whether the run is a direct or indirect child order of other.
 func (r *Run) below(other *Run) bool {
 	for r != nil && r.task != nil && r.task.Parent != nil {
 		if r.task.Parent.OrderID == other.id {
@@ -216,7 +216,7 @@ func (r *Run) Resolve(step string, fact Fact) Verdict {
 	return r.command(core.Resolve{Step: step, Fact: fact}, step, string(fact))
 }
 
-// ResolveWith states that a step in doubt happened, and gives its output, which later steps can read.
+// ResolveWith states that a step in doubt happened, and sets the output that later steps can read.
 func (r *Run) ResolveWith(step string, output any) Verdict {
 	r.w.t.Helper()
 	data, err := json.Marshal(output)
@@ -277,9 +277,8 @@ func (r *Run) Move() Verdict {
 func (r *Run) command(ev core.Event, details ...string) Verdict {
 	r.w.t.Helper()
 	r.w.next++
-	_, from, _ := core.CommandOf(ev)
-	c := message.Control{OrderID: r.id, Event: core.Stamped(ev, fmt.Sprintf("command-%d", r.w.next), from,
-		r.task.Commands.Number)}
+	c := message.Control{OrderID: r.id, Event: core.Stamped(ev, fmt.Sprintf("command-%d", r.w.next),
+		core.CommandOf(ev).From, r.task.Commands.Number)}
 	r.note("command %s %s", c.Kind(), joined(details...))
 	v, err := r.w.scheduler.Command(r.w.t.Context(), c)
 	if err != nil {

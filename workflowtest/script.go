@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Operation is the script of one operation: its answers are given in the order in which they were
-// added, each once, and the last one for all further calls.
+// Operation is the script of one operation. Each call uses up one answer, in the order in which the answers
+// were added. The last answer serves all further calls.
 type Operation struct {
 	w     *Workflow
 	plays []behaviour
@@ -20,11 +20,11 @@ type behaviour struct {
 	times  int // number of uses; 0 means one, or no limit for the last behaviour
 	silent bool
 	takes  time.Duration // time that the service takes
-	held   time.Duration // time that the reply is on its way
+	held   time.Duration // delay of the reply on its way to the Scheduler
 }
 
-// On begins the script of an operation, and forgets an earlier one of it. A name that the workflow
-// does not ask this agent for ends the test.
+// On begins a new script of an operation. The test ends if the workflow does not ask this agent for an
+// operation with that name.
 func (a *Agent) On(operation string) *Operation {
 	a.w.t.Helper()
 	known := a.operations()
@@ -42,19 +42,18 @@ func (o *Operation) add(b behaviour) *Operation {
 	return o
 }
 
-// Return answers "done" with that output: anything that encodes to JSON.
+// Return adds the answer "done" with an output, which is any value that encodes to JSON.
 func (o *Operation) Return(output any) *Operation {
 	return o.Func(func(Call) (any, error) { return output, nil })
 }
 
-// Fail answers with a failure: Permanent, Transient, RetryAfter, InDoubt, or any other error,
-// which is in doubt.
+// Fail adds a failure: Permanent, Transient, RetryAfter, InDoubt, or any other error, which is in doubt.
 func (o *Operation) Fail(err error) *Operation {
 	return o.Func(func(Call) (any, error) { return nil, err })
 }
 
-// FailTimes fails n calls, n from 1; without a further answer the calls after them are done, with
-// the output null.
+// FailTimes adds a failure for n calls; n is at least 1. Without a further answer the calls after them return
+// "done" with the output null.
 func (o *Operation) FailTimes(n int, err error) *Operation {
 	o.w.t.Helper()
 	if n < 1 {
@@ -63,25 +62,25 @@ func (o *Operation) FailTimes(n int, err error) *Operation {
 	return o.add(behaviour{times: n, do: func(Call) (any, error) { return nil, err }})
 }
 
-// Silent makes the call and never answers, so that it is unknown what happened: the answer was lost,
-// or the agent died. The Supervisor finds the step once its complete-by has passed.
+// Silent adds a call without an answer, as if the answer were lost or the agent had died. Whether the call
+// took effect is unknown. The Supervisor finds the step when its complete-by time has passed.
 func (o *Operation) Silent() *Operation { return o.add(behaviour{silent: true}) }
 
-// Func returns what the function answers.
+// Func adds an answer that a function computes from the call.
 func (o *Operation) Func(f func(Call) (output any, err error)) *Operation {
 	return o.add(behaviour{do: f})
 }
 
-// After lets the service take that long for the answer that was added last. Past the step's timeout
-// the agent gives up: the attempt has failed, its effect is in doubt.
+// After sets the time that the service takes for the answer that was added last. If it exceeds the step's
+// timeout, the agent gives up: the attempt fails, and its effect is in doubt.
 func (o *Operation) After(d time.Duration) *Operation {
 	o.w.t.Helper()
 	o.last("After").takes = d
 	return o
 }
 
-// ArrivesAfter holds up, on its way to the Scheduler, the answer that was added last. It was given in
-// time, and it counts however late it arrives (P15, a late "done" counts).
+// ArrivesAfter delays the reply with the answer that was added last. The service answered in time, so the
+// reply counts however late it arrives (P15, a late "done" counts).
 func (o *Operation) ArrivesAfter(d time.Duration) *Operation {
 	o.w.t.Helper()
 	o.last("ArrivesAfter").held = d
@@ -96,7 +95,7 @@ func (o *Operation) last(method string) *behaviour {
 	return &o.plays[len(o.plays)-1]
 }
 
-// next is the answer to the next call. A nil script, or an empty one, answers "done".
+// next returns the answer to the next call: "done" if the script is nil or empty.
 func (o *Operation) next() *behaviour {
 	if o == nil || o.place >= len(o.plays) {
 		return &behaviour{}

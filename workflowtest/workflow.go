@@ -25,10 +25,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-// Start is when the clock of every Workflow begins.
+// Start is the time at which the clock of every Workflow begins.
 var Start = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// replyTo is the application's queue; the statuses of every order go there.
+// replyTo is the name of the application's queue, which gets the statuses of every order.
 const replyTo = "test"
 
 // Workflow is a workflow under test, with its own agents, store and clock.
@@ -45,14 +45,14 @@ type Workflow struct {
 	names      []string // sorted names of the agents, which is the order in which they are served
 	runs       map[string]*Run
 	order      []*Run
-	unscripted bool   // operations without a script answer "done"
-	held       []held // replies that are under way
+	unscripted bool   // operations without a script return "done"
+	held       []held // replies that have not arrived yet
 	callers    []*Run // orders of all calls, in the order in which they were made
 	next       int    // number of the next order without an ID, and of commands
 }
 
-// New reads a workflow file; the path is relative to the test's folder. A file with errors ends
-// the test, and names all of them.
+// New reads a workflow file; the path is relative to the test's folder. If the file has errors, New reports
+// all of them and ends the test.
 func New(t testing.TB, path string) *Workflow {
 	t.Helper()
 	def, problems := source.LoadFile(path, source.Options{})
@@ -89,8 +89,8 @@ func usable(t testing.TB, name string, def *core.Definition, problems source.Pro
 	}
 }
 
-// Deploy reads another file of the same workflow, for orders that are submitted from now on: those that are
-// there run the file that they have begun with, until Move.
+// Deploy reads another file of the same workflow. Orders that are submitted from now on run the new file.
+// Earlier orders run their file until Move.
 func (w *Workflow) Deploy(path string) {
 	w.t.Helper()
 	def, problems := source.LoadFile(path, source.Options{})
@@ -116,7 +116,7 @@ func (w *Workflow) deploy(name string, def *core.Definition, problems source.Pro
 	w.def, w.defs[def.Hash] = def, def
 }
 
-// run is that of an order, or of a child order, from its first mention on.
+// run returns the Run of an order or a child order. The first call creates the Run.
 func (w *Workflow) run(id string) *Run {
 	r := w.runs[id]
 	if r == nil {
@@ -127,10 +127,10 @@ func (w *Workflow) run(id string) *Run {
 	return r
 }
 
-// uses takes up the definition of a workflow, and those of its children, with their agents.
+// uses adds the definition of a workflow and those of its child workflows, with their agents.
 func (w *Workflow) uses(def *core.Definition) {
 	w.defs[def.Hash] = def
-	// in any order: they are sorted below
+	// the loop may go in any order, because the names are sorted below
 	for name := range def.Agents {
 		if w.agents[name] == nil {
 			w.agents[name] = &Agent{w: w, name: name, scripts: map[string]*Operation{}}
@@ -144,7 +144,7 @@ func (w *Workflow) uses(def *core.Definition) {
 	}
 }
 
-// wire puts the actors together on the adapters in memory.
+// wire connects the actors with the adapters in memory.
 func (w *Workflow) wire() {
 	w.uses(w.def)
 	slices.Sort(w.names)
@@ -180,14 +180,14 @@ func (w *Workflow) wire() {
 	}
 }
 
-// AllowUnscripted makes operations without a script answer "done" with the output null. Otherwise
-// the first call of one ends the test.
+// AllowUnscripted makes operations without a script return "done" with the output null. Otherwise the first
+// call of such an operation ends the test.
 func (w *Workflow) AllowUnscripted() *Workflow {
 	w.unscripted = true
 	return w
 }
 
-// Now is the time that the clock shows.
+// Now returns the time on the test's clock.
 func (w *Workflow) Now() time.Time { return w.clock.Now() }
 
 // Option changes a submission.
@@ -201,9 +201,9 @@ func WithDeadline(at time.Time) Option {
 	return func(o *message.SubmitOrder) { o.Deadline = core.TimeOf(at) }
 }
 
-// Submit stores an order, as the intake does. The content is anything that encodes to JSON; a
-// json.RawMessage is taken as it is. An order that is refused ends the test. The same ID and
-// content again answers the same Run.
+// Submit stores an order, as the intake does. The content is any value that encodes to JSON; a
+// json.RawMessage is used unchanged. A refused order ends the test. A second Submit with the same ID and
+// content returns the same Run.
 func (w *Workflow) Submit(content any, opts ...Option) *Run {
 	w.t.Helper()
 	body, err := json.Marshal(content)

@@ -21,7 +21,7 @@ type choosy struct {
 	taken []string
 }
 
-// Send refuses what holds "refuse-me" as the sender's fault.
+// Send refuses entries that contain "refuse-me", as the sender's fault.
 func (q *choosy) Send(_ context.Context, messages []port.Message) []error {
 	errs := make([]error, len(messages))
 	for i, m := range messages {
@@ -41,7 +41,7 @@ func (q *choosy) Send(_ context.Context, messages []port.Message) []error {
 	return errs
 }
 
-// The answers of a batch are those of their own orders, also behind lines that never reach the queue.
+// Each answer of a batch belongs to its own order, also after lines that never reach the queue.
 func TestAnswersBehindABadLine(t *testing.T) {
 	q := &choosy{}
 	c := aws.Over(aws.Parts{Queues: queues{q}})
@@ -74,7 +74,7 @@ func submission(id string) string {
 	return fmt.Sprintf(`{"schema":1,"orderId":%q,"workflow":"order","order":{}}`, id)
 }
 
-// queues are one queue, whatever its name.
+// queues returns the same queue for every name.
 type queues struct{ one port.Queue }
 
 func (q queues) Queue(string) (port.Queue, error) { return q.one, nil }

@@ -11,7 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// deadQueue returns the name of a queue of Outputs.Dead in Queues.
+// deadQueue returns the name that Queues knows for a key of Outputs.Dead.
 func deadQueue(name string) string {
 	if name == port.Quarantine || name == client.MissedSweeps {
 		return name
@@ -19,18 +19,18 @@ func deadQueue(name string) string {
 	return port.Dead(name)
 }
 
-// DeadQueues returns the queues of the outputs.
+// DeadQueues returns the names of the queues with dead letters, from the outputs.
 func (t *Transport) DeadQueues(context.Context) ([]string, error) {
 	return slices.Collect(maps.Keys(t.Outputs.Dead)), nil
 }
 
-// DeadQueue returns the queue of dead letters of another queue, by the other's name.
+// DeadQueue returns the queue that holds the dead letters of the named queue.
 func (t *Transport) DeadQueue(name string) (port.Queue, error) {
 	return t.Queues.Queue(deadQueue(name))
 }
 
-// Redrivable returns an error if the workflow of an order is not deployed. It permits messages that only
-// newer code can read.
+// Redrivable returns an error if the message is an order of a workflow that is not deployed. It permits
+// messages that this program cannot read, because a newer one may read them.
 func (t *Transport) Redrivable(_ context.Context, queue string, body []byte) error {
 	if queue != port.Intake && queue != port.High(port.Intake) {
 		return nil
@@ -41,7 +41,8 @@ func (t *Transport) Redrivable(_ context.Context, queue string, body []byte) err
 	return nil
 }
 
-// Resend sends the message. Only the stack's Operators may send to the queues of replies and requests.
+// Resend sends the message. Only roles in the stack's Operators may send to the queues of replies and
+// requests.
 func (t *Transport) Resend(ctx context.Context, queue string, m port.Message) error {
 	if !t.Outputs.FairQueues {
 		m.Group = ""
@@ -54,7 +55,7 @@ func (t *Transport) Resend(ctx context.Context, queue string, m port.Message) er
 		t.Outputs.Operator}, err)
 }
 
-// QueueError names the missing permission, and the policy that has it.
+// QueueError translates an error. It names a missing permission and the policy that contains it.
 func (t *Transport) QueueError(ctx context.Context, action, queue string, err error) error {
 	if queue != port.Quarantine && queue != client.MissedSweeps {
 		queue = "the dead letters of " + queue

@@ -28,7 +28,7 @@ const (
 	codeGone        = "not-deployed" // a table or queue from the outputs does not exist
 )
 
-// busyRetry is the wait of a throttled sender, beyond the SDK's own attempts.
+// busyRetry is the wait of a throttled sender, in addition to the SDK's own retries.
 const busyRetry = 300 * time.Millisecond
 
 var refusal = client.Errorf
@@ -48,7 +48,7 @@ func unreadable(err error) *client.Error {
 	return e
 }
 
-// The services' error codes for the same conditions.
+// Error codes of the AWS services, grouped by condition.
 var (
 	denied = []string{"AccessDenied", "AccessDeniedException", "AccessDeniedFault",
 		"AWS.SimpleQueueService.AccessDenied", "KmsAccessDenied", "KMS.AccessDeniedException"}
@@ -102,7 +102,7 @@ func Failed(ctx context.Context, u Use, err error) error {
 		return e
 	case slices.Contains(gone, code):
 		return refusal(http.StatusBadGateway, codeGone,
-			"%s is not there any more (%s); is the stack being deployed anew?", u.On, code)
+			"%s no longer exists (%s); if the stack is being deployed, try again afterwards", u.On, code)
 	case api.ErrorFault() == smithy.FaultServer || errors.Is(err, port.ErrUnavailable) ||
 		statusOf(err) >= http.StatusInternalServerError:
 		e := refusal(http.StatusServiceUnavailable, "unavailable", "%s on %s failed (%s); it is tried again",
@@ -113,14 +113,14 @@ func Failed(ctx context.Context, u Use, err error) error {
 	return refusal(http.StatusBadRequest, code, "%s on %s: %s", u.Action, u.On, api.ErrorMessage())
 }
 
-// disconnected keeps only the text of an error, because the time limit of one call is not the end of the
-// caller's context.
+// disconnected returns an ErrConnection with the text of err. It does not wrap err, because the time limit of
+// one call must not look like the end of the caller's context.
 func disconnected(what string, err error) error {
 	return fmt.Errorf("%w: %s%s", client.ErrConnection, what, err.Error())
 }
 
-// statusOf returns the HTTP status of a response, or 0 if there was none. A response of a proxy in front of
-// AWS has nothing else to recognise it by.
+// statusOf returns the HTTP status of a response, or 0 if there was no response. The response of a proxy in
+// front of AWS has no error code, so only its status shows what happened.
 func statusOf(err error) int {
 	var answer interface{ HTTPStatusCode() int }
 	if errors.As(err, &answer) {
@@ -129,7 +129,7 @@ func statusOf(err error) int {
 	return 0
 }
 
-// unseen returns the error of a request for a stack's outputs.
+// unseen translates the error of a request for a stack's outputs.
 func unseen(ctx context.Context, name, region string, err error) error {
 	var api smithy.APIError
 	if errors.As(err, &api) && api.ErrorCode() == "ValidationError" &&

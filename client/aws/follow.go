@@ -26,7 +26,7 @@ func (t *Transport) pauses() *pauses { return &pauses{t.Poll, t.Poll} }
 // reset starts again with the first pause, because a change is often followed by another.
 func (p *pauses) reset() { p.next = p.first }
 
-// wait pauses. It ends shortly after the remaining time at the latest.
+// wait pauses for the next duration, but no longer than the remaining time left, or 1 ms if that is longer.
 func (p *pauses) wait(ctx context.Context, left time.Duration) error {
 	d := min(time.Duration(float64(p.next)*(0.8+0.4*rand.Float64())), max(left, time.Millisecond))
 	p.next = min(time.Duration(float64(p.next)*growth), max(longestPause, p.first))

@@ -20,7 +20,7 @@ import (
 // of the user's profile (AWS_REGION, AWS_PROFILE …), as with every AWS tool.
 type Options struct {
 	Region string
-	// Endpoint is the address of all services, such as that of an emulator. "" means AWS, or the SDK's
+	// Endpoint is the address of all services, such as an emulator's address. "" means AWS, or the SDK's
 	// environment variable AWS_ENDPOINT_URL.
 	Endpoint string
 	// Wrap wraps the HTTP transport, for example with a meter or injected faults.
@@ -30,8 +30,7 @@ type Options struct {
 // Open reads the outputs of a CloudFormation stack and returns a client. name is the name of the stack, or
 // STACK/CONSTRUCT if the stack holds several Stepkeepers.
 //
-// The error wraps ErrNoStack, or is one of package client's: ErrForbidden (with the missing permission),
-// ErrConnection.
+// The error wraps ErrNoStack, client.ErrForbidden (with the missing permission) or client.ErrConnection.
 func Open(ctx context.Context, name string, o Options, opts ...client.Option) (*client.Client, error) {
 	c, err := Configure(ctx, o)
 	if err != nil {
@@ -50,9 +49,8 @@ func Configure(ctx context.Context, o Options) (aws.Config, error) {
 		if ctx.Err() != nil {
 			return c, ctx.Err()
 		}
-		return c, refusal(http.StatusForbidden, codeCredentials,
-			"no AWS credentials can be had (%v); log in, for instance by `aws login` or `aws sso login`, "+
-				"or set AWS_PROFILE", err)
+		return c, refusal(http.StatusForbidden, codeCredentials, "no AWS credentials were found (%v); log "+
+			"in, for instance by `aws login` or `aws sso login`, or set AWS_PROFILE", err)
 	}
 	return c, nil
 }

@@ -22,16 +22,16 @@ type Outputs struct {
 	Stack, Region               string // names used in messages
 	Orders, Definitions         string // tables
 	Intake, Control, Quarantine string // addresses of queues
-	// another address; "" if only the Scheduler needs it
+	// address of the queue of replies; "" if the stack does not state it
 	Replies  string
 	Shards   int  // number of shards of the index
 	Finished bool // ended orders are in the index
 	// the Scheduler reads commands of applications from the intake queue
 	IntakeCommands        bool
 	FairQueues            bool   // messages carry the tenant of their order
-	Application, Operator string // ARNs of the managed policies; of Operator the first one
+	Application, Operator string // ARNs of the managed policies; Operator is the first of several
 	Concurrency           int    // functions that may run at once; 0 means unknown
-	// share of these used by functions without reserved concurrency
+	// part of Concurrency that functions without reserved concurrency use
 	Shared int
 	// release of the functions; the zero value means that the stack is older than this output
 	Release  view.Release
@@ -48,7 +48,7 @@ type Outputs struct {
 	// "missed-sweeps"
 	Dead          map[string]string
 	SweepInterval time.Duration // time from one sweep to the next
-	// name that distinguishes its metrics from those of others; "" if the stack is older than this output
+	// name of the deployment in its metrics; "" if the stack is older than this output
 	Deployment string
 	Scheduler  string // name of the function
 }
@@ -57,17 +57,15 @@ type Outputs struct {
 var ErrNoStack = errors.New("no such stack")
 
 // ReadOutputs reads the outputs of a CloudFormation stack. construct is the ID of the Stepkeeper to read if
-// the stack holds several, otherwise "". It returns ErrNoStack if there is none.
+// the stack contains several, otherwise "". It returns ErrNoStack if the stack contains no such Stepkeeper.
 func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 	prefix, err := prefixOf(values, construct)
 	if err != nil {
 		return Outputs{}, err
 	}
 	if v := values[prefix+"Version"]; v != outputVersion {
-		return Outputs{},
-			fmt.Errorf(
-				"its outputs are of version %q, this program reads version %s; use the stepkeeper that it "+
-					"was deployed with", v, outputVersion)
+		return Outputs{}, fmt.Errorf("its outputs are of version %q, this program reads version %s; use the "+
+			"stepkeeper that it was deployed with", v, outputVersion)
 	}
 	var missing []string
 	value := func(name string) string {
@@ -81,20 +79,20 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 		Orders: value("OrdersTable"), Definitions: value("DefinitionsTable"),
 		Intake: value("IntakeUrl"), Control: value("ControlUrl"), Quarantine: value("QuarantineUrl"),
 		Finished: value("Finished") == "true", FairQueues: values[prefix+"FairQueues"] == "true",
-		// absent from stacks whose applications could not send to control
+		// absent from older stacks, whose Scheduler does not read commands from the intake queue
 		IntakeCommands: values[prefix+"IntakeCommands"] == "true",
 		Application:    value("ApplicationPolicy"), Operator: value("OperatorPolicy"),
 	}
 	o.Deployment, o.Scheduler = values[prefix+"Deployment"], values[prefix+"SchedulerFunction"]
 	o.Replies, o.Paused = values[prefix+"RepliesUrl"], values[prefix+"Paused"] == "true"
 	o.readQueues(values, prefix, value)
-	every, _ := strconv.Atoi(values[prefix+"SweepSeconds"]) // absent before it was an output
+	every, _ := strconv.Atoi(values[prefix+"SweepSeconds"]) // absent from older stacks
 	o.SweepInterval = cmp.Or(time.Duration(every)*time.Second, time.Minute)
 	o.Workflows = workflowsOf(values, prefix)
 	if names := values[prefix+"Scheduled"]; names != "" {
 		o.Scheduled = strings.Split(names, ",")
 	}
-	o.Concurrency, _ = strconv.Atoi(values[prefix+"Concurrency"]) // absent before it was an output
+	o.Concurrency, _ = strconv.Atoi(values[prefix+"Concurrency"]) // absent from older stacks
 	o.Shared, _ = strconv.Atoi(values[prefix+"SharedConcurrency"])
 	o.Release = view.ReadRelease(values[prefix+"Release"])
 	shards := value("Shards")
@@ -103,7 +101,8 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 			strings.Join(missing, ", "))
 	}
 	if o.Shards, err = strconv.Atoi(shards); err != nil || o.Shards < 1 {
-		return Outputs{}, fmt.Errorf("its output %sShards is %.40q; a number from 1 is meant", prefix, shards)
+		return Outputs{}, fmt.Errorf("its output %sShards is %.40q; it must be a number from 1; deploy "+
+			"the stack again", prefix, shards)
 	}
 	return o, nil
 }
@@ -138,7 +137,6 @@ func (o *Outputs) readQueues(values map[string]string, prefix string, value func
 	}
 }
 
-// workflowsOf returns the hashes of the workflows by name.
 func workflowsOf(values map[string]string, prefix string) map[string]string {
 	hashes := map[string]string{}
 	for key, hash := range values {
@@ -160,7 +158,7 @@ func (o *Outputs) Senders(queue string) string {
 	return o.Application
 }
 
-// prefixOf returns the ID that begins the keys: the prefix of an IntakeUrl with a Version beside it.
+// prefixOf returns the construct ID at the start of the output keys, such as of IntakeUrl and Version.
 func prefixOf(values map[string]string, construct string) (string, error) {
 	var found []string
 	for key := range values {
@@ -186,7 +184,7 @@ func prefixOf(values map[string]string, construct string) (string, error) {
 
 // idOf returns a logical name in the spelling of output keys.
 func idOf(name string) string {
-	if name == port.Tasks { // it is a queue of messages between tasks
+	if name == port.Tasks { // "Tasks" is the name of another output
 		return "TaskMessages"
 	}
 	var b strings.Builder

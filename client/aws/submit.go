@@ -15,14 +15,13 @@ import (
 // exist.
 const remembered = 200_000
 
-// sent records what this client sent to the intake queue, and when. It distinguishes a task that does not
-// exist yet, or belongs to another order, from an order that was never sent.
+// sent records what this client sent to the intake queue, and when. With it the client can report a queued
+// order that has no task yet, or whose ID another order has.
 type sent struct {
 	hash string // hash of the content
 	at   time.Time
 }
 
-// send sends to one of the stack's queues.
 func (t *Transport) send(ctx context.Context, queue string, messages []port.Message) []error {
 	errs := make([]error, len(messages))
 	q, err := t.Queues.Queue(queue)
@@ -50,8 +49,8 @@ func (t *Transport) Submit(ctx context.Context, order []byte) (client.Receipt, e
 	return client.Receipt{OrderID: answers[0].OrderID, Queued: true, Notes: answers[0].Notes}, nil
 }
 
-// batch sends at most port.MaxBatch orders with one request. A message that the queue takes from no sender,
-// and a lost connection, are errors of the whole batch.
+// batch sends at most port.MaxBatch orders with one request. A refusal that applies to every message of this
+// sender, and a lost connection, are errors of the whole batch.
 func (t *Transport) batch(ctx context.Context, orders [][]byte) ([]client.Result, error) {
 	answers := make([]client.Result, len(orders))
 	var messages []port.Message
@@ -100,7 +99,7 @@ const (
 	linger = 3 * time.Millisecond
 )
 
-// underway is a sent batch. done gets one outcome.
+// underway is a batch that was sent. done receives its outcome.
 type underway struct{ done chan outcome }
 
 type outcome struct {
@@ -108,7 +107,7 @@ type outcome struct {
 	err     error
 }
 
-// Stream sends several batches at a time, and answers in the order of the orders.
+// Stream sends several batches at a time, and calls answer in the order of the orders.
 func (t *Transport) Stream(ctx context.Context, next func() ([]byte, bool),
 	answer func(client.Result) error) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -154,8 +153,8 @@ func (t *Transport) Stream(ctx context.Context, next func() ([]byte, bool),
 	return ctx.Err()
 }
 
-// gather returns a batch: one order, and those that follow it closely. It returns no orders once the source
-// is exhausted.
+// gather returns a batch: one order, and the orders that follow it closely. It returns no orders once the
+// source is exhausted.
 func gather(orders <-chan []byte) [][]byte {
 	first, more := <-orders
 	if !more {

@@ -35,13 +35,13 @@ type Definitions interface {
 	Definition(ctx context.Context, hash string) ([]byte, error)
 }
 
-// Queues finds the queues of a deployment. It finds a queue of dead letters by port.Dead of the other queue's
-// name.
+// Queues finds the queues of a deployment. A queue of dead letters has the name port.Dead(name), where name
+// is that of its source queue.
 type Queues interface {
 	Queue(name string) (port.Queue, error)
 }
 
-// Parts holds the dependencies of a stack's client. Outputs is only for messages.
+// Parts holds the dependencies of a stack's client.
 type Parts struct {
 	Outputs     Outputs
 	Tasks       Tasks
@@ -50,12 +50,12 @@ type Parts struct {
 	Queues      Queues
 	// Poll is the first pause between two reads of a task. It grows up to 5 s. 0 means 100 ms.
 	Poll time.Duration
-	// Patience is the longest time that a queued order may have no task, and a command no verdict, before
-	// that is an error. 0 means the constant Patience.
+	// Patience is the time after which a queued order without a task, or a command without a verdict, is an
+	// error. 0 means the constant Patience.
 	Patience time.Duration
 }
 
-// Patience is the default of the longest time that a queued order may have no task, and a command no verdict.
+// Patience is the default of Parts.Patience.
 const Patience = 5 * time.Minute
 
 // Over returns a client with these parts.
@@ -63,7 +63,7 @@ func Over(p Parts, opts ...client.Option) *client.Client {
 	return client.Over(NewTransport(p), opts...)
 }
 
-// NewTransport returns the transport of such a client. Package operate extends it.
+// NewTransport returns a transport with these parts. Package operate extends it.
 func NewTransport(p Parts) *Transport {
 	p.Poll = cmp.Or(p.Poll, firstPause)
 	p.Patience = cmp.Or(p.Patience, Patience)
@@ -80,15 +80,22 @@ type Transport struct {
 	definitions map[string]*core.Definition // definitions by hash; a definition never changes
 }
 
-func (t *Transport) readTask() Use {
+// ReadUse describes a read of a task.
+func (t *Transport) ReadUse() Use {
 	return Use{"dynamodb:GetItem", "table " + t.Outputs.Orders, t.Outputs.Application}
+}
+
+// IndexUse describes a query of the index.
+func (t *Transport) IndexUse() Use {
+	return Use{"dynamodb:Query", "the index " + dynamo.IndexName + " of table " + t.Outputs.Orders,
+		t.Outputs.Operator}
 }
 
 // load returns a task with a strongly consistent read, or nil if there is none.
 func (t *Transport) load(ctx context.Context, id string) (*core.Task, error) {
 	records, errs := t.Tasks.Load(ctx, []string{id})
 	if errs[0] != nil {
-		return nil, Failed(ctx, t.readTask(), errs[0])
+		return nil, Failed(ctx, t.ReadUse(), errs[0])
 	}
 	if records[0] == nil {
 		return nil, nil
@@ -105,7 +112,8 @@ func decode(r *port.Record) (*core.Task, error) {
 	return task, nil
 }
 
-// show adds the values from the definition. It shows no inputs, because expressions are not for clients.
+// show returns a task for clients, with values from its definition. It omits inputs, because they need
+// expressions, which are not for clients.
 func (t *Transport) show(ctx context.Context, task *core.Task, detailed bool) (*client.Task, error) {
 	def, err := t.Stored(ctx, task.Definition)
 	if err != nil {
@@ -121,8 +129,8 @@ func (t *Transport) show(ctx context.Context, task *core.Task, detailed bool) (*
 }
 
 // deployed returns the definition that new orders of the task's workflow get, or nil if it is unknown. A
-// definition is stored with its first order. Before that def, which the task pins, stands for it under its
-// hash.
+// definition is stored with its first order. Before that, deployed returns def, the definition of the task,
+// with the hash of the deployed one.
 func (t *Transport) deployed(ctx context.Context, task *core.Task, def *core.Definition) *core.Definition {
 	hash := t.Outputs.Hash(task.Workflow)
 	if hash == "" || def == nil {
@@ -204,11 +212,10 @@ func (t *Transport) present(ctx context.Context, id string) (*core.Task, error) 
 	case task == nil && !known:
 		return nil, notFound(id)
 	case task == nil && time.Since(sent.at) > t.Patience:
-		return nil, refusal(http.StatusConflict, codeNotStarted,
-			"order %q was queued %s ago and has no task: it was refused, for instance because its "+
-				"workflow is not deployed (the message and the reason are in the quarantine queue %s, or "+
-				"went to its reply-to), or the intake queue is far behind",
-			id, time.Since(sent.at).Round(time.Second), t.Outputs.Quarantine)
+		return nil, refusal(http.StatusConflict, codeNotStarted, "order %q was queued %s ago and has not "+
+			"started: it was refused, for instance because its workflow is not deployed (the message and "+
+			"the reason are in the quarantine queue %s, or went to its reply-to), or the intake queue "+
+			"is far behind", id, time.Since(sent.at).Round(time.Second), t.Outputs.Quarantine)
 	case task == nil || !known || task.IsTombstone():
 		return task, nil
 	case message.HashOf(task) != sent.hash:
@@ -252,20 +259,18 @@ func (t *Transport) Order(ctx context.Context, id string) (json.RawMessage, erro
 		return nil, notFound(id)
 	}
 	if task.Erased != nil {
-		return nil, refusal(http.StatusNotFound, "not-found",
-			"the content of order %q was erased at %s; its states and times are still shown", id,
-			task.Erased.At)
+		return nil, refusal(http.StatusNotFound, "not-found", "the content of order %q was erased at %s; "+
+			"its states and times are still shown", id, task.Erased.At)
 	}
 	return t.order(ctx, task)
 }
 
-// order reads the order of a task.
 func (t *Transport) order(ctx context.Context, task *core.Task) (json.RawMessage, error) {
 	order, err := state.OrderOf(ctx, t.Tasks, task)
 	if errors.Is(err, port.ErrNotFound) {
 		return nil, notFound(task.OrderID)
 	}
-	return order, Failed(ctx, t.readTask(), err)
+	return order, Failed(ctx, t.ReadUse(), err)
 }
 
 const defaultPage = 100
@@ -293,18 +298,17 @@ func (t *Transport) unlisted(ctx context.Context, err error) error {
 	if errors.Is(err, dynamo.ErrNotListed) || errors.Is(err, port.ErrCursor) {
 		return refusal(http.StatusBadRequest, codeNotListed, "%v", err)
 	}
-	u := Use{"dynamodb:Query", "the index " + dynamo.IndexName + " of table " + t.Outputs.Orders,
-		t.Outputs.Operator}
-	err = Failed(ctx, u, err)
+	err = Failed(ctx, t.IndexUse(), err)
 	var e *client.Error
-	// The store itself returns this if too many orders are open.
+	// The store returns an error without a status if too many orders are open; Failed makes it a 500.
 	if errors.As(err, &e) && e.Status == http.StatusInternalServerError {
 		return refusal(http.StatusBadRequest, codeNotListed, "%s", e.Detail)
 	}
 	return err
 }
 
-// Definition returns a stored definition. One that no order has run yet exists only inside the functions.
+// Definition returns a stored definition. A definition is stored with its first order. Before that it exists
+// only inside the functions.
 func (t *Transport) Definition(ctx context.Context, workflow, definition string) (client.Definition, error) {
 	if definition == client.Latest {
 		definition = t.Outputs.Hash(workflow)
@@ -314,9 +318,8 @@ func (t *Transport) Definition(ctx context.Context, workflow, definition string)
 		err = nil
 	}
 	if err == nil && (def == nil || def.Name != workflow) {
-		err = refusal(http.StatusNotFound, "not-found",
-			"no order of workflow %q has run the definition %q; it is stored with its first order", workflow,
-			definition)
+		err = refusal(http.StatusNotFound, "not-found", "no order of workflow %q has run the definition %q; "+
+			"it is stored with its first order", workflow, definition)
 	}
 	if err != nil {
 		return client.Definition{}, err
@@ -332,7 +335,7 @@ func (t *Transport) Unlisted() string {
 	return "ended orders are not listed: this stack has no index of them; `show` knows each by its ID"
 }
 
-// Plan compares with the stored definition. One that no order has run yet exists only inside the functions.
+// Plan compares the order's definition with another stored one. A definition is stored with its first order.
 func (t *Transport) Plan(ctx context.Context, id, definition string, documents bool) (view.Plan, error) {
 	task, err := t.load(ctx, id)
 	if err == nil && task == nil {
@@ -353,10 +356,9 @@ func (t *Transport) Plan(ctx context.Context, id, definition string, documents b
 	}
 	to := core.Target{}
 	if to.Definition, err = t.Stored(ctx, definition); errors.Is(err, port.ErrNotFound) {
-		return view.Plan{}, refusal(http.StatusBadRequest, codeNotOnStack,
-			"no order has run the definition %s yet, so that it stands inside the functions of the stack "+
-				"only; move the order: it is refused, with the differences, where that is not possible",
-			definition)
+		return view.Plan{}, refusal(http.StatusBadRequest, codeNotOnStack, "no order has run the definition "+
+			"%s yet, so that it stands inside the functions of the stack only; move the order: it is "+
+			"refused, with the differences, where that is not possible", definition)
 	}
 	if err != nil {
 		return view.Plan{}, err
@@ -377,7 +379,7 @@ func (t *Transport) Plan(ctx context.Context, id, definition string, documents b
 // Workflows returns an error, because the workflows of a stack cannot be listed.
 func (t *Transport) Workflows(context.Context) ([]client.Workflow, error) {
 	return nil, refusal(http.StatusBadRequest, codeNotOnStack,
-		"the workflows of a stack are inside its functions and cannot be listed; look at what was deployed")
+		"a stack cannot list its workflows, which are inside its functions; look at what was deployed")
 }
 
 // Schedules reads the records of the workflows that start by the clock.
@@ -386,7 +388,7 @@ func (t *Transport) Schedules(ctx context.Context) ([]client.Schedule, error) {
 	for i, name := range t.Outputs.Scheduled {
 		r, _, err := schedule.Load(ctx, t.Parts.Schedules, name)
 		if err != nil {
-			return nil, Failed(ctx, t.readTask(), err)
+			return nil, Failed(ctx, t.ReadUse(), err)
 		}
 		r.Workflow = name
 		data, err := json.Marshal(r)
@@ -413,7 +415,7 @@ func (t *Transport) Command(ctx context.Context, c message.Control) (client.Verd
 	if err != nil {
 		return client.Verdict{}, err
 	}
-	if v, ok := verdictOf(task, c.ID()); ok { // sent before, by an attempt whose answer was lost
+	if v, ok := verdictOf(task, c.ID()); ok { // an earlier attempt has sent the command
 		return v, nil
 	}
 	if err := t.send(ctx, t.queueOf(&c), []port.Message{{Value: &c, High: true}})[0]; err != nil {
@@ -431,17 +433,17 @@ func (t *Transport) queueOf(c *message.Control) string {
 	return port.Control
 }
 
-// absent decides whether a command may come before its order. Only a Cancel may (P17, a cancel is kept), and
-// not if the order's record has expired.
+// absent decides whether a command may come before its order. Only a Cancel may (P17, a cancel is kept),
+// unless the order's record has expired.
 func (t *Transport) absent(ctx context.Context, c message.Control) (*core.Task, error) {
 	if c.Kind() != message.Cancel {
 		return nil, notFound(c.OrderID)
 	}
 	ended, err := t.Tasks.Ended(ctx, c.OrderID)
 	if err != nil || !ended {
-		return nil, Failed(ctx, t.readTask(), err)
+		return nil, Failed(ctx, t.ReadUse(), err)
 	}
-	task, err := t.load(ctx, c.OrderID) // it may have arrived meanwhile
+	task, err := t.load(ctx, c.OrderID) // the order may have arrived meanwhile
 	if err == nil && task == nil {
 		err = refusal(http.StatusConflict, "expired", "order %q ended long ago and its record has expired",
 			c.OrderID)
@@ -449,7 +451,7 @@ func (t *Transport) absent(ctx context.Context, c message.Control) (*core.Task, 
 	return task, err
 }
 
-// verdict waits until the task has the verdict. Whatever delays it, the command is queued.
+// verdict waits until the task has the verdict. After any error the command is still in the queue.
 func (t *Transport) verdict(ctx context.Context, c message.Control) (client.Verdict, error) {
 	undecided := func(err error) (client.Verdict, error) {
 		return client.Verdict{}, &client.Undecided{OrderID: c.OrderID, ID: c.ID(), Queued: true, Err: err}
@@ -468,7 +470,7 @@ func (t *Transport) verdict(ctx context.Context, c message.Control) (client.Verd
 		}
 		if time.Now().After(until) {
 			return undecided(refusal(http.StatusGatewayTimeout, codeNoVerdict,
-				"no verdict stands in the task after %s; look at the order, and at the queue %s", t.Patience,
+				"the command has no verdict after %s; look at the order, and at the queue %s", t.Patience,
 				t.queueOf(&c)))
 		}
 	}

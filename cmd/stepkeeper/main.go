@@ -18,7 +18,7 @@ func main() { os.Exit(run()) }
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// The first signal ends in good order; the second one ends at once.
+	// The first signal ends the program in good order, and the second one ends it at once.
 	context.AfterFunc(ctx, stop)
 	a := app.New(streams.System(), os.Getenv)
 	return int(a.Execute(ctx, cli.Root(a), os.Args[1:]))

@@ -8,8 +8,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/services"
 )
 
-// operations lists the operations of each service, and whether it can be asked if a call has happened.
-// Shipping cannot: it is plain, and the operator resolves its calls in doubt (P31, a plain service needs a
+// operations lists the operations of each service, and whether the service reports if a call has happened.
+// Shipping does not: it is plain, and the operator resolves its calls in doubt (P31, a plain service needs a
 // ledger).
 var operations = []struct {
 	agent      string
@@ -22,15 +22,15 @@ var operations = []struct {
 	{services.Notification, []string{"confirm"}, true},
 }
 
-// settings holds the settings of every agent. These services fail one call in eleven on ordinary days, and
-// the breaker must not treat a series of failures as an outage.
+// settings holds the settings of every agent. These services normally fail one call in eleven, and the
+// breaker must not treat a series of failures as an outage.
 const settings = `    concurrency: 32
     allow: {loopback: true}
     breaker: {failures: 10, window: 20, delay: 2s}
 `
 
 // File returns an agents' file with the services' addresses. The services for which external returns true
-// have an agent outside, which connects to its queue. nil means that no service has one.
+// have an external agent, which connects to its queue. A nil external means that no service has one.
 func File(url func(name string) string, external func(name string) bool) []byte {
 	var b bytes.Buffer
 	b.WriteString("agents:\n")

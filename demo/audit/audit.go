@@ -11,7 +11,7 @@ type service struct {
 	effect    string // name of the effect in texts
 	knowsKeys bool   // the service does at most one effect per key
 	fences    bool
-	due       func(o Order) bool            // a processed order has the effect
+	due       func(o Order) bool            // reports whether a processed order has the effect
 	amount    func(o Order) (int64, string) // amount of the effect, and its unit
 }
 
@@ -30,8 +30,8 @@ func services() []service {
 	}
 }
 
-// Run audits the services' SQLite files, whose paths ledger returns. An error means that it could not be done
-// (a ledger cannot be read), which proves nothing either way; what is wrong with the orders is in the Result.
+// Run audits the services' SQLite files, whose paths ledger returns. An error means that a ledger could not
+// be read, which proves nothing. The Result holds the faults of the orders.
 func Run(ctx context.Context, ledger func(service string) string, orders []Order) (Result, error) {
 	a := auditor{orders: make(map[string]Order, len(orders)), result: Result{Orders: len(orders)}}
 	for _, o := range orders {
@@ -113,7 +113,7 @@ func (a *auditor) ledger(s service, rows []row) {
 	}
 }
 
-// accounts holds stock and cards to the rows that moved them.
+// accounts compares stock and cards with the rows that moved them.
 func (a *auditor) accounts(s service, accounts []account) {
 	for _, c := range accounts {
 		if c.Opened-c.Balance != c.Moved {
@@ -127,11 +127,11 @@ func (a *auditor) accounts(s service, accounts []account) {
 type standing struct {
 	rows   int // number of rows of any kind
 	dos    int
-	effect int // dos less undos
+	effect int // number of dos minus undos
 	open   []row
 }
 
-// net adds the rows up by order, over all runs, and finds those of orders that were not submitted.
+// net adds up the rows by order, over all runs, and reports rows of orders that were not submitted.
 func (a *auditor) net(s service, rows []row) map[string]standing {
 	net := map[string]standing{}
 	for _, r := range rows {
@@ -172,7 +172,7 @@ func without(open []row, key string) []row {
 	return open
 }
 
-// order holds one order to its outcome at one service.
+// order compares an order's effects at one service with its outcome.
 func (a *auditor) order(s service, o Order, n standing) {
 	switch o.Outcome {
 	case Processed:

@@ -1,21 +1,20 @@
-// Package audit proves from the ledgers of the demo's remote services that every processed order
-// had each effect exactly once and every undone order none. It is the demo's second opinion: it
-// shares no code with the engine, the services or the runner, knows only what an order should
-// have caused and how a ledger is laid out, and opens the ledgers read-only.
+// Package audit proves from the ledgers of the demo's remote services that every processed order had each
+// effect exactly once, and every undone order had none. It is independent: it shares no code with the engine,
+// the services or the runner. It uses only the expected effects of an order and the tables of a ledger, which
+// it opens read-only.
 //
-// What it proves, for the orders that it is given:
+// It proves for each given order, by the order's outcome:
 //
 //	processed        one reservation, one charge of the right amount in the right currency, one
-//	                 booking if and only if something physical was bought, one confirmation; net
-//	                 of what was reversed
-//	undone           none of these, net, and never a confirmation
+//	                 booking if and only if something physical was bought, one confirmation;
+//	                 reversed effects do not count
+//	undone           no effect that was not reversed, and never a confirmation
 //	refused          nothing ever reached any service
-//	error            at most one of each, net: the operator has to finish it, and can
-//	unfinished, lost always a violation: the first was acknowledged and has no end, the second
-//	                 the engine does not even know
+//	error            at most one of each that was not reversed, so that the operator can finish it
+//	unfinished, lost always a violation: an unfinished order was acknowledged and has no end, and
+//	                 the engine does not know a lost one
 //
-// And for the ledgers as a whole: no effect of an order that was not given, no key that is not
-// <order>/<run>/<step>, at most one do per key where the service recognises keys, no undo without
-// its do before it, no undo that refunds another amount, no do after a fence, and stock and
-// cards moved by exactly what the rows say.
+// It proves for the ledgers as a whole: no effect of an unknown order, no key of another form than
+// <order>/<run>/<step>, at most one do per key if the service recognises keys, no undo without a do before
+// it, no undo with another amount, no do after a fence, and balances of stock and cards that match the rows.
 package audit

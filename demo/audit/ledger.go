@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	_ "modernc.org/sqlite" // the pure Go driver
+	_ "modernc.org/sqlite" // SQLite driver without cgo
 )
 
-// row is one line of a ledger, in the order of writing.
+// row is one row of a ledger. A book holds rows in the sequence of writing.
 type row struct {
 	Kind   string // do, undo, fence
 	Key    string
@@ -27,7 +27,7 @@ type account struct {
 	Opened, Balance, Moved int64
 }
 
-// book is a service's ledger in memory.
+// book is the content of a service's ledger.
 type book struct {
 	rows     []row
 	accounts []account
@@ -38,7 +38,7 @@ func readBook(ctx context.Context, path string) (b book, err error) {
 	absolute, _ := filepath.Abs(path)
 	file := url.URL{Scheme: "file", Path: filepath.ToSlash(absolute),
 		RawQuery: "mode=ro&_pragma=query_only(1)"}
-	db, _ := sql.Open("sqlite", file.String()) // the driver is there
+	db, _ := sql.Open("sqlite", file.String()) // Open fails only for an unknown driver
 	err = errors.Join(read(ctx, db, &b.rows, `SELECT json_object('kind', kind, 'key', key, 'amount', amount, 'unit', unit) AS line FROM ledger ORDER BY seq`),
 		read(ctx, db, &b.accounts, `
 		SELECT json_object('name', a.name, 'opened', a.opened, 'balance', a.balance,
@@ -51,7 +51,7 @@ func readBook(ctx context.Context, path string) (b book, err error) {
 	return b, nil
 }
 
-// read reads the lines of a query, each a JSON object.
+// read reads the rows of a query, each of which is a JSON object.
 func read(ctx context.Context, db *sql.DB, into any, lines string) error {
 	var text []byte
 	if err := db.QueryRowContext(ctx, `SELECT json_group_array(json(line)) FROM (`+lines+

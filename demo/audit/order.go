@@ -18,15 +18,15 @@ const (
 type Order struct {
 	ID       string
 	Outcome  Outcome
-	Physical bool   // something has to be shipped
+	Physical bool   // the order has something to be shipped
 	Units    int64  // pieces over all items
-	Amount   int64  // the sum to be charged, in minor units
-	Currency string // three letters
+	Amount   int64  // amount to be charged, in minor units
+	Currency string // currency code of three letters
 }
 
 // Violation is a violated rule.
 type Violation struct {
-	Order    string `json:"order"` // or the key, or the account, where no order can be named
+	Order    string `json:"order"` // ID of the order; the key or the account if the order is unknown
 	Service  string `json:"service"`
 	What     string `json:"what"`
 	Expected string `json:"expected"`
@@ -44,8 +44,8 @@ func (v Violation) String() string {
 
 // Result is the result of an audit. It holds if there are no violations.
 type Result struct {
-	Orders     int // looked at
-	Effects    int // rows of kind do
-	Reversals  int // rows of kind undo
+	Orders     int // number of audited orders
+	Effects    int // number of rows of kind do
+	Reversals  int // number of rows of kind undo
 	Violations []Violation
 }

@@ -23,7 +23,7 @@ type response struct {
 }
 
 // Serve runs the measurement that each line of in requests, and writes one line with the result, until in
-// ends. The function runs one order with this ID to its end.
+// ends. order runs one order with the given ID to its end.
 func Serve(in io.Reader, out io.Writer, order func(id string) error) error {
 	lines := bufio.NewScanner(in)
 	w := json.NewEncoder(out)
@@ -57,8 +57,8 @@ type Contestant struct {
 // goSettings lists the variables that change Go's runtime.
 var goSettings = []string{"GOGC=", "GOMEMLIMIT=", "GODEBUG=", "GOMAXPROCS="}
 
-// Start starts a contestant. It gets the environment without the settings of Go's runtime, and env added to
-// it. Close ends it, and the end of ctx kills it.
+// Start starts a contestant. It passes on the environment without settings of Go's runtime, and adds env.
+// Close ends it, and the end of ctx kills it.
 func Start(ctx context.Context, env []string, program string, args ...string) (*Contestant, error) {
 	//nolint:gosec // the program of the benchmark's own flags
 	cmd := exec.CommandContext(ctx, program, args...)
@@ -109,7 +109,7 @@ func (c *Contestant) PID() int { return c.cmd.Process.Pid }
 
 // Close ends the process regularly, and kills it if that takes too long.
 func (c *Contestant) Close() error {
-	_ = c.in.Close() // it is closed already if the process has ended
+	_ = c.in.Close() // the pipe is closed already if the process has ended
 	late := time.AfterFunc(30*time.Second, func() { _ = c.cmd.Process.Kill() })
 	defer late.Stop()
 	return c.cmd.Wait()

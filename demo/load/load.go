@@ -1,7 +1,7 @@
-// Package load is the load driver of the demo, the soak and the benchmarks. Run starts orders, at a rate or
-// so many at a time, and measures them. A contestant runs in a process of its own and measures itself with
-// Run; Serve makes it take its measurements from standard input, and Contestant asks for them. So every
-// contestant has its own settings of Go's runtime, its own build profile and its own heap.
+// Package load is the load driver of the demo, the soak and the benchmarks. Run starts orders, at a rate or a
+// number of them at a time, and measures them. A contestant is a measured program in its own process:
+// Contestant sends it requests, Serve reads them from standard input and executes each with Run. So each one
+// has its own settings of Go's runtime, build profile and heap.
 package load
 
 import (
@@ -22,7 +22,7 @@ const Order = `{"customer":{"id":"c-48213","name":"Ada Example","email":"ada@exa
 // Request names the orders of one measurement. Their IDs begin with Prefix.
 type Request struct {
 	Prefix      string  `json:"prefix"`
-	Orders      int     `json:"orders"` // number of orders; 0 means no end but that of the context
+	Orders      int     `json:"orders"` // number of orders; 0 means until the context ends
 	Concurrency int     `json:"concurrency"`
 	PerSecond   float64 `json:"-"` // orders started in a second; 0 means that each starts when another has ended
 }

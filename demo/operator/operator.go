@@ -12,20 +12,20 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// clockMargin is the time past a step's last moment after which the operator relies on a service's records.
-// Until then a call could still take effect.
+// clockMargin is the time that the operator waits after the last moment of a step before it relies on a
+// service's records. Until then a call could still take effect.
 const clockMargin = 500 * time.Millisecond
 
-// Operator simulates the person who is alerted when an order stops. It reads the facts that Stepkeeper cannot
-// know from the service's records, states them, and lets the order continue.
+// Operator simulates the person who is alerted when an order stops. In the service's records it reads the
+// facts that Stepkeeper cannot know. It states them, and lets the order continue.
 type Operator struct {
 	Fleet  *services.Fleet
 	Client func() *client.Client
 	Now    func() time.Time // nil means time.Now
 	// Undoes reports whether an order is undone instead of continued; nil means that all continue.
 	Undoes func(id string) bool
-	// Resubmits and Undone count, by order, how often the operator continued and undid it. Resolved counts
-	// the stated facts.
+	// Resubmits and Undone hold, by order, the number of times that the operator continued and undid it.
+	// Resolved counts the stated facts.
 	Resubmits, Undone map[string]int
 	Resolved          int
 }
@@ -39,7 +39,7 @@ func New(fleet *services.Fleet, api func() *client.Client) *Operator {
 // maxResubmits is the number of times that the operator continues one order before it gives up.
 const maxResubmits = 5
 
-// GivenUp returns how many of the stopped orders it has given up.
+// GivenUp returns how many of the stopped orders the operator has given up.
 func (p *Operator) GivenUp(stopped []string) int {
 	n := 0
 	for _, id := range stopped {
@@ -62,7 +62,7 @@ func (p *Operator) Attend(ctx context.Context, id string) error {
 		return err
 	}
 	for _, s := range t.Steps {
-		// stated already, and no agent got a request since
+		// the operator has stated the fact already, and no agent got a request since
 		if !inDoubt(s) || s.Resolved != nil && s.Resolved.At > s.ClaimedAt {
 			continue
 		}
@@ -87,7 +87,7 @@ func (p *Operator) resume(ctx context.Context, t *client.Task) error {
 		if err != nil || verdict.Accepted {
 			p.Undone[t.OrderID]++
 			return err
-		} // past the point of no return only the way forward is left
+		} // past the point of no return the order can only continue
 	}
 	verdict, err := p.Client().Resubmit(ctx, t.OrderID, client.IfCommand(t.Command))
 	if err == nil && verdict.Accepted {

@@ -1,5 +1,4 @@
-// Package process runs a program of the project as a separate process, and can kill it, freeze it, and
-// simulate a full disk.
+// Package process runs a program of the project as a separate process.
 package process
 
 import (
@@ -20,7 +19,7 @@ import (
 
 const (
 	readyPatience = 15 * time.Second
-	drainTimeout  = 8 * time.Second // SIGTERM ends it within 5 s
+	drainTimeout  = 8 * time.Second // the program ends within 5 s after SIGTERM
 )
 
 // ErrProcess means that the process did not start or did not stop when asked to.
@@ -32,16 +31,16 @@ type Process struct {
 	Name   string // name used in errors: "stepkeeper dev"
 	Binary string
 	Args   []string
-	Env    []string // variables besides those of this process
+	Env    []string // variables to add to the environment of this process
 	Log    string   // file for its output
-	// Patience is the longest time until it is ready; 0 means 15 s.
+	// Patience is the longest time until the process is ready; 0 means 15 s.
 	Patience time.Duration
 
 	mu      sync.Mutex
 	present started
 }
 
-// started is the present process. Until it is ready, api and url are those of the previous one.
+// started is the present process. Until it is ready, api and url belong to the previous process.
 type started struct {
 	cmd    *exec.Cmd
 	exited chan struct{} // closed when the process has ended
@@ -70,7 +69,8 @@ func (s *Process) Start(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	began := time.Now()
-	cmd := exec.Command(s.Binary, s.Args...) // not CommandContext, because stop ends it in order
+	// not CommandContext, because Stop ends the process in an orderly way
+	cmd := exec.Command(s.Binary, s.Args...)
 	cmd.Stderr = log
 	cmd.Env = append(os.Environ(), s.Env...)
 	stdout, err := cmd.StdoutPipe()
@@ -85,7 +85,7 @@ func (s *Process) Start(ctx context.Context) (time.Duration, error) {
 	go func() {
 		defer close(exited)
 		follow(io.TeeReader(stdout, log), ready)
-		_ = cmd.Wait() // usually it was killed
+		_ = cmd.Wait() // the error of a killed process is expected
 		_ = log.Close()
 	}()
 	s.mu.Lock()
@@ -130,10 +130,11 @@ func follow(stdout io.Reader, ready chan<- string) {
 			ready <- url
 		}
 	}
-	_, _ = io.Copy(io.Discard, stdout) // a line that is too long must not block the process
+	// read the rest, so that a line that is too long does not block the process
+	_, _ = io.Copy(io.Discard, stdout)
 }
 
-// err names the process in an error.
+// err returns ErrProcess with the name of the process.
 func (s *Process) err() error { return fmt.Errorf("%w %s", ErrProcess, s.Name) }
 
 // Pid returns the present process's ID, or 0 before the first start.

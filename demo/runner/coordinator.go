@@ -24,7 +24,8 @@ const (
 // pageSize is the number of orders in one listing.
 const pageSize = 1000
 
-// coordinator runs the demo: it watches how many orders have ended, and starts outages and kills by that.
+// coordinator runs the demo. It counts the ended orders, and starts the outage and the kills at certain
+// counts.
 type coordinator struct {
 	*stage.Stage
 	o        Options
@@ -35,13 +36,13 @@ type coordinator struct {
 	began    time.Time
 
 	lines    int
-	outageAt int // ends
+	outageAt int // number of ended orders
 	outage   bool
-	killsAt  []int         // ends
+	killsAt  []int         // numbers of ended orders
 	firstUp  time.Duration // time until the first start was ready
 }
 
-// coordinate runs until every line is answered and every order has its end, or the limit has passed.
+// coordinate runs until every line has an answer and every order has ended, or until the limit has passed.
 func (d *coordinator) coordinate(ctx context.Context) error {
 	d.drawFaults()
 	limited, cancel := context.WithTimeout(ctx, d.o.Limit)
@@ -66,12 +67,12 @@ func (d *coordinator) coordinate(ctx context.Context) error {
 	return err
 }
 
-// drawFaults draws when the outage and the kills come, in ends of orders.
+// drawFaults draws the numbers of ended orders at which the outage and the kills happen.
 func (d *coordinator) drawFaults() {
 	lines := float64(d.lines)
 	d.outageAt = int(lines * (0.10 + 0.10*d.rng.Float64()))
 	for n := range d.o.Kills {
-		// The kills share the stretch between 30 and 60 % of the ends.
+		// The kills are distributed between 30 and 60 % of the ends.
 		at := 0.30 + 0.30*(float64(n)+d.rng.Float64())/float64(d.o.Kills)
 		d.killsAt = append(d.killsAt, max(1, int(lines*at)))
 	}
@@ -93,7 +94,7 @@ func (d *coordinator) watch(ctx context.Context) error {
 			d.outage = true
 			outages.Go(func() { d.runOutage(ctx) })
 		}
-		// It is killed while it works, not while it starts, unless there is no work left.
+		// The kill comes while Stepkeeper works, not while it starts, unless there is no work left.
 		if len(d.killsAt) > 0 && (d.due(p) && d.AtWork() || over) {
 			d.killsAt = d.killsAt[1:]
 			if err := d.powerCut(ctx); err != nil {
@@ -117,14 +118,14 @@ func (d *coordinator) watch(ctx context.Context) error {
 	}
 }
 
-// due reports whether it is time for the next kill: enough orders have ended, or, which needs no query,
-// enough more were acknowledged.
+// due reports whether it is time for the next kill: enough orders have ended, or even more lines have an
+// answer, which needs no listing.
 func (d *coordinator) due(p stage.Progress) bool {
 	return p.Ends() >= d.killsAt[0] || p.Answered >= d.killsAt[0]+p.Lines/5
 }
 
-// look asks for all orders. An engine that ended by itself is an error; one that does not answer
-// is asked again.
+// look lists all orders. It returns an error if the engine ended by itself. If the engine does not respond,
+// the next look tries again.
 func (d *coordinator) look(ctx context.Context) error {
 	d.AtWork()
 	var list []client.Summary
@@ -137,7 +138,8 @@ func (d *coordinator) look(ctx context.Context) error {
 	if d.book.Observe(list, err); err == nil {
 		return nil
 	}
-	if ctx.Err() != nil { // first: an interrupt from the keyboard ends the process under test too
+	// this check comes first, because an interrupt from the keyboard ends the process under test too
+	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	select {
@@ -173,8 +175,8 @@ func (d *coordinator) powerCut(ctx context.Context) error {
 	return nil
 }
 
-// handleStopped lets the operator handle the stopped orders. Its errors are transient, because an order is
-// still stopped at the next call.
+// handleStopped lets the operator handle the stopped orders. It prints the operator's errors and continues,
+// because the next call handles the orders that are still stopped.
 func (d *coordinator) handleStopped(ctx context.Context) error {
 	for _, id := range d.book.Stopped() {
 		before := d.operator.Resubmits[id]

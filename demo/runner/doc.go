@@ -1,7 +1,7 @@
-// Package runner is the main job of `stepkeeper demo`: it starts four remote services that
-// misbehave and Stepkeeper itself as a process of its own, feeds it orders, takes one service
-// down for a while, kills Stepkeeper with SIGKILL and starts it again, plays the operator where
-// one is needed, waits for every order's end, and has the services' ledgers audited.
+// Package runner is the main job of `stepkeeper demo`. It starts four unreliable remote services, and
+// Stepkeeper as a separate process. It submits orders, stops one service for a while, kills Stepkeeper with
+// SIGKILL and starts it again, and acts as the operator. When every order has ended, it audits the services'
+// ledgers.
 //
-// It talks to Stepkeeper as any application would: over HTTP, with what the API documents.
+// It uses only the documented HTTP API of Stepkeeper.
 package runner

@@ -16,8 +16,8 @@ import (
 // pauseAfterBreak is the time that the feeder waits before it sends again.
 const pauseAfterBreak = 50 * time.Millisecond
 
-// feeder submits the lines at an even pace until each has an answer. When the stream breaks it sends the
-// lines without an answer again. That is harmless, and the only way to get one.
+// feeder submits the lines at an even pace until each has an answer. When the stream breaks, it sends the
+// lines without an answer again. A repeated submission is harmless, and the server answers it.
 type feeder struct {
 	engine *process.Process
 	book   *stage.Book
@@ -31,14 +31,14 @@ func (f *feeder) run(ctx context.Context) {
 		if len(places) == 0 || ctx.Err() != nil {
 			return
 		}
-		_ = f.stream(ctx, places) // an error shows in the lines that stay open
+		_ = f.stream(ctx, places) // after an error the lines stay open, and are sent again
 		if port.Sleep(ctx, pauseAfterBreak) != nil {
 			return
 		}
 	}
 }
 
-// stream sends the lines at these places once, to one process: the next one has another address.
+// stream sends the lines at these places once, to the present process. A later process has another address.
 func (f *feeder) stream(ctx context.Context, places []int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -52,7 +52,8 @@ func (f *feeder) stream(ctx context.Context, places []int) error {
 	}()
 	out, in := io.Pipe()
 	defer func() { _ = out.CloseWithError(errors.New("the stream has ended")) }()
-	go func() { _ = in.CloseWithError(f.write(ctx, in, places)) }() // ends with the pipe
+	// the goroutine ends when the pipe is closed
+	go func() { _ = in.CloseWithError(f.write(ctx, in, places)) }()
 	return api.SubmitMany(ctx, out, func(r client.Result) {
 		if r.Line < 1 || r.Line > len(places) {
 			return
@@ -67,7 +68,7 @@ func (f *feeder) stream(ctx context.Context, places []int) error {
 	})
 }
 
-// forGood reports whether the server would refuse the line again if it were sent again.
+// forGood reports whether the server would refuse the line each time.
 func forGood(e *client.Error) bool {
 	return e.RetryAfter == 0 && !errors.Is(e, client.ErrInternal) && e.Code != "internal"
 }

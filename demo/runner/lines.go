@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/stepkeeper/stepkeeper/demo"
+	"github.com/stepkeeper/stepkeeper/demo/shop"
 	"github.com/stepkeeper/stepkeeper/demo/stage"
 )
 
 func readOrders(path string) ([]byte, error) {
 	if path == "" {
-		return demo.Orders, nil
+		return shop.Orders(), nil
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -20,8 +20,8 @@ func readOrders(path string) ([]byte, error) {
 	return text, nil
 }
 
-// bookOf cuts a file into lines, whatever its line ends; a byte order mark and blank lines are
-// left out.
+// bookOf splits a file into lines with any kind of line ends. It leaves out a byte order mark and blank
+// lines.
 func bookOf(text []byte) *stage.Book {
 	book := &stage.Book{}
 	for part := range bytes.SplitSeq(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), []byte("\n")) {

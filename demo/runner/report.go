@@ -13,13 +13,13 @@ import (
 // Report is the result of a demo. Submitted = Processed + Undone + Refused + Repeated + Error +
 // Unfinished.
 type Report struct {
-	Orders    string `json:"orders,omitempty"` // the file; absent means the demo's own
+	Orders    string `json:"orders,omitempty"` // file of orders; absent means the demo's own
 	Seed      uint64 `json:"seed"`
-	Submitted int    `json:"submitted"` // lines read, refused ones included
+	Submitted int    `json:"submitted"` // lines read, including refused ones
 	Processed int    `json:"processed"` // orders
 	Undone    int    `json:"undone"`    // orders
 	Refused   int    `json:"refused"`   // lines
-	// lines whose order existed already: accepted, nothing done twice
+	// lines whose order existed already; they are accepted, and nothing happens twice
 	Repeated int `json:"repeated"`
 	Error    int `json:"error"` // orders that wait for an operator
 	// acknowledged orders without an end, and lines without an answer
@@ -27,9 +27,9 @@ type Report struct {
 	AuditViolations int     `json:"audit_violations"`
 	Restarts        int     `json:"restarts"`
 	Seconds         float64 `json:"seconds"`
-	OrdersPerSecond float64 `json:"orders_per_s"` // ends of orders over the time until the last one
+	OrdersPerSecond float64 `json:"orders_per_s"` // ended orders divided by the time until the last end
 
-	// calls that services saw again, do and undo
+	// repeated calls, do and undo
 	Retries            int                        `json:"retries"`
 	ResolvedByOperator int                        `json:"resolved_by_operator"`
 	RecoveryMS         Recovery                   `json:"recovery_ms"`
@@ -49,7 +49,7 @@ type Recovery struct {
 	PaymentOutage *int64 `json:"payment_outage,omitempty"`
 }
 
-// report prints how far the run got; the audit is still to come.
+// report returns the results of the run before the audit.
 func (d *coordinator) report() Report {
 	p := d.book.Progress()
 	refused, undone := d.book.Reasons()
@@ -80,10 +80,10 @@ func (d *coordinator) report() Report {
 	return r
 }
 
-// auditPatience is the time that hanging calls have to end.
+// auditPatience is the longest wait for the end of hanging calls.
 const auditPatience = 15 * time.Second
 
-// audit stops everything that could still change a ledger, and has the ledgers read.
+// audit stops everything that could still change a ledger, and audits the ledgers.
 func (r *Report) audit(ctx context.Context, d *coordinator) error {
 	if err := d.Engine.Stop(); err != nil {
 		return err

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepkeeper/stepkeeper/demo"
 	"github.com/stepkeeper/stepkeeper/demo/runner"
 	"github.com/stepkeeper/stepkeeper/demo/services"
+	"github.com/stepkeeper/stepkeeper/demo/shop"
 )
 
 func TestMain(m *testing.M) {
@@ -52,7 +52,7 @@ func quick(t *testing.T, fault, orders string) runner.Options {
 
 // some lines of the demo's file: with every kind of refusal that the fake knows.
 func some() string {
-	lines := strings.SplitAfter(string(demo.Orders), "\n")
+	lines := strings.SplitAfter(string(shop.Orders()), "\n")
 	return strings.Join(lines[:150], "")
 }
 
@@ -140,7 +140,7 @@ func TestWrongEnginesAreFound(t *testing.T) {
 
 // TestFilesOfAnyForm: line ends, marks, and lines that are no orders.
 func TestFilesOfAnyForm(t *testing.T) {
-	good := strings.SplitN(string(demo.Orders), "\n", 4)
+	good := strings.SplitN(string(shop.Orders()), "\n", 4)
 	cases := []struct {
 		name, orders                 string
 		submitted, accepted, refused int

@@ -15,7 +15,7 @@ import (
 // plainEvery is the interval of progress lines without a terminal.
 const plainEvery = 2 * time.Second
 
-// screen shows the demo while it runs. Its methods may be called from anywhere.
+// screen shows the demo while it runs. Its methods may be called concurrently.
 type screen interface {
 	update(p stage.Progress)
 	event(format string, args ...any)
@@ -86,7 +86,7 @@ func (s *barScreen) update(p stage.Progress) {
 }
 
 func (s *barScreen) event(format string, args ...any) {
-	// a bar that is done takes no more
+	// a completed bar accepts no more changes
 	_, _ = fmt.Fprintf(s.all, "%s  * %s\n", since(s.began), fmt.Sprintf(format, args...))
 }
 

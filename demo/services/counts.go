@@ -4,10 +4,10 @@ import "sync"
 
 // Counts holds the counts of one service, for the report.
 type Counts struct {
-	Calls   int `json:"calls"`   // POSTs, faulty ones included
+	Calls   int `json:"calls"`   // POST requests, including those with a fault
 	Repeats int `json:"repeats"` // calls after the first with the same operation and key
-	Checks  int `json:"checks"`  // GETs
-	Refused int `json:"refused"` // answered 409 or 422
+	Checks  int `json:"checks"`  // GET requests
+	Refused int `json:"refused"` // calls with the response 409 or 422
 	Slow    int `json:"slow"`
 	Before  int `json:"errors_before_effect"`
 	After   int `json:"errors_after_effect"`
@@ -18,14 +18,14 @@ type Counts struct {
 	Outage  int `json:"during_outage"`
 }
 
-// tally counts calls, per key too.
+// tally counts calls, and calls per key.
 type tally struct {
 	mu     sync.Mutex
 	counts Counts
 	calls  map[string]int
 }
 
-// next returns the number of the next event with one name, from 1.
+// next counts one more event of the given name and returns the new count.
 func (t *tally) next(name string) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()

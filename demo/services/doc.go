@@ -1,8 +1,8 @@
-// Package services holds the four remote services of the demo: inventory, payment, shipping and
-// notification. They are real HTTP servers on loopback, each with an SQLite ledger of its own, and
-// they misbehave on purpose. They know nothing of Stepkeeper.
+// Package services holds the four remote services of the demo: inventory, payment, shipping and notification.
+// They are real HTTP servers on loopback, each with its own SQLite ledger, and they fail on purpose. They do
+// not depend on Stepkeeper.
 //
-// The convention is that of any well-kept HTTP service:
+// They follow the usual convention of HTTP services:
 //
 //	POST /<operation>            Idempotency-Key: <key>, body = input   2xx = output
 //	GET  /<operation>?key=<key>  200 = it happened, 404 = it did not
@@ -20,10 +20,10 @@
 //	book     {"shipTo":{"country":"DE"}}                         {"shipmentId":"…"}
 //	confirm  anything                                            {"messageId":"…"}
 //
-// Undo operations need the key only. A refusal is 422 (the request can never succeed) or 409 (the
-// key is fenced, or there is nothing to cancel), with {"error":{"code","message"}}.
+// Undo operations need only the key. A refusal is 422 (the request can never succeed) or 409 (the key is
+// fenced, or there is nothing to cancel), with {"error":{"code","message"}}.
 //
-// Two tables can be audited: `ledger`, one row per effect, append-only (kind do, undo, or fence;
-// key; amount; unit; time), and `accounts` (stock and cards: opened with, balance now) with
-// `parts` (which row moved how much of which account).
+// These tables can be audited. `ledger` is append-only and has one row per effect: kind (do, undo or fence),
+// key, amount, unit and time. `accounts` has the opening and the present balance of stock and cards. `parts`
+// has the amount that each row moved, by account.
 package services

@@ -11,14 +11,14 @@ import (
 // Rates sets how often a service misbehaves. Each is a share of calls, 0 to 1. At most one fault happens per
 // call, so their sum must stay within 1. Latency comes in addition.
 type Rates struct {
-	Slow    float64 // answers after SlowFor instead of 1 to 10 ms
+	Slow    float64 // responds after SlowFor instead of 1 to 10 ms
 	Before  float64 // 500 or 503, without effect
 	After   float64 // 500, after the effect
 	TooMany float64 // 429 with Retry-After: 1, without effect
-	Hang    float64 // no answer for HangFor; half of them after the effect
+	Hang    float64 // no answer for HangFor; in half of the cases after the effect
 	Cut     float64 // the effect, then the connection is cut
 	Late    float64 // fenced services only: no answer, and the effect lands after HangFor
-	Lie     float64 // reports success without an effect, which no audit may overlook
+	Lie     float64 // reports success without an effect; an audit must detect it
 
 	SlowFor time.Duration
 	HangFor time.Duration // longer than the timeout of a step
@@ -66,8 +66,8 @@ type fault struct {
 	coin    bool // decides between two forms of the same fault
 }
 
-// faultOf decides by a hash of seed, service, operation, key and number of the call: the same for
-// the same seed, in whatever order the calls come.
+// faultOf decides by a hash of the seed, the service, the operation, the key and the number of the call. So
+// the order of the calls does not matter.
 func (r Rates) faultOf(seed uint64, service, operation, key string, call int) fault {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d/%s/%s/%d/%s", seed, service, operation, call, key))
 	rng := rand.New(rand.NewPCG(binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:])))

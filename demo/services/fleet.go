@@ -22,7 +22,7 @@ const (
 	Notification = "notification"
 )
 
-// Names lists the services in the order in which an order meets them.
+// Names lists the services in the sequence in which an order calls them.
 func Names() []string { return []string{Inventory, Payment, Shipping, Notification} }
 
 // Options for a fleet.
@@ -72,7 +72,7 @@ func (f *Fleet) start(ctx context.Context, s *service, o Options) error {
 	f.servers[s.name] = srv
 	srv.http = http.Server{
 		Handler: srv, ReadHeaderTimeout: 5 * time.Second,
-		// callers that leave are daily fare here
+		// callers often disconnect, which is no error here
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 	}
 	var lc net.ListenConfig
@@ -81,7 +81,7 @@ func (f *Fleet) start(ctx context.Context, s *service, o Options) error {
 		return fmt.Errorf("listen: %w", err)
 	}
 	srv.url = "http://" + listener.Addr().String()
-	go func() { // ends with Close
+	go func() { // this goroutine ends with Close
 		_ = port.Guard(nil, "the service "+s.name, func() error { return srv.http.Serve(listener) })
 	}()
 	return nil
@@ -96,14 +96,14 @@ func (f *Fleet) Ledger(name string) string { return f.servers[name].path }
 // BeginOutage makes a service return only 503 and broken connections.
 func (f *Fleet) BeginOutage(name string) { f.servers[name].down.Store(true) }
 
-// EndOutage brings it back.
+// EndOutage ends the outage of a service.
 func (f *Fleet) EndOutage(name string) {
 	s := f.servers[name]
 	s.upSince.Store(f.clock().UnixNano())
 	s.down.Store(false)
 }
 
-// Calm ends all misbehaviour: from now on calls take a few milliseconds, and none is spoilt.
+// Calm ends all misbehaviour: from now on calls take a few milliseconds, and none fails.
 func (f *Fleet) Calm() {
 	for _, s := range f.servers {
 		s.faultless.Store(true)
@@ -121,16 +121,15 @@ func (f *Fleet) Recovery(name string) (time.Duration, bool) {
 	return time.Duration(first - up), up != 0 && first != 0
 }
 
-// Happened returns from a service's own records, without any faults, whether an operation's effect stands. An
-// operator would look it up or call.
+// Happened reports, from a service's own records and without faults, whether an operation's effect stands. A
+// human operator would look it up or call the service.
 func (f *Fleet) Happened(ctx context.Context, name, operation, key string) (bool, error) {
 	s := f.servers[name]
 	yes, _, err := s.happened(ctx, s.ledger, operation, key)
 	return yes, err
 }
 
-// Mark begins to wait for a call to any of the services. Called when the caller is known to be
-// dead, it shows when a new one is at work.
+// Mark resets FirstCall, which then returns the time of the next call to any of the services.
 func (f *Fleet) Mark() {
 	f.firstCall.Store(0)
 	f.marked.Store(true)
@@ -151,8 +150,8 @@ func (f *Fleet) arrival() {
 // Counts returns the counts of a service so far.
 func (f *Fleet) Counts(name string) Counts { return f.servers[name].tally.snapshot() }
 
-// Drain stops listening and waits until every call has ended, late effects included, so that
-// nothing can change in the ledgers any more. It fails if that takes longer than the context.
+// Drain stops listening and waits until every call has ended, including late effects, so that the ledgers
+// cannot change any more. It returns an error if the context ends before.
 func (f *Fleet) Drain(ctx context.Context) error {
 	var errs []error
 	for _, name := range Names() {

@@ -16,7 +16,7 @@ const (
 	plain
 )
 
-// refusal is a refusal that a repetition will not change, and that left no effect.
+// refusal is a final refusal without effect.
 type refusal struct {
 	status  int
 	code    string
@@ -29,18 +29,18 @@ func unprocessable(code, format string, args ...any) *refusal {
 	return &refusal{http.StatusUnprocessableEntity, code, fmt.Sprintf(format, args...)}
 }
 
-// service is one of the four: its operations, its grade, and its parser of inputs.
+// service is one of the demo's four services: its operations, its grade, and its parser of inputs.
 type service struct {
 	name    string
 	do      string
-	undo    string // "" if there is none
+	undo    string // "" if the service has no undo
 	grade   grade
 	read    func(key string, input []byte) (effect, error)
 	opening func(account string) int64
 	lacking func(account string) *refusal
 }
 
-// perform carries out a do and answers its output.
+// perform executes a do and returns its output.
 func (s *service) perform(ctx context.Context, l *ledger, key string, input []byte) (string, error) {
 	output := ""
 	err := l.change(ctx, func(tx *sql.Tx) error {
@@ -52,8 +52,8 @@ func (s *service) perform(ctx context.Context, l *ledger, key string, input []by
 			return &refusal{http.StatusConflict, "fenced",
 				"this key was undone before; it cannot be used again"}
 		}
-		// It was done before, so the answer is the same, even if it has been undone. A service that
-		// recognises keys never does one twice.
+		// The key was done before, so the output is the same, even if it has been undone. A service that
+		// recognises keys never executes a key twice.
 		if s.grade != plain && h.dos > 0 {
 			output = h.output
 			return nil
@@ -88,7 +88,7 @@ func (s *service) reverse(ctx context.Context, l *ledger, key string) error {
 	})
 }
 
-// happened returns a check: whether the operation's effect stands, and its output.
+// happened reports whether the operation's effect stands, and returns its output.
 func (s *service) happened(ctx context.Context, l *ledger, operation, key string) (bool, string, error) {
 	var h history
 	err := l.change(ctx, func(tx *sql.Tx) (err error) {

@@ -32,8 +32,8 @@ type server struct {
 	faultless  atomic.Bool
 	busy       atomic.Int64
 	down       atomic.Bool
-	upSince    atomic.Int64 // Unix nanoseconds of the end of the outage; 0 means that it has not ended
-	firstAfter atomic.Int64 // Unix nanoseconds of the first effect after it
+	upSince    atomic.Int64 // Unix nanoseconds of the end of the last outage; 0 before that
+	firstAfter atomic.Int64 // Unix nanoseconds of the first effect after the outage
 	arrival    func()       // counts a call in the fleet
 }
 
@@ -105,7 +105,8 @@ func (s *server) carryOut(w http.ResponseWriter, r *http.Request, operation, key
 		answer(w, http.StatusOK, "{}")
 		return
 	case f.kind == late:
-		s.pause(s.ctx, s.rates.HangFor) // The caller has long gone, so its context does not apply.
+		// The caller has disconnected long ago, so its context does not apply.
+		s.pause(s.ctx, s.rates.HangFor)
 	}
 	output, err := s.effect(operation, key, input)
 	if err != nil {
@@ -125,7 +126,7 @@ func (s *server) carryOut(w http.ResponseWriter, r *http.Request, operation, key
 	}
 }
 
-// effect does or undoes, and notes the first effect after an outage.
+// effect executes a do or an undo, and records the first effect after an outage.
 func (s *server) effect(operation, key string, input []byte) (output string, err error) {
 	if operation == s.undo {
 		output, err = "{}", s.reverse(s.ctx, s.ledger, key)
@@ -148,7 +149,8 @@ func (s *server) fail(w http.ResponseWriter, err error) {
 	answerError(w, &refusal{http.StatusInternalServerError, "ledger", err.Error()})
 }
 
-// check reports whether an operation's effect stands. It fails as often as calls do, but never lies.
+// check reports whether an operation's effect stands. It fails as often as calls do, but never returns a
+// wrong result.
 func (s *server) check(w http.ResponseWriter, r *http.Request, operation string) {
 	key := r.URL.Query().Get("key")
 	s.tally.add(func(c *Counts) { c.Checks++ })
@@ -175,7 +177,7 @@ func (s *server) check(w http.ResponseWriter, r *http.Request, operation string)
 	}
 }
 
-// pause waits, but not past the end of the caller's patience or of the fleet.
+// pause waits until the time is over, the caller disconnects or the fleet ends.
 func (s *server) pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):
@@ -201,7 +203,7 @@ func answer(w http.ResponseWriter, status int, body string) {
 func answerError(w http.ResponseWriter, no *refusal) {
 	body, err := json.Marshal(map[string]any{"error": map[string]string{"code": no.code,
 		"message": no.message}})
-	if err != nil { // strings always marshal
+	if err != nil { // encoding a string cannot fail
 		panic(err)
 	}
 	answer(w, no.status, string(body))

@@ -9,12 +9,12 @@ import (
 
 // Prefixes of SKUs with special behaviour.
 const (
-	SoldOut       = "SOLDOUT-" // never on stock
-	Limited       = "LTD-"     // LimitedPieces on stock, so that some orders find none left
+	SoldOut       = "SOLDOUT-" // never in stock
+	Limited       = "LTD-"     // LimitedPieces in stock, so that some orders find none left
 	LimitedPieces = 25
 )
 
-// usualPieces is the stock of any other SKU.
+// usualPieces is the stock of every other SKU.
 const usualPieces = 1_000_000
 
 // line holds the fields of an order's item that the services read.

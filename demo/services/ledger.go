@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	_ "modernc.org/sqlite" // the pure Go driver
+	_ "modernc.org/sqlite" // SQLite driver without cgo
 )
 
 const schema = `
@@ -40,10 +40,10 @@ CREATE INDEX parts_seq ON parts (seq);
 // Kinds of rows.
 const (
 	kindDo    = "do"
-	kindFence = "fence" // an undo that came first: nothing was reversed, later dos are refused
+	kindFence = "fence" // an undo that came before its do: it reversed nothing, and later dos are refused
 )
 
-// part is an effect's amount from one account: pieces of a SKU, minor units of a card.
+// part is the amount that an effect takes from one account: pieces of a SKU, or minor units of a card.
 type part struct {
 	account  string
 	quantity int64
@@ -82,7 +82,7 @@ func openLedger(ctx context.Context, path string, clock func() time.Time) (*ledg
 	if err != nil {
 		return nil, fmt.Errorf("ledger %s: %w", path, err)
 	}
-	file := url.URL{Scheme: "file", Path: filepath.ToSlash(absolute)} // escapes what a URI would misread
+	file := url.URL{Scheme: "file", Path: filepath.ToSlash(absolute)} // escapes special characters of a URI
 	dsn := file.String() +
 		"?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=busy_timeout(5000)&_txlock=immediate"
 	db, err := sql.Open("sqlite", dsn)

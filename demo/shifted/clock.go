@@ -1,5 +1,5 @@
-// Package shifted is a clock that a test moves from outside while programs run. A file holds its offset. Time
-// services and administrators step real clocks, and a test cannot step the machine's clock.
+// Package shifted is a clock that a test moves from outside while programs run. A file holds its offset. It
+// simulates steps of the machine's clock, which a test cannot change.
 package shifted
 
 import (
@@ -31,7 +31,8 @@ func Open(path string) (*Clock, error) {
 	}
 	go func() {
 		for range time.Tick(readEvery) {
-			_ = port.Guard(nil, "the clock", c.read) // an error means that the file is being written
+			// after an error, as while the file is being written, the offset stays
+			_ = port.Guard(nil, "the clock", c.read)
 		}
 	}()
 	return c, nil

@@ -9,7 +9,7 @@ import (
 // breaking returns a line with one fault. It gets the lines before and after it in the file.
 type breaking func(before, after []byte) []byte
 
-// broken returns every fault, each once or twice. All but `again` must be refused.
+// broken returns every fault, each once or twice. All except `again` must be refused.
 func broken() []breaking {
 	return []breaking{
 		without("orderId"),
@@ -23,7 +23,7 @@ func broken() []breaking {
 		with("workflow", "no-such-workflow"),
 		again,
 		with("workflow", []string{"order"}),
-		with("oder", map[string]int{"items": 1}), // unknown field: a slip of the finger
+		with("oder", map[string]int{"items": 1}), // unknown field, as after a typing error
 		without("order"),
 		with("schema", "1"),
 		with("priority", "urgent"),

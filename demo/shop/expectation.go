@@ -9,8 +9,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/audit"
 )
 
-// Expectation computes the expected calls of the services from an order. It returns zeros for any other text,
-// which must not be processed. If it is, the audit reports it.
+// Expectation computes the expected calls of the services from an order. It returns zeros for a text that is
+// no valid order. If such a text is processed, the audit reports it.
 func Expectation(text []byte) (string, audit.Order) {
 	var head struct {
 		OrderID string          `json:"orderId"`
@@ -50,7 +50,7 @@ func exact(n json.Number) *big.Rat {
 	if err != nil || math.Abs(f) > 1e15 {
 		return new(big.Rat)
 	}
-	if strings.ContainsAny(n.String(), "eE") { // exact, it could have a million digits
+	if strings.ContainsAny(n.String(), "eE") { // the exact number could have a million digits
 		return new(big.Rat).SetFloat64(f)
 	}
 	r, ok := new(big.Rat).SetString(n.String())

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"slices"
 )
 
 type item struct {
@@ -62,34 +63,23 @@ func Good(seed uint64) iter.Seq[[]byte] {
 	}
 }
 
-// File returns the whole file: good lines with the broken ones spread among them.
-func File(seed uint64, lines int) []byte {
+// Orders returns the orders of `stepkeeper demo` as JSON Lines: 1,000 lines, one submission each, with the
+// broken ones spread among the good ones. They are always the same.
+func Orders() []byte {
 	bad := broken()
-	good := make([][]byte, 0, lines)
-	for line := range Good(seed) {
-		if len(good) == lines-len(bad) {
+	var good [][]byte
+	for line := range Good(1) {
+		if len(good) == 1000-len(bad) {
 			break
 		}
 		good = append(good, line)
 	}
-	var file bytes.Buffer
-	next := 0
-	for n, b := range bad {
-		until := (n + 1) * len(good) / (len(bad) + 1)
-		for ; next < until; next++ {
-			write(&file, good[next])
-		}
-		write(&file, b(good[until-1], good[until]))
+	lines := slices.Clone(good)
+	for n, b := range slices.Backward(bad) {
+		at := (n + 1) * len(good) / (len(bad) + 1)
+		lines = slices.Insert(lines, at, b(good[at-1], good[at]))
 	}
-	for ; next < len(good); next++ {
-		write(&file, good[next])
-	}
-	return file.Bytes()
-}
-
-func write(file *bytes.Buffer, line []byte) {
-	file.Write(line)
-	file.WriteByte('\n')
+	return append(bytes.Join(lines, []byte("\n")), '\n')
 }
 
 func encode(v any) []byte {
@@ -97,7 +87,7 @@ func encode(v any) []byte {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		panic(err) // plain data always encodes
+		panic(err) // encoding plain data cannot fail
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
@@ -151,7 +141,7 @@ func purchase(rng *rand.Rand, n int) order {
 	return o
 }
 
-// rare changes some orders so that a service refuses them. Each has one reason, so that every reason occurs.
+// rare changes some orders so that a service refuses them, each for one reason. Every reason occurs.
 func rare(rng *rand.Rand, n int, o *order, digital bool) {
 	switch u := rng.IntN(1000); {
 	case u < badCardShare:

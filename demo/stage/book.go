@@ -41,16 +41,16 @@ type order struct {
 	seen              bool // The last listing had the order.
 }
 
-// Progress in numbers.
+// Progress holds the numbers of lines and orders by their outcome.
 type Progress struct {
 	Lines, Answered, Refused, Repeated int
 	Processed, Undone, Stopped, Open   int // orders
 }
 
-// Ends returns how many lines have come to their end.
+// Ends returns the number of lines with a final outcome.
 func (p Progress) Ends() int { return p.Processed + p.Undone + p.Refused + p.Repeated }
 
-// Add adds a line, and returns its place.
+// Add adds a line, and returns its index.
 func (b *Book) Add(text []byte) int {
 	l := line{text: text}
 	l.id, l.expect = shop.Expectation(text)
@@ -95,7 +95,7 @@ func (b *Book) Open() []int {
 	return places
 }
 
-// Accept notes that a line was acknowledged. A line that was answered stays as it is.
+// Accept records that a line was acknowledged. It does not change a line that has an answer.
 func (b *Book) Accept(place int, id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -110,7 +110,7 @@ func (b *Book) Accept(place int, id string) {
 	}
 }
 
-// Refuse notes that a line was refused for good.
+// Refuse records the final refusal of a line.
 func (b *Book) Refuse(place int, reason string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -122,15 +122,15 @@ func (b *Book) Refuse(place int, reason string) {
 	}
 }
 
-// Cancel notes that a cancel of a line's order was accepted.
+// Cancel records that a cancel of a line's order was accepted.
 func (b *Book) Cancel(place int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.orders[b.lines[place].id].cancelled = true
 }
 
-// Observe records a whole listing, or the error of a failed one. It records an order whose end has changed,
-// because ends never change by themselves.
+// Observe records a whole listing, or the error of a failed one. It notes each order whose end has changed,
+// because that is a violation: an end never changes by itself.
 func (b *Book) Observe(list []view.Summary, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -152,10 +152,10 @@ func (b *Book) Observe(list []view.Summary, err error) {
 	}
 }
 
-// refusal finds the service's own word in the text of a refused call.
+// refusal matches the service's code in the text of a refused call.
 var refusal = regexp.MustCompile(`\brefused: ([a-z][a-z-]*): `)
 
-// reasonOf returns why an order was undone, in one word.
+// reasonOf returns the reason why an order was undone, in one word.
 func reasonOf(e *view.TaskError) string {
 	if e == nil {
 		return ""
@@ -201,7 +201,7 @@ func (b *Book) Progress() Progress {
 		if !o.accepted {
 			continue
 		}
-		p.Repeated-- // A line of each order does not repeat another one.
+		p.Repeated-- // One line of each order is not a repetition.
 		switch o.outcome() {
 		case audit.Processed:
 			p.Processed++

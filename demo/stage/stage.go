@@ -25,10 +25,10 @@ type Stage struct {
 	mu       sync.Mutex
 	killed   bool
 	restarts []Restart
-	waiting  time.Time // ready since then, and no call of a service seen yet
+	waiting  time.Time // time when the engine became ready; zero once a service was called
 }
 
-// Restart after a kill, in milliseconds.
+// Restart holds the times of a restart after a kill, in milliseconds.
 type Restart struct {
 	Ready int64 `json:"ready"` // time from the start until ready
 	// time from ready until a service is called; absent if no work was left
@@ -36,7 +36,7 @@ type Restart struct {
 }
 
 // New starts the services in the folder, and prepares the engine: `stepkeeper dev` with the file agents.yaml
-// of the folder, the workflows, and these further arguments.
+// of the folder, the workflows, and the further arguments args.
 func New(ctx context.Context, dir, binary, workflows string, o services.Options,
 	args ...string) (*Stage, error) {
 	s := &Stage{Dir: dir}
@@ -81,8 +81,8 @@ func (s *Stage) Kill() error {
 	return nil
 }
 
-// AtWork notes how long it took from ready to the first call of a service, and reports whether that call has
-// come since the last restart.
+// AtWork reports whether a service was called since the last restart. At the first call it records the time
+// since ready.
 func (s *Stage) AtWork() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,7 +113,8 @@ func (s *Stage) Audit(ctx context.Context, orders []audit.Order) (audit.Result, 
 	return result, nil
 }
 
-// Folder returns the folder of a run: the given one, or a temporary one, which remove removes.
+// Folder returns the folder of a run: the given one, or a temporary folder, which the function remove
+// deletes.
 func Folder(given, prefix string) (dir string, remove func() error, err error) {
 	if given != "" {
 		return given, func() error { return nil }, os.MkdirAll(given, 0o755)

@@ -1,6 +1,6 @@
 // Package answerpage is the page behind a link with a token. It shows the question, and accepts the answer
 // (P39, a token is an answer's permission). It needs no script. A GET never decides, because mail scanners
-// follow links. A POST does, with the round that was shown.
+// follow links. A POST decides, for the round that was shown.
 package answerpage
 
 import (
@@ -43,13 +43,13 @@ type Question struct {
 	Answers []string
 	Round   int
 	Person  string // person who may answer; "" means anyone who has the link
-	Closed  string // reason why it takes no answer now; "" if it does
+	Closed  string // reason why the step takes no answer now; "" if it takes one
 }
 
-// Field is a field of show.
+// Field is a field that the page shows.
 type Field struct{ Name, Value string }
 
-// Read returns the question of a step. Of the order it holds only the data that the workflow shows.
+// Read returns the question of a step. It contains only the order's data that the workflow shows.
 func Read(t *core.Task, def *core.Definition, order json.RawMessage, of core.TokenOf) Question {
 	q := Question{Round: 1, Person: of.Person}
 	i := -1
@@ -220,5 +220,5 @@ func write(w http.ResponseWriter, status int, what shown) {
 	h.Set("X-Robots-Tag", "noindex")
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // a failure means that the client has gone
+	_, _ = w.Write(b.Bytes()) // a failure means that the client has disconnected
 }

@@ -16,10 +16,10 @@ import (
 
 // Backend is the embedded runtime behind the edge. All methods may be called concurrently. Any error that is
 // not named is an internal failure. Submit, Reject and Command finish their work even if ctx ends, because no
-// queue would repeat it (P12a, who emits again).
+// queue would deliver the request again (P12a, who emits again).
 type Backend interface {
-	// Submit stores and starts orders. The results have the order of the submissions. Its orders have passed
-	// message.DecodeSubmit. It returns only after the commit (P27, the embedded runtime survives its queues).
+	// Submit stores and starts orders. The orders have passed message.DecodeSubmit, and the results have
+	// their sequence. It returns only after the commit (P27, the embedded runtime survives its queues).
 	Submit(ctx context.Context, orders []message.SubmitOrder) []SubmitResult
 	// Reject handles a message from the SQS edge that is not executed. The sender gets an acknowledgement, as
 	// from SQS. The backend sends the status "refused" if the reply-to is known, or puts the message into
@@ -45,8 +45,8 @@ type Backend interface {
 	// Follow sends every committed version newer than after, the present one first. A slow reader misses some
 	// but never the last. The channel is closed when ctx ends. It may return port.ErrNotFound.
 	Follow(ctx context.Context, id string, after int64) (<-chan *core.Task, error)
-	// List returns the selected tasks, newest first. next is "" at the end. Query.Limit is set. It lists a
-	// task whose document cannot be read as damaged.
+	// List returns the selected tasks, newest first. next is "" at the end. Query.Limit is set. It marks a
+	// task as damaged if the document cannot be read.
 	List(ctx context.Context, q port.Query) (orders []view.Summary, next string, err error)
 	// Queue returns a queue for the SQS edge, or port.ErrNotFound. It is never called for "intake" and
 	// "control", because the edge passes their messages to Submit and Command.
@@ -57,7 +57,7 @@ type Backend interface {
 	// Unattended returns the request queues without a consumer.
 	Unattended(ctx context.Context) []view.Unattended
 	Workflows(ctx context.Context) []view.WorkflowInfo
-	// Statistics returns the figures of the last hour at most, and the present ones of the agents.
+	// Statistics returns the figures of at most the last hour, and the present figures of the agents.
 	Statistics(ctx context.Context) (view.Statistics, error)
 	// Schedules returns the schedules of the workflows, with the results of their last times.
 	Schedules(ctx context.Context) ([]schedule.Record, error)

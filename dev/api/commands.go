@@ -205,7 +205,8 @@ func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
 		return nil, ofOrder(in.ID, err)
 	}
 	order, err := e.backend.Order(ctx, t)
-	if err != nil && in.Documents { // otherwise the core asks for it, which is an acceptance
+	// PlanOf needs no order unless in.Documents is true: ErrOrderNeeded means that the move is accepted
+	if err != nil && in.Documents {
 		return nil, ofOrder(in.ID, err)
 	}
 	p := view.PlanOf(t, def, to, order, e.clock.Now(), state.Room)
@@ -224,8 +225,8 @@ func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
 
 // command makes an ID if the sender gave none, passes the command on and returns the verdict.
 func (e *edge) command(ctx context.Context, c message.Control) (*verdictOutput, error) {
-	if id, from, number := core.CommandOf(c.Event); id == "" {
-		c.Event = core.Stamped(c.Event, uuid.NewString(), from, number)
+	if given := core.CommandOf(c.Event); given.ID == "" {
+		c.Event = core.Stamped(c.Event, uuid.NewString(), given.From, given.Number)
 	}
 	if err := c.Check(); err != nil {
 		return nil, problem(http.StatusBadRequest, CodeInvalid, "%s", message.Reason(err))

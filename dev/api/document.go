@@ -38,8 +38,8 @@ func configOf(version string) huma.Config {
 			OpenAPI: "3.1.0",
 			Info: &huma.Info{
 				Title: "Stepkeeper", Version: version,
-				Description: "Orders that are carried to one of two ends: every step done, or everything " +
-					"that was done undone. " +
+				Description: "Runs orders to one of two outcomes: every step succeeds, or every completed " +
+					"step is undone. " +
 					"The same address serves the queues in SQS's JSON protocol (POST / with an AWS SDK " +
 					"and this endpoint URL).",
 			},
@@ -61,7 +61,7 @@ func writeFormat(w io.Writer, v any) error {
 	if err := huma.DefaultJSONFormat.Marshal(&b, v); err != nil {
 		panic(err)
 	}
-	_, _ = w.Write(b.Bytes()) // a failure means that the client has gone
+	_, _ = w.Write(b.Bytes()) // a failure means that the client has disconnected
 	return nil
 }
 
@@ -70,7 +70,7 @@ func readFormat(data []byte, to any) error {
 	if err := rawjson.Check(data, rawjson.MaxLevels); err != nil {
 		return err
 	}
-	if generic, ok := to.(*any); ok { // huma compares it with the schema
+	if generic, ok := to.(*any); ok { // huma compares this form with the schema
 		d := json.NewDecoder(bytes.NewReader(data))
 		d.UseNumber()
 		if err := d.Decode(generic); err != nil {
@@ -81,8 +81,9 @@ func readFormat(data []byte, to any) error {
 	}
 	err := json.Unmarshal(data, to)
 	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) { // the value looked like an integer to huma
-		field := wrong.Field[strings.LastIndex(wrong.Field, ".")+1:] // the path begins with embedded types
+	if errors.As(err, &wrong) { // huma accepted the value as an integer
+		// the path begins with the names of embedded types
+		field := wrong.Field[strings.LastIndex(wrong.Field, ".")+1:]
 		return fmt.Errorf("%s: found %s; give a whole number of at most %d, in digits", field, wrong.Value,
 			math.MaxInt)
 	}
@@ -192,6 +193,6 @@ type SubmitOrder struct {
 	Workflow string    `json:"workflow" pattern:"^[a-z][a-z0-9-]{0,63}$" doc:"name of the workflow"`
 	Order    any       `json:"order" doc:"any JSON; numbers keep their digits"`
 	Priority string    `json:"priority,omitempty" enum:"normal,high"`
-	ReplyTo  string    `json:"replyTo,omitempty" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$" doc:"logical name of the queue that gets the status messages"`
+	ReplyTo  string    `json:"replyTo,omitempty" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$" doc:"logical name of the queue or bus that gets the status messages"`
 	Deadline core.Time `json:"deadline,omitempty"`
 }

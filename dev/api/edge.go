@@ -35,9 +35,8 @@ type edge struct {
 	clock   port.Clock
 }
 
-// New returns the handler of everything that the embedded runtime serves. Requests below answerpage.Prefix go
-// only to the answer page, and no other requests do. So only a request to the page skips the check of its
-// origin.
+// New returns the handler of everything that the embedded runtime serves. The answer page gets all requests
+// below answerpage.Prefix, and no others. So only requests to the page skip the check of their origin.
 func New(c Config) http.Handler {
 	answers, rest := answerpage.New(c.Backend), ownOrigin(routes(c))
 	return guard(thisMachine(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -80,7 +80,7 @@ func (e *edge) writeEvents(ctx context.Context, w http.ResponseWriter, def *core
 			if !open {
 				return
 			}
-			// moved to another definition, or begun after a refused cancel
+			// the order was moved to another definition, or began after a refused cancel
 			if def == nil || t.Definition != def.Hash {
 				if _, d, err := e.backend.Task(ctx, t.OrderID); err == nil {
 					def = d
@@ -88,7 +88,7 @@ func (e *edge) writeEvents(ctx context.Context, w http.ResponseWriter, def *core
 			}
 			b, err := event(t, def)
 			if err != nil {
-				panic(err) // the connection breaks, so the client sees that this was not the end
+				panic(err) // the panic breaks the connection, so that the client notices an incomplete stream
 			}
 			ok = send(b)
 		case <-alive.C:

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
@@ -132,6 +133,37 @@ func TestServeDrains(t *testing.T) {
 	}
 	if _, err := in.ReadString(0); err == nil || errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the stream of events goes on: %v", err)
+	}
+}
+
+// bounded records the deadlines of its writes, and ends the request after the first one.
+type bounded struct {
+	*httptest.ResponseRecorder
+	deadlines []time.Time
+	written   func()
+}
+
+func (b *bounded) SetWriteDeadline(at time.Time) error {
+	b.deadlines = append(b.deadlines, at)
+	return nil
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	b.written()
+	return b.ResponseRecorder.Write(p)
+}
+
+// A reader that takes nothing holds its stream for a minute.
+func TestWritesOfEventsAreBounded(t *testing.T) {
+	r := newRig(t)
+	r.submit("o")
+	ctx, cancel := context.WithCancel(t.Context())
+	w := &bounded{ResponseRecorder: httptest.NewRecorder(), written: cancel}
+	began := time.Now()
+	api.New(api.Config{Backend: r.backend}).ServeHTTP(w,
+		httptest.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1/v1/orders/o/events", nil))
+	if len(w.deadlines) == 0 || w.deadlines[0].Sub(began).Round(10*time.Second) != time.Minute {
+		t.Errorf("the deadlines of the writes are %s, began %s: %s", w.deadlines, began, w.Body)
 	}
 }
 

@@ -18,7 +18,8 @@ func guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(under http.ResponseWriter, r *http.Request) {
 		w, body := &response{ResponseWriter: under}, r.Body
 		if r.ContentLength != 0 {
-			r.Body = io.NopCloser(body) // so that no handler can end the body, which finish reads
+			// finish reads the rest of the body, so no handler may close it
+			r.Body = io.NopCloser(body)
 		}
 		defer w.finish(r.Header.Get("Expect"), body)
 		defer recovered(w)
@@ -125,7 +126,7 @@ const maxDiscarded = 64 << 20
 
 // finish sends the status of a response without a body. After a refusal it reads the rest of the request's
 // body, because a sender that writes everything first would get a connection reset instead of the response.
-// The time limit of the request bounds it too.
+// The time limit of the request bounds that read too.
 func (w *response) finish(expect string, body io.Reader) {
 	if w.status != 0 {
 		w.begin()
@@ -135,9 +136,9 @@ func (w *response) finish(expect string, body io.Reader) {
 	}
 	some := make([]byte, 1<<10)
 	if n, err := body.Read(some); n == 0 && err != nil {
-		return // nothing is left
+		return // the body was read completely
 	}
-	_ = w.FlushError() // the connection may be gone
+	_ = w.FlushError() // the client may have disconnected
 	_, _ = io.CopyN(io.Discard, body, maxDiscarded)
 }
 
@@ -157,7 +158,7 @@ func loopbackHost(host string) bool {
 }
 
 // recovered turns a panic into a problem. It logs the stack, never the body. It breaks off a response that
-// has begun, because a text in the middle could be taken for a part of it.
+// has begun, because the client could take an appended problem for a part of it.
 func recovered(w *response) {
 	v := recover()
 	if v == nil {

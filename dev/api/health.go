@@ -54,9 +54,9 @@ func (e *edge) registerHealth(doc huma.API) {
 		func(ctx context.Context, _ *struct{}) (Health, error) { return e.backend.Health(ctx), nil })
 	huma.Register(doc, huma.Operation{
 		OperationID: "readiness", Method: http.MethodGet, Path: "/readyz", Tags: []string{"health"},
-		Summary: "200 if it takes orders, else 503",
+		Summary: "200 if it accepts orders, else 503",
 		Responses: map[string]*huma.Response{"503": {
-			Description: "It takes no orders now; checks say why",
+			Description: "It accepts no orders now; the checks name the reason",
 			Content:     map[string]*huma.MediaType{jsonType: {Schema: schemaOf[Health](doc)}},
 		}},
 	}, func(ctx context.Context, _ *struct{}) (*healthOutput, error) {

@@ -73,11 +73,11 @@ func (e *edge) getTask(ctx context.Context, in *taskInput) (v view.Task, err err
 	if err != nil {
 		return v, err
 	}
-	order, _ := e.backend.Order(ctx, t) // if it cannot be read, the inputs are not shown
+	order, _ := e.backend.Order(ctx, t) // an error leaves the inputs out
 	v = view.Detailed(t, def, order, e.clock.Now())
 	v.Await(e.backend.Unattended(ctx))
 	if t.Workflow != "" {
-		// otherwise it is not shown
+		// no target leaves the newest definition out
 		if to, err := e.backend.Target(ctx, t.Workflow, message.Latest); err == nil {
 			v.Pinned(t, def, to.Definition, e.clock.Now())
 		}

@@ -33,7 +33,7 @@ const (
 	CodeUnavailable = "unavailable"
 	CodeRefused     = "command-refused"
 	CodeInternal    = "internal"
-	CodeDamaged     = "damaged" // a stored document cannot be read; no other one is affected
+	CodeDamaged     = "damaged" // a stored document cannot be read; other documents are not affected
 
 	CodeStoreDamaged = "store-damaged" // a person has to restore the store
 
@@ -85,7 +85,7 @@ func (p *Problem) GetHeaders() http.Header {
 	return h
 }
 
-// ContentType returns the same type whatever was negotiated.
+// ContentType returns the type of problems, whatever type the client accepts.
 func (p *Problem) ContentType(string) string { return problemType }
 
 const problemType = "application/problem+json"
@@ -138,8 +138,7 @@ func problemOf(err error) *Problem {
 	return internalProblem(err)
 }
 
-// statusOf returns 400 or another status. The first is for requests that are always wrong, the second for
-// those that are wrong at the moment.
+// statusOf returns the status for the code of a refusal, or other if the code has no status of its own.
 func statusOf(code string, other int) int {
 	switch code {
 	case message.CodeTooLarge:
@@ -173,7 +172,7 @@ func writeProblem(w http.ResponseWriter, p *Problem) {
 	maps.Copy(h, p.GetHeaders())
 	h.Set("Content-Type", problemType)
 	w.WriteHeader(p.Status)
-	_ = json.NewEncoder(w).Encode(p) // a failure means that the client has gone
+	_ = json.NewEncoder(w).Encode(p) // a failure means that the client has disconnected
 }
 
 // useProblems turns huma's own errors, such as a parameter that does not fit, into problems with status 400

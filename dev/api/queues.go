@@ -10,10 +10,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// intake handles messages to the intake queue. It acknowledges them after the commit (P27, the embedded
-// runtime survives its queues). Like SQS it also acknowledges a message that is unreadable or refused, and
-// the backend notifies the application. It notifies the sender of a newer schema too, because no newer
-// program reads this queue. It executes a command that an application may send like one of the control queue.
+// intake handles messages to the intake queue: orders, and the commands that IntakeOf accepts. It returns nil
+// for a message after its commit (P27, the embedded runtime survives its queues). It passes an unreadable or
+// refused message to reject, because the sender of a message to SQS gets no error for it either. It returns
+// an error for a newer schema, because no newer program reads this queue.
 func (e *edge) intake(ctx context.Context, bodies [][]byte) []error {
 	errs := make([]error, len(bodies))
 	var orders []message.SubmitOrder

@@ -73,7 +73,8 @@ func (e *edge) submitStream(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := untilDrain(r.Context())
 	defer cancel()
-	defer wakeReader(ctx, rc)() // before cancel: an expired deadline would end the connection's next requests
+	// this runs before cancel, because an expired deadline would break the connection's next requests
+	defer wakeReader(ctx, rc)()
 	w.Header().Set("Content-Type", linesType)
 	w.WriteHeader(http.StatusOK)
 	_ = rc.Flush()
@@ -81,7 +82,7 @@ func (e *edge) submitStream(w http.ResponseWriter, r *http.Request) {
 	lines := make(chan line, groupLines)
 	groups := make(chan *group, groupsAhead)
 	go readLines(ctx, &patientReader{ctx, r.Body, rc}, lines)
-	var broken error // read after the end of groups
+	var broken error // read only after groups is closed
 	go func() {
 		defer close(groups)
 		broken = port.Guard(nil, "grouping orders",
@@ -93,7 +94,7 @@ func (e *edge) submitStream(w http.ResponseWriter, r *http.Request) {
 		<-g.done
 		out.add(g.results)
 		if out.failed() {
-			cancel() // nobody reads the answers any more
+			cancel() // the client does not read the answers any more
 		}
 	}
 	out.close()
@@ -102,7 +103,7 @@ func (e *edge) submitStream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// wakeReader makes the end of ctx end a read too. The function that it returns waits until the connection is
+// wakeReader makes a read end when ctx ends. The function that it returns waits until the connection is
 // certainly not used any more, as is required at the end of the request.
 func wakeReader(ctx context.Context, rc *http.ResponseController) func() {
 	woken := make(chan struct{})
@@ -126,7 +127,7 @@ type patientReader struct {
 
 func (p *patientReader) Read(b []byte) (int, error) {
 	_ = p.rc.SetReadDeadline(time.Now().Add(lineTimeout))
-	if err := p.ctx.Err(); err != nil { // wakeReader's deadline comes later, or the one above replaced it
+	if err := p.ctx.Err(); err != nil { // the deadline above may have replaced that of wakeReader
 		_ = p.rc.SetReadDeadline(time.Now()) // net/http reads the rest of the body at the end of the request
 		return 0, err
 	}
@@ -159,7 +160,7 @@ func readLines(ctx context.Context, body io.Reader, lines chan<- line) {
 	}
 }
 
-// nextLine reads and decodes a line. It returns io.EOF with the last one. It skips a line over the limit to
+// nextLine reads and decodes a line. It returns io.EOF with the last line. It skips a line over the limit to
 // its end. Half a line is not an order.
 func nextLine(in *bufio.Reader, number int) (l line, blank bool, err error) {
 	var text []byte
@@ -167,7 +168,7 @@ func nextLine(in *bufio.Reader, number int) (l line, blank bool, err error) {
 	for err = bufio.ErrBufferFull; errors.Is(err, bufio.ErrBufferFull); {
 		var part []byte
 		part, err = in.ReadSlice('\n')
-		if len(text)+len(part) > port.MaxOrder+2 { // with its line end
+		if len(text)+len(part) > port.MaxOrder+2 { // the limit plus the line end
 			long, text = true, nil
 		}
 		if !long {
@@ -224,7 +225,7 @@ func (e *edge) submitGroups(ctx context.Context, lines <-chan line, groups chan<
 				g.fail(err)
 			}
 		}()
-		groups <- g // taken by the handler, which runs until groups is closed
+		groups <- g // the handler receives it, and runs until groups is closed
 		if more && next.number == 0 {
 			next, more = <-lines
 		}
@@ -284,8 +285,8 @@ func (e *edge) submitGroup(ctx context.Context, g *group) {
 			i := open[k]
 			var full *BusyError
 			if errors.As(result.Err, &full) && waited < busyPatience {
-				// It waits as long as the server asks, from 50 ms to 5 s. The answer below stays until the
-				// next one.
+				// The pause is the backend's RetryAfter, within 50 ms and 5 s. The next try replaces the
+				// answer below.
 				again, pause = append(again, i),
 					max(pause, min(max(full.RetryAfter, 50*time.Millisecond), 5*time.Second))
 			}
@@ -293,7 +294,7 @@ func (e *edge) submitGroup(ctx context.Context, g *group) {
 		}
 		open = again
 		if len(open) > 0 && port.Sleep(ctx, pause) != nil {
-			waited = busyPatience // the stream is over: the next answer stands
+			waited = busyPatience // the stream has ended, so the next answer is final
 		}
 		waited += pause
 	}
@@ -326,7 +327,7 @@ func lineError(err error) *LineError {
 func appendLines(b []byte, results []LineResult) []byte {
 	for i := range results {
 		text, err := json.Marshal(&results[i])
-		if err != nil { // plain texts and numbers: it cannot fail
+		if err != nil { // encoding texts and numbers cannot fail
 			continue
 		}
 		b = append(append(b, text...), '\n')

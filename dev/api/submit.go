@@ -26,7 +26,7 @@ type Receipt struct {
 	Known   bool       `json:"known" doc:"the same order existed already; nothing was started twice"`
 	State   core.State `json:"state"`
 	Notes   []string   `json:"notes,omitempty" nullable:"false" doc:"parts of the order that have no effect here, for people"`
-	// Unattended lists the queues of its agents that have no consumer.
+	// Unattended lists the request queues of the order's workflow that have no consumer.
 	Unattended []view.Unattended `json:"unattended,omitempty" nullable:"false" doc:"request queues of its workflow that have no consumer"`
 }
 
@@ -100,7 +100,8 @@ func (e *edge) submitOne(w http.ResponseWriter, r *http.Request, wait time.Durat
 	}
 	if wait > 0 {
 		t, err := e.waited(r.Context(), order.OrderID, wait)
-		if err == nil && t.Ended { // it is stored nevertheless: 202
+		// the response is 202 even if no end came in time, because the order is stored
+		if err == nil && t.Ended {
 			writeJSON(w, http.StatusOK, t)
 			return
 		}
@@ -164,5 +165,5 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	}
 	w.Header().Set("Content-Type", jsonType)
 	w.WriteHeader(status)
-	_, _ = w.Write(b) // a failure means that the client has gone
+	_, _ = w.Write(b) // a failure means that the client has disconnected
 }

@@ -20,17 +20,17 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// agent is one agent. This process runs it, or, if it has no operations, a process of the user that takes its
-// queue.
+// agent is one agent. This process runs it if it has operations. Otherwise a process of the user receives
+// from its queue.
 type agent struct {
 	httpagent.Agent
 	name       string
 	operations worker.Operations // nil if the agent runs outside
 	pump       *worker.Pump
-	service    *httpagent.Service // nil means inside the process, or outside
+	service    *httpagent.Service // nil if the operations are Go functions, or the agent runs outside
 }
 
-// readAgents reads the agents' file and adds those inside the process.
+// readAgents reads the agents' file, and adds the agents that are Go functions of this process.
 func (s *Runtime) readAgents() ([]*agent, error) {
 	var all []*agent
 	if s.options.Agents != "" {
@@ -72,7 +72,7 @@ func (a *agent) build(clock port.Clock) (err error) {
 		return nil
 	}
 	var c aws.Config
-	if a.NeedsAWS() { // the user's own credentials, or an emulator's
+	if a.NeedsAWS() { // credentials of the user, or of an emulator
 		c, err = awsclient.Load(context.Background(), awsclient.Options{
 			Endpoint: os.Getenv("AWS_ENDPOINT_URL"), Region: cmp.Or(a.Region(), a.SigningRegion())})
 		if err != nil {
@@ -90,7 +90,7 @@ func (a *agent) build(clock port.Clock) (err error) {
 	return nil
 }
 
-// capacity implements supervisor.Config.Capacity: more messages than that, visible and in flight, are a
+// capacity implements supervisor.Config.Capacity: if more messages are visible and in flight, the queue has a
 // backlog (P32, queue time is not a failure).
 func (s *Runtime) capacity(name string) int {
 	if name == supervisor.Scheduler {
@@ -114,7 +114,7 @@ func (s *Runtime) wireAgents() error {
 			Agent: a.name, Operations: a.operations, Replies: s.queues.ours(port.Replies),
 			Quarantine: s.queues.ours(port.Quarantine), Ledger: s.store,
 			Clock: s.clock, Log: s.log, Tracer: s.options.Tracer, Retry: a.Retry, Breaker: a.Breaker,
-			SendTimeout: -1, // replies and requests are in memory
+			SendTimeout: -1, // no limit, because the queues are in memory
 		})
 		if err != nil {
 			return err

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -34,7 +33,7 @@ type OnAlert struct {
 	// Command is a program with its arguments, without a shell. It gets the alert's JSON on its standard
 	// input and has 30 s to exit with 0. nil means no command.
 	Command []string
-	Timeout time.Duration // limit of URL and Command; 0 means their defaults
+	Timeout time.Duration // time limit of Webhook and of Command; 0 means their defaults
 	// Window is the time for which an incident gathers orders before their number is reported; 0 means
 	// incident.DefaultWindow.
 	Window time.Duration
@@ -46,7 +45,7 @@ type OnAlert struct {
 const (
 	webhookTime = 10 * time.Second
 	commandTime = 30 * time.Second
-	// atOnce bounds the alerts that are with the webhook, or with the command, at the same time.
+	// atOnce bounds the concurrent calls of the webhook, and of the command.
 	atOnce = 4
 	// mostOutput is the number of bytes of a command's output in an error.
 	mostOutput = 500
@@ -58,7 +57,8 @@ func (o OnAlert) Check() error {
 		if u, err := url.Parse(o.Webhook); err != nil || u.Host == "" || u.Scheme != "http" &&
 			u.Scheme != "https" {
 			return fmt.Errorf(
-				"the webhook of alerts is %.200q; a URL like https://alerts.example.com/stepkeeper is meant",
+				"the webhook of alerts is %.200q; it must be a URL like "+
+					"https://alerts.example.com/stepkeeper",
 				o.Webhook)
 		}
 	}
@@ -68,7 +68,7 @@ func (o OnAlert) Check() error {
 		}
 	}
 	if o.Window < 0 {
-		return fmt.Errorf("the window of alerts is %s; a time like 15m is meant", o.Window)
+		return fmt.Errorf("the window of alerts is %s; it must be a time like 15m", o.Window)
 	}
 	return nil
 }
@@ -84,14 +84,14 @@ func (s *Runtime) watch(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			s.log.ErrorContext(ctx, "incidents; they are looked at again", "error", err)
 		}
-		if err == nil || stopped != nil { // otherwise nothing was counted
+		if err == nil || stopped != nil { // no count leaves the open incidents unchanged
 			s.metrics.stopped(stopped)
 		}
 	})
 }
 
 // alertRefusals notifies the operator that new orders are refused because MaxOpen are active. The incident
-// lasts until a tenth of the places is free.
+// ends when a tenth of the places is free.
 func (s *Runtime) alertRefusals(ctx context.Context) {
 	last, active := s.refused.Load(), s.hub.activeOrders()
 	if last == nil {
@@ -196,14 +196,13 @@ func (a alertSinks) post(ctx context.Context, body []byte) error {
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := hook.Do(req)
 	var failed *url.Error
-	if errors.As(err, &failed) { // its text has the address, which may hold a secret
+	if errors.As(err, &failed) { // the error's text contains the address, which may hold a secret
 		err = failed.Err
 	}
 	if err != nil {
 		return fmt.Errorf("the webhook: %w", err)
 	}
 	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
 	switch resp.StatusCode / 100 {
 	case 2:
 		return nil

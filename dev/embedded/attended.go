@@ -21,7 +21,7 @@ type attended struct {
 
 	mu        sync.Mutex
 	receivers int       // number of receivers that wait now
-	last      time.Time // time of the last receive; before the first one, the time when the queue was made
+	last      time.Time // time of the last receive; initially the time when the queue was made
 }
 
 // Receive counts the receiver for as long as it waits.
@@ -40,8 +40,8 @@ func (q *attended) count(receivers int) {
 	q.last = now
 }
 
-// unattended reports whether the queue has no consumer: no receiver is waiting or was a moment ago. A busy
-// agent holds a message, perhaps for long.
+// unattended reports whether the queue has no consumer: no receiver waits now or has waited a moment ago, and
+// no message is in flight, because a busy agent may hold one for long.
 func (q *attended) unattended(ctx context.Context, agent string) (view.Unattended, bool) {
 	q.mu.Lock()
 	since, receivers := q.last, q.receivers

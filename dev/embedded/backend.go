@@ -45,7 +45,7 @@ func (s *Runtime) submit(ctx context.Context, orders []message.SubmitOrder, limi
 	}
 	defer done()
 	for begin, end := 0, 0; begin < len(orders); begin = end {
-		active := s.hub.activeOrders() // the new ones may only wait
+		active := s.hub.activeOrders() // count before the new orders, which may only wait
 		if end = min(begin+limit-active, len(orders)); end > begin {
 			s.take(ctx, orders[begin:end], results[begin:end])
 			continue
@@ -90,13 +90,14 @@ func resultOf(r scheduler.SubmitResult) api.SubmitResult {
 	return out
 }
 
-// carryTime bounds such a request.
+// carryTime bounds the work of a client's request.
 const carryTime = 30 * time.Second
 
 var errShuttingDown = fmt.Errorf("%w: shutting down", port.ErrUnavailable)
 
-// carry returns the context of a client's request. No queue would send the request again, so it continues
-// under a context of its own when its client disconnects, and Close waits for it (P12a, who emits again).
+// carry returns a context for the work of a client's request. No queue would send the request again, so it
+// continues under a context of its own when its client disconnects, and Close waits for it (P12a, who emits
+// again).
 func (s *Runtime) carry(ctx context.Context) (_ context.Context, done func(), err error) {
 	s.gate.RLock()
 	if s.closed.Load() {
@@ -139,11 +140,11 @@ func (s *Runtime) Reject(ctx context.Context, r api.Rejected) error {
 	return nil
 }
 
-// answered reports whether Submit has already sent the refusal. It has if the submission could be parsed and
-// names a reply-to.
+// answered reports whether Submit has already sent the refusal. Submit sends it if the submission could be
+// parsed and names a reply-to.
 func (s *Runtime) answered(body []byte) bool {
 	o, err := message.DecodeSubmit(body)
-	if err != nil || o.ReplyTo == "" {
+	if err != nil {
 		return false
 	}
 	_, err = s.queues.ReplyTo(o.ReplyTo)
@@ -163,7 +164,7 @@ func (s *Runtime) Command(ctx context.Context, c message.Control) (core.Verdict,
 	if errors.As(err, &refused) && refused.Code == core.CodeUnknownTask {
 		return v, fmt.Errorf("order %q: %w", c.OrderID, port.ErrNotFound)
 	}
-	if errors.Is(err, port.ErrConflict) { // many concurrent commands were faster each time
+	if errors.Is(err, port.ErrConflict) { // each try met a faster concurrent command
 		return v, fmt.Errorf("%w: %w", port.ErrUnavailable, err)
 	}
 	return v, err
@@ -222,7 +223,8 @@ func (s *Runtime) Order(ctx context.Context, t *core.Task) (json.RawMessage, err
 	return s.state.Order(ctx, t)
 }
 
-// Wait blocks until done returns true.
+// Wait blocks until done accepts a version of the task. done only reads the task, because it also runs on the
+// goroutine that stores it.
 func (s *Runtime) Wait(ctx context.Context, id string, done func(*core.Task) bool) (*core.Task, error) {
 	return s.hub.wait(ctx, id, func() (*core.Task, error) { return s.load(ctx, id) }, done)
 }
@@ -268,7 +270,7 @@ func (s *Runtime) List(ctx context.Context, q port.Query) ([]view.Summary, strin
 
 // Queue finds a queue for the SQS edge.
 func (s *Runtime) Queue(name string) (port.Queue, error) {
-	if name == port.Tasks { // P41, parent and child talk by messages: only the Scheduler writes and reads it
+	if name == port.Tasks { // only the Scheduler writes and reads it (P41, parent and child talk by messages)
 		return nil, fmt.Errorf("queue %q: %w", name, port.ErrNotFound)
 	}
 	return s.queues.Queue(name)
@@ -279,8 +281,9 @@ func (s *Runtime) QueueNames() []string {
 	return slices.DeleteFunc(s.queues.names(), func(name string) bool { return name == port.Tasks })
 }
 
-// startScheduled is Submit for the Supervisor. The limit of active orders does not apply, because a schedule
-// starts few orders and no client would send them again. An order that is refused for good counts as started.
+// startScheduled submits orders for the Supervisor. The limit of active orders does not apply, because a
+// schedule starts few orders and no client would send them again. An order that is refused for good counts as
+// started.
 func (s *Runtime) startScheduled(ctx context.Context, orders []message.SubmitOrder) []error {
 	errs := make([]error, len(orders))
 	for i, r := range s.submit(ctx, orders, math.MaxInt32) {
@@ -314,15 +317,15 @@ func (s *Runtime) Workflows(context.Context) []view.WorkflowInfo { return s.work
 
 // process returns the figures of this process that grow with a leak.
 func process() (goroutines, heapBytes int64) {
-	// cheap, because it does not stop the process
+	// this metric is cheap, because reading it does not stop the process
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)
 	//nolint:gosec // far below the limit
 	return int64(runtime.NumGoroutine()), int64(sample[0].Value.Uint64())
 }
 
-// intake checks the number of active orders. Readiness does not depend on it: agents outside reach their
-// queues only through a ready server, and without them no order would end.
+// intake checks the number of active orders. Readiness does not depend on the result, because external agents
+// reach their queues only through a ready server, and without them no order would end.
 func (s *Runtime) intake(active int64) string {
 	if active < int64(s.options.MaxOpen) {
 		return "ok"

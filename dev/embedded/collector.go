@@ -2,12 +2,12 @@ package embedded
 
 import "runtime/debug"
 
-// ballast is never read or written, so that the system gives it no memory; the collector counts it all the
-// same.
+// ballast is never read or written, so the system allots no memory to it. The collector counts its size
+// nevertheless.
 var ballast []byte //nolint:unused // a global variable stays reachable
 
-// The heap may grow by 32 MB and a half of its live objects between two collections, with this ballast and
-// this percentage.
+// With this ballast and this percentage the heap may grow by 32 MB and half the size of its live objects
+// between two collections.
 const (
 	ballastBytes = 64 << 20
 	gcPercent    = 50

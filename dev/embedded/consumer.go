@@ -36,7 +36,7 @@ func (p *consumer) run(receiving, work context.Context) {
 		if len(deliveries) > 0 {
 			begun := p.clock.Now()
 			failed := p.handle(work, p.queue.Name(), deliveries)
-			// after that, another handler may have received them and may still have to send effects (P12a,
+			// later than that, another handler may have the same messages, with effects still to send (P12a,
 			// who emits again)
 			if p.clock.Now().Sub(begun) < visibility {
 				p.finish(work, deliveries, failed)

@@ -1,9 +1,11 @@
 package embedded
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,7 +32,9 @@ func TestPastItsVisibilityNothingIsDeleted(t *testing.T) {
 	}
 	var received []int
 	took := visibility // of the handling; the next one takes no time
-	p := &consumer{queue: queue, clock: clock, log: slog.New(slog.DiscardHandler),
+	var log bytes.Buffer
+	p := &consumer{queue: queue, clock: clock,
+		log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		handle: func(_ context.Context, _ string, d []port.Delivery) []string {
 			received = append(received, d[0].Received)
 			clock.Advance(took)
@@ -47,5 +51,8 @@ func TestPastItsVisibilityNothingIsDeleted(t *testing.T) {
 	}
 	if depth, err := queue.Depth(t.Context()); err != nil || depth.Visible+depth.InFlight != 0 {
 		t.Errorf("after a handling in time the queue holds %+v, %v", depth, err)
+	}
+	if strings.Contains(log.String(), "not deleted") {
+		t.Errorf("the deletion is logged as a failure: %s", log.String())
 	}
 }

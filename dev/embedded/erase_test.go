@@ -29,7 +29,7 @@ func TestAnOrderIsErased(t *testing.T) {
 	}
 	send := func(id string, c message.Control) core.Verdict {
 		t.Helper()
-		_, _, number := core.CommandOf(c.Event)
+		number := core.CommandOf(c.Event).Number
 		c.OrderID = id
 		c.Event = core.Stamped(c.Event, c.ID(), core.Sender{By: "ann", Reason: "asked to by " + secret},
 			number)

@@ -77,9 +77,10 @@ func TestOrdersNearTheLimitOfTheirDocumentEnd(t *testing.T) {
 				send := func(c message.Control) core.Verdict {
 					t.Helper()
 					n++
-					_, from, number := core.CommandOf(c.Event)
+					given := core.CommandOf(c.Event)
 					c.OrderID = id
-					c.Event = core.Stamped(c.Event, fmt.Sprintf("%0120d-%d", i, n), from, number)
+					c.Event = core.Stamped(c.Event, fmt.Sprintf("%0120d-%d", i, n), given.From,
+						given.Number)
 					v, err := s.Command(t.Context(), c)
 					if err != nil {
 						t.Fatalf("%s of %s, which is %s: %v", c.Kind(), id, task.ProcessState, err)

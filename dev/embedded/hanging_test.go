@@ -75,7 +75,12 @@ func TestSinksThatHangDelayNoOrder(t *testing.T) {
 	w.options.OnAlert = embedded.OnAlert{Webhook: hook.URL, Command: []string{"sleep", "1000"},
 		Timeout: time.Hour}
 	s := w.open()
-	defer closeRuntime(t, s)
+	defer func() { // alerts that wait for their turn end too
+		closeRuntime(t, s)
+		if text := log.String(); strings.Contains(text, "panicked") {
+			t.Errorf("logged %s", text)
+		}
+	}()
 	take := requestsOf(t, s)
 	for i := range incidents {
 		o := message.SubmitOrder{Schema: 1, OrderID: fmt.Sprintf("stop-%d", i),

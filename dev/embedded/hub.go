@@ -10,15 +10,15 @@ import (
 )
 
 // hub is called with every stored task. It wakes the goroutines that wait for a task, and counts the active
-// tasks, because those use memory: with an agent, to be repeated, or with a status to be sent. A task that
-// only waits uses no memory here.
+// tasks, because they use memory. A task is active if a step is with an agent or is to be repeated, or if a
+// status is to be sent. A task that only waits uses no memory here.
 type hub struct {
 	mu       sync.Mutex
 	active   map[string]int64 // versions of active tasks
 	passive  map[string]int64 // versions of the last tasks that ceased to be active, see committed
 	order    [4096]string     // ring of the keys of passive
 	next     int
-	watchers map[string][]chan *core.Task
+	watchers map[string][]*watcher
 	ended    map[core.State]int64 // numbers of tasks that ended since the start, by state
 	rested   func(*core.Task)     // function called with each task that comes to rest
 }
@@ -27,35 +27,35 @@ func newHub() *hub {
 	return &hub{
 		active:   map[string]int64{},
 		passive:  map[string]int64{},
-		watchers: map[string][]chan *core.Task{},
+		watchers: map[string][]*watcher{},
 		ended:    map[core.State]int64{},
 	}
 }
 
 // committed implements state.Config.OnCommit. Two goroutines may report two commits of one task in the wrong
-// order. An older version neither makes a task active that has since ceased to be, nor replaces a newer one
-// that a reader has not taken yet.
+// order. So an older version neither changes whether the task is active, nor replaces a newer version that a
+// reader has not taken yet.
 func (h *hub) committed(c state.Change) {
 	t := c.Task
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if t.Due == 0 && (c.Before == nil || c.Before.Due != 0) {
+	if c.Rested() {
 		h.ended[t.ProcessState]++
 		if h.rested != nil {
 			h.rested(t)
 		}
 	}
 	h.count(t)
-	for _, ch := range h.watchers[t.OrderID] {
-		newest := t
-		select {
-		case waiting := <-ch:
-			if waiting.Version > t.Version {
-				newest = waiting
+	for _, w := range h.watchers[t.OrderID] {
+		if w.newest == nil || w.newest.Version < t.Version {
+			w.newest = t
+			if w.done(t) {
+				select {
+				case w.wake <- struct{}{}:
+				default: // the watcher has not received the earlier signal yet
+				}
 			}
-		default:
 		}
-		ch <- newest // there is room, because only the holder of the lock sends
 	}
 }
 
@@ -109,26 +109,35 @@ func (h *hub) counts() map[string]int64 {
 	return c
 }
 
-// watch sends the versions of a task from now on. A slow reader gets only the newest one.
-func (h *hub) watch(id string) (<-chan *core.Task, func()) {
-	ch := make(chan *core.Task, 1)
+// watcher waits for a version of a task that done accepts. Other versions do not wake it, because each would
+// cost a switch of goroutines.
+type watcher struct {
+	done   func(*core.Task) bool
+	newest *core.Task // newest version stored since the watch began; nil if there is none
+	wake   chan struct{}
+}
+
+// watch adds a watcher. The second result removes it.
+func (h *hub) watch(id string, done func(*core.Task) bool) (*watcher, func()) {
+	w := &watcher{done: done, wake: make(chan struct{}, 1)}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.watchers[id] = append(h.watchers[id], ch)
-	return ch, func() {
+	h.watchers[id] = append(h.watchers[id], w)
+	return w, func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		others := slices.DeleteFunc(h.watchers[id], func(c chan *core.Task) bool { return c == ch })
+		others := slices.DeleteFunc(h.watchers[id], func(other *watcher) bool { return other == w })
 		if h.watchers[id] = others; len(others) == 0 {
 			delete(h.watchers, id)
 		}
 	}
 }
 
-// wait blocks until done accepts a version of the task. load returns the present version.
+// wait blocks until done accepts a version of the task. load returns the present version. At the end of the
+// context it returns the newest version.
 func (h *hub) wait(ctx context.Context, id string, load func() (*core.Task, error),
 	done func(*core.Task) bool) (*core.Task, error) {
-	ch, stop := h.watch(id) // before the load, so that no version in between is missed
+	w, stop := h.watch(id, done) // before the load, so that no version in between is missed
 	defer stop()
 	t, err := load()
 	if err != nil {
@@ -137,11 +146,16 @@ func (h *hub) wait(ctx context.Context, id string, load func() (*core.Task, erro
 	for !done(t) {
 		select {
 		case <-ctx.Done():
-			return t, ctx.Err()
-		case next := <-ch:
-			if next.Version > t.Version {
-				t = next
-			}
+			err = ctx.Err()
+		case <-w.wake:
+		}
+		h.mu.Lock()
+		if w.newest != nil && w.newest.Version > t.Version {
+			t = w.newest
+		}
+		h.mu.Unlock()
+		if err != nil {
+			return t, err
 		}
 	}
 	return t, nil

@@ -114,21 +114,43 @@ func TestTasksAtRestAreForgotten(t *testing.T) {
 // A slow reader gets the newest version, and not one that came late.
 func TestSlowReadersGetTheNewest(t *testing.T) {
 	h := newHub()
-	changes, stop := h.watch("a")
+	w, stop := h.watch("a", func(*core.Task) bool { return true })
 	for _, n := range []int64{1, 3, 2} {
 		h.committed(version("a", n, asks, asks))
 	}
-	if got := <-changes; got.Version != 3 {
-		t.Errorf("version %d came, want 3", got.Version)
+	if <-w.wake; w.newest.Version != 3 {
+		t.Errorf("version %d came, want 3", w.newest.Version)
 	}
 	stop()
 	h.committed(version("a", 4, asks, rests))
-	select {
-	case got := <-changes:
-		t.Errorf("version %d came after the end of the watch", got.Version)
-	default:
+	if len(w.wake) > 0 || w.newest.Version != 3 {
+		t.Errorf("version %d came after the end of the watch", w.newest.Version)
 	}
 	if len(h.watchers) > 0 {
 		t.Errorf("%d watches are left", len(h.watchers))
+	}
+}
+
+// A version that the waiter does not accept leaves it asleep. At the end of its time it gets that version.
+func TestAWaiterSleepsThroughOtherVersions(t *testing.T) {
+	h := newHub()
+	w, stop := h.watch("a", (*core.Task).Terminal)
+	h.committed(version("a", 1, "", asks))
+	if len(w.wake) > 0 {
+		t.Error("a task that goes on woke who waits for its end")
+	}
+	h.committed(version("a", 2, asks, rests))
+	if len(w.wake) != 1 {
+		t.Error("the end of the task woke nobody")
+	}
+	stop()
+	ctx, cancel := context.WithCancel(t.Context())
+	got, err := h.wait(ctx, "b", func() (*core.Task, error) {
+		h.committed(version("b", 2, asks, asks))
+		cancel()
+		return version("b", 1, "", asks).Task, nil
+	}, (*core.Task).Terminal)
+	if !errors.Is(err, context.Canceled) || got.Version != 2 {
+		t.Errorf("version %d came, want 2: %v", got.Version, err)
 	}
 }

@@ -90,7 +90,7 @@ func (m *telemetry) rested(t *core.Task) {
 	state := string(t.ProcessState)
 	m.ended.WithLabelValues(t.Workflow, state).Inc()
 	if t.ProcessState == core.Error {
-		return // counted as an end later, because an operator will resume it
+		return // not an end yet, because an operator will resume the order
 	}
 	m.orders.WithLabelValues(t.Workflow, state).Observe(t.End.At.Sub(t.Created).Std().Seconds())
 	if t.ProcessState != core.Processed {
@@ -162,7 +162,7 @@ var (
 		"Panics that were caught; each is in the log with its stack, and is a mistake in Stepkeeper.", nil,
 		nil)
 	unattendedNow = prometheus.NewDesc("stepkeeper_queues_unattended",
-		"Queues of requests that nothing takes from.", nil, nil)
+		"Queues of requests without a consumer.", nil, nil)
 )
 
 // Describe sends no descriptions, so that the registry accepts whatever Collect reports.
@@ -207,7 +207,7 @@ func (p present) collectOrders(ctx context.Context, to chan<- prometheus.Metric)
 	}
 	gauge(to, activeNow, float64(p.hub.activeOrders()))
 	gauge(to, activeMost, float64(p.options.MaxOpen))
-	lag := core.Duration(0) // read anew, because the last sweep's report becomes stale if sweeps stop
+	lag := core.Duration(0) // read now, because the report of the last sweep becomes stale if sweeps stop
 	overdue, err := p.overdue(ctx)
 	if err != nil {
 		to <- prometheus.NewInvalidMetric(lagNow, err)

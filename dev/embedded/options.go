@@ -18,11 +18,11 @@ type Options struct {
 	// may open it to the world. Empty means that only Listen serves them.
 	AnswersListen string
 	Workflows     string // folder of *.yaml files
-	Agents        string // file of the HTTP agents, and of the ones outside (see package httpagent)
+	Agents        string // file of the HTTP agents and of the external agents (see package httpagent)
 	// Operations holds agents inside this process, by name: for benchmarks, and programs that embed the
 	// runtime.
 	Operations map[string]worker.Operations
-	Inside     Inside   // settings of these agents
+	Inside     Inside   // settings of the agents in Operations
 	ReplyTo    []string // logical names that orders may name; each has a queue "status-<name>"
 	// MaxOpen is the number of active tasks above which intake refuses new orders with 429; default 20,000. A
 	// task that only waits for a time, an answer or its child orders is not active.

@@ -8,11 +8,13 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
+	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
 // proxyTo stands for a proxy that people reach: it passes on what begins with prefix.
@@ -129,5 +131,43 @@ func attacks(t *testing.T, public string) {
 		if code, text := send(t, public+path, "application/json", "", order); code < 400 {
 			t.Errorf("POST %s: %d %s", path, code, text)
 		}
+	}
+}
+
+// An agent that calls AWS runs inside the process. It calls the user's endpoint, signed for the Region of its
+// target.
+func TestAnAgentOnAWS(t *testing.T) {
+	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_ACCESS_KEY_ID"} {
+		t.Setenv(name, "")
+	}
+	calls := make(chan string, 10)
+	aws := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		calls <- r.URL.Path + " " + r.Header.Get("Authorization")
+		_, _ = io.WriteString(w, `{"reserved":1}`)
+	}))
+	defer aws.Close()
+	w := newFixture(t, "5s")
+	w.outside()
+	if err := os.WriteFile(w.options.Agents, []byte(
+		"agents: {shop: {aws: {invoke: 'arn:aws:lambda:eu-west-3:111122223333:function:reserve'}}}"),
+		0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("AWS_ENDPOINT_URL", "nowhere")
+	if _, err := embedded.Open(t.Context(), w.options); err == nil ||
+		!strings.Contains(err.Error(), `agent shop: endpoint "nowhere" is no address`) {
+		t.Errorf("another endpoint: %v", err)
+	}
+	t.Setenv("AWS_ENDPOINT_URL", aws.URL)
+	s := w.open()
+	defer closeRuntime(t, s)
+	submit(t, s, "one", "")
+	if task := wait(t, s, "one"); task.ProcessState != core.Processed ||
+		string(task.Output) != `{"first":{"reserved":1}}` {
+		t.Errorf("ended %s with %s: %s", task.ProcessState, task.Output, task.Reason.Text)
+	}
+	if call := <-calls; !strings.Contains(call, "function:reserve/invocations") ||
+		!strings.Contains(call, "/eu-west-3/lambda/") {
+		t.Errorf("called %s", call)
 	}
 }

@@ -74,7 +74,7 @@ func newQueues(disk *sqlite.Queues, clock port.Clock, agents []*agent) (*queues,
 		if a.operations != nil {
 			continue
 		}
-		requests, _ := q.memory.Queue(port.Requests(a.name)) // one of those above
+		requests, _ := q.memory.Queue(port.Requests(a.name)) // one of the queues above
 		q.outside[a.name] = &attended{Queue: requests, clock: clock, last: clock.Now()}
 	}
 	return q, nil
@@ -101,10 +101,10 @@ func (q *queues) ours(name string) port.Queue {
 }
 
 // ReplyTo resolves the logical name in an order.
-func (q *queues) ReplyTo(name string) (port.Queue, error) { return q.disk.ReplyTo(Status(name)) }
+func (q *queues) ReplyTo(name string) (port.Sender, error) { return q.disk.ReplyTo(Status(name)) }
 
 func (q *queues) names() []string {
-	all := append(q.memory.Names(), q.disk.Names()...)
+	all := append(q.memory.QueueNames(), q.disk.QueueNames()...)
 	sort.Strings(all)
 	return all
 }

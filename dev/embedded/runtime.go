@@ -29,7 +29,8 @@ const (
 	controlConsumers = 4
 	taskConsumers    = 8
 	cachedTasks      = 20_000
-	// Larger orders get a row of their own. SQLite commits whole pages, so a row costs more than a few bytes.
+	// Larger orders get their own row. SQLite commits whole pages, so a row costs more than a few bytes in
+	// another row.
 	inlineOrder = 1 << 10
 	wakeSlack   = 2 * time.Millisecond
 )
@@ -93,8 +94,8 @@ func Open(ctx context.Context, o Options) (*Runtime, error) {
 		s.working()
 		s.rest.Wait() // alerts may still be running
 		_ = s.store.Close()
-		return nil, fmt.Errorf("taking up the tasks under way: %w", errors.Join(err, ctx.Err()))
-	case err != nil: // one task that cannot be read must not stop all others
+		return nil, fmt.Errorf("reading the running orders: %w", errors.Join(err, ctx.Err()))
+	case err != nil: // an unreadable task must not stop all others
 		s.log.Error("some tasks are not taken up again; the Supervisor tries when they are due", "error", err)
 	}
 	if tasks > 0 {
@@ -146,11 +147,11 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 	parts := engine.Parts{
 		State: s.state, Queues: s.queues, Alerts: s.incidents, Leases: memory.NewLeases(), Clock: s.clock,
 		Name: instanceName(), WakeSlack: wakeSlack, Logger: s.log, Count: s.count, Tracer: s.options.Tracer,
-		Tokens: func(context.Context, bool) (core.Tokens, error) { return s.tokens, nil },
+		Tokens:     func(context.Context, bool) (core.Tokens, error) { return s.tokens, nil },
+		FairQueues: true,
 	}
 	s.scheduler = scheduler.New(scheduler.Config{
-		FairQueues: true, Priorities: true,
-		Parts: parts, Replied: s.replied, Restarted: s.hub.restarted, Capacity: s.capacity,
+		Priorities: true, Parts: parts, Replied: s.replied, Restarted: s.hub.restarted, Capacity: s.capacity,
 		Pause: func(ctx context.Context, try int) error {
 			_ = port.Sleep(ctx, min(20*time.Millisecond<<min(max(try-1, 0), 10), 5*time.Second))
 			return ctx.Err()
@@ -188,7 +189,7 @@ func (s *Runtime) start() {
 	for _, a := range s.agents {
 		a.start(receiving, s, &s.consumers)
 	}
-	// in any order, because they are independent
+	// the loop may go in any order, because the goroutines are independent
 	for what, run := range map[string]func(context.Context){
 		"the Supervisor": s.sweep, "the statistics": s.sampleAlways, "the watch of alerts": s.watch,
 		"the removal of expired orders": s.expire, "the watch of workflow files": s.workflows.watch,
@@ -241,10 +242,11 @@ func (f *sweepFailure) isNews(err error, now time.Time) bool {
 
 const (
 	expireEvery = 10 * time.Second
-	expirePause = 10 * time.Millisecond // between two steps, for other writers
+	expirePause = 10 * time.Millisecond // pause between two steps, so that other writers can work
 )
 
-// expire removes expired records, step by step. Package state caches no task at rest.
+// expire removes expired records, step by step. It need not invalidate caches, because package state caches
+// no task at rest.
 func (s *Runtime) expire(ctx context.Context) {
 	for ctx.Err() == nil {
 		x, err := s.store.Expire(ctx)
@@ -260,7 +262,7 @@ func (s *Runtime) expire(ctx context.Context) {
 	}
 }
 
-// drainTime is the time for running handlings to end, of the 5 s after a SIGTERM.
+// drainTime is the time for running handlings to end. It is a part of the 5 s after a SIGTERM.
 const drainTime = 1500 * time.Millisecond
 
 // Close stops receiving messages, lets running handlings and clients' requests end, and closes the store. The

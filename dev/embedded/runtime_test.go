@@ -288,6 +288,9 @@ func TestEndedOrdersExpireMeanwhile(t *testing.T) {
 	if q, err := s.Question(t.Context(), "one", link.Ann); err != nil || q.Person != "ann" || q.Closed != "" {
 		t.Errorf("%+v %v", q, err)
 	}
+	if q, err := s.Question(t.Context(), "one", "x"+link.Ann); err == nil {
+		t.Errorf("another token is taken: %+v", q)
+	}
 	if v, err := s.Command(t.Context(), message.Control{OrderID: "one",
 		Event: core.Cancel{ID: "c"}}); err != nil || !v.Accepted {
 		t.Fatal(v, err)

@@ -16,7 +16,7 @@ import (
 // samplesKept bounds the memory of a series: one hour at the default interval.
 const samplesKept = 360
 
-// figure names a number of a sample: a kind of view.Series, or one of those below, and its subject.
+// figure names a number of a sample by its subject and kind (of a view.Series, or a constant below).
 type figure struct{ kind, of string }
 
 // Kinds of figures that are counted by agent and are no series.
@@ -40,7 +40,7 @@ type samples struct {
 func (s *samples) add(x sample) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.all) > samplesKept { // one more than intervals
+	if len(s.all) > samplesKept { // n intervals need n+1 samples
 		s.all = slices.Delete(s.all, 0, len(s.all)-samplesKept)
 	}
 	s.all = append(s.all, x)

@@ -74,6 +74,9 @@ func TestStatistics(t *testing.T) {
 		}
 	}
 	for _, series := range x.Series {
+		if !slices.Contains([]string{view.SeriesEnded, view.SeriesOrders, view.SeriesWaiting}, series.Kind) {
+			t.Errorf("there is a series %q", series.Kind)
+		}
 		if series.Kind == view.SeriesWaiting && series.Of != "shop" {
 			t.Errorf("requests of %q wait, which is no agent", series.Of)
 		}

@@ -12,9 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// uncalled tracks the operations that their agents do not call now, inside this process or outside, from
-// their replies (P45, "not now" is not a failure). A service that answers not-yet does not belong here,
-// because it works, and its steps poll it.
+// uncalled records which operations the agents cannot call at present, by the replies of all agents (P45,
+// "not now" is not a failure). Operations that return not-yet do not count, because their service works.
 type uncalled struct {
 	clock port.Clock
 	log   *slog.Logger
@@ -32,7 +31,8 @@ type waiting struct {
 	reported      bool
 }
 
-// settling is the time after a success in which a refusal is ignored, because replies overtake each other.
+// settling is the time after a success in which a refusal is ignored, because an older reply may arrive
+// later.
 const settling = core.Minute
 
 // replied implements scheduler.Config.Replied. It notifies the operator once for each operation, however many

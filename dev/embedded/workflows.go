@@ -25,13 +25,13 @@ import (
 type deployed struct {
 	byName   map[string]*core.Definition
 	fileOf   map[string]string   // files by workflow name
-	problems map[string][]string // problems by file that keep its newest version out of force
+	problems map[string][]string // problems by file, if its newest version is refused
 	broken   map[string]string   // files with problems, by the workflow that they declare
 	empty    bool                // the folder has no file
 }
 
-// workflows follows the definitions in a folder. It refuses a broken file, and the previous version stays.
-// Running tasks pin theirs by hash, so that a change does not affect them.
+// workflows keeps the definitions of a folder up to date. It keeps the previous version of a broken file. A
+// running task pins its definition by hash, so a change does not affect it.
 type workflows struct {
 	dir  string
 	load func(dir string) ([]source.File, error)
@@ -39,9 +39,8 @@ type workflows struct {
 	now  atomic.Pointer[deployed]
 }
 
-// loadFiles reads every workflow file of the folder, and checks it against the existing agents. Once the
-// runtime is open, it refuses files that make tokens if others may use the keys. Before that, wire ends the
-// start.
+// loadFiles reads every workflow file of the folder, and checks it against the existing agents. It refuses
+// workflows that make tokens if every user of the machine may read the keys. At the start, wire checks that.
 func (s *Runtime) loadFiles(dir string) ([]source.File, error) {
 	var names []string
 	for _, a := range s.agents {
@@ -110,7 +109,8 @@ func (w *workflows) similar(name string) string {
 	return suggest.Nearest(name, slices.Sorted(maps.Keys(w.now.Load().byName)))
 }
 
-// reload reads the folder. The error is that of the folder. The faults of a file are in its problems.
+// reload reads the folder. An error means that the folder could not be read. The faults of a file are in the
+// file's problems.
 func (w *workflows) reload() error {
 	files, err := w.load(w.dir)
 	if err != nil {
@@ -125,7 +125,8 @@ func (w *workflows) reload() error {
 			problems = append(problems, p.String())
 		}
 		if f.Definition == nil {
-			if f.Workflow != "" && next.fileOf[f.Workflow] == "" { // else another file defines it
+			// otherwise another file defines this workflow
+			if f.Workflow != "" && next.fileOf[f.Workflow] == "" {
 				next.broken[f.Workflow] = f.Name
 			}
 			w.refused(old, next, f.Name, problems)
@@ -160,7 +161,7 @@ func (w *workflows) refused(old, next *deployed, file string, problems []string)
 			what = "workflow file refused; new orders get the version before it"
 		}
 	}
-	if slices.Equal(problems, old.problems[file]) { // logged already
+	if slices.Equal(problems, old.problems[file]) { // the problems are logged already
 		return
 	}
 	for _, p := range problems {

@@ -1,7 +1,8 @@
 package memory
 
 import (
-	"container/heap"
+	"slices"
+	"sort"
 	"sync"
 	"time"
 )
@@ -11,8 +12,7 @@ import (
 type Clock struct {
 	mu     sync.Mutex
 	now    time.Time
-	alarms alarms
-	seq    int
+	alarms []*alarm // earliest first
 }
 
 // NewClock returns a clock that shows start.
@@ -31,7 +31,8 @@ func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	end := c.now.Add(d)
 	for len(c.alarms) > 0 && !c.alarms[0].at.After(end) {
-		a := heap.Pop(&c.alarms).(*alarm)
+		a := c.alarms[0]
+		c.alarms = slices.Delete(c.alarms, 0, 1)
 		if a.at.After(c.now) {
 			c.now = a.at
 		}
@@ -45,7 +46,7 @@ func (c *Clock) Advance(d time.Duration) {
 	c.mu.Unlock()
 }
 
-// Set jumps to t, forward or back, as a clock that was corrected does. What was due until t runs.
+// Set jumps to t, forward or back, like a corrected clock. Alarms that are due by t run.
 func (c *Clock) Set(t time.Time) {
 	now := c.Now()
 	if t.After(now) {
@@ -57,20 +58,18 @@ func (c *Clock) Set(t time.Time) {
 	c.mu.Unlock()
 }
 
-// At calls run once the clock shows at or later; the function returned takes it back. Where at
-// has come already, it runs with the next Advance.
+// At calls run when the clock reaches the time at. If that time has passed already, run is called at the
+// next Advance. stop cancels it.
 func (c *Clock) At(at time.Time, run func()) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.seq++
-	a := &alarm{at: at, seq: c.seq, run: run}
-	heap.Push(&c.alarms, a)
+	a := &alarm{at: at, run: run}
+	place := sort.Search(len(c.alarms), func(i int) bool { return c.alarms[i].at.After(at) })
+	c.alarms = slices.Insert(c.alarms, place, a)
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if a.place >= 0 {
-			heap.Remove(&c.alarms, a.place)
-		}
+		c.alarms = slices.DeleteFunc(c.alarms, func(other *alarm) bool { return other == a })
 	}
 }
 
@@ -82,34 +81,6 @@ func (c *Clock) Waiting() int {
 }
 
 type alarm struct {
-	at    time.Time
-	seq   int
-	place int
-	run   func()
-}
-
-type alarms []*alarm
-
-func (a alarms) Len() int { return len(a) }
-func (a alarms) Less(i, j int) bool {
-	if !a[i].at.Equal(a[j].at) {
-		return a[i].at.Before(a[j].at)
-	}
-	return a[i].seq < a[j].seq
-}
-func (a alarms) Swap(i, j int) {
-	a[i], a[j] = a[j], a[i]
-	a[i].place, a[j].place = i, j
-}
-func (a *alarms) Push(x any) {
-	x.(*alarm).place = len(*a)
-	*a = append(*a, x.(*alarm))
-}
-func (a *alarms) Pop() any {
-	old := *a
-	last := old[len(old)-1]
-	old[len(old)-1] = nil
-	*a = old[:len(old)-1]
-	last.place = -1
-	return last
+	at  time.Time
+	run func()
 }

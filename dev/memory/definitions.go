@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -17,6 +18,13 @@ type Definitions struct {
 
 // NewDefinitions returns empty Definitions.
 func NewDefinitions() *Definitions { return &Definitions{data: map[string][]byte{}} }
+
+// Clone returns Definitions with the same content.
+func (d *Definitions) Clone() *Definitions {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return &Definitions{data: maps.Clone(d.data)}
+}
 
 // Definition returns a copy of the definition with that hash.
 func (d *Definitions) Definition(ctx context.Context, hash string) ([]byte, error) {

@@ -19,7 +19,7 @@ type Ledger struct {
 // NewLedger returns an empty ledger.
 func NewLedger() *Ledger { return &Ledger{entries: map[string]port.LedgerEntry{}} }
 
-// Entry returns a copy of the entry; Version 0 if there is none.
+// Entry returns a copy of the entry. Its Version is 0 if the key has no entry.
 func (l *Ledger) Entry(ctx context.Context, key string) (port.LedgerEntry, error) {
 	if err := ctx.Err(); err != nil {
 		return port.LedgerEntry{}, err

@@ -2,7 +2,7 @@ package memory
 
 import "github.com/stepkeeper/stepkeeper/shared/port"
 
-// normalFirst is the interval of receives in which messages without priority come first, so that they are
+// normalFirst is the interval, in receives, at which messages without priority come first, so that they are
 // never starved (P46, priority changes the order of requests only).
 const normalFirst = 10
 

@@ -10,11 +10,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Queue is a port.Queue in memory: first in, first out among what was never returned. Values and bodies are
-// handed over as they are, neither encoded nor copied, except a value that is delayed for longer than
-// longDelay: it is kept as bytes, which take less memory. Receive takes any max, the other batches any
-// length. The size of a Value is not checked, since that would mean to encode it. A logarithm of the number
-// of messages that are delayed or in flight is all that an operation costs. Safe for concurrent use.
+// Queue is a port.Queue in memory. Messages that were never returned are received in the order of their
+// sending. It does not copy bodies, and encodes only values that are delayed for longer than longDelay,
+// because bytes take less memory. It does not check the size of a value, because that needs the encoding.
+// Receive accepts any max, and the other batches any length. The time of an operation grows with the
+// logarithm of the number of delayed and in-flight messages. It is safe for concurrent use.
 type Queue struct {
 	config QueueConfig
 	clock  port.Clock
@@ -40,7 +40,7 @@ func newQueue(clock port.Clock, config QueueConfig) *Queue {
 // Name returns the logical name.
 func (q *Queue) Name() string { return q.config.Name }
 
-// Send accepts the messages. Its error for a message is ErrTooLarge if it refuses the message.
+// Send accepts the messages. The error for a refused message is ErrTooLarge.
 func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
 	errs := make([]error, len(messages))
 	now := q.clock.Now()
@@ -138,8 +138,8 @@ type buried struct {
 	seq     uint64
 }
 
-// Receive returns at most max messages, and waits up to wait for the first. If the context ends meanwhile, it
-// returns the context's error.
+// Receive returns at most max messages. It waits for the first one, at most for the duration wait. If the
+// context ends meanwhile, it returns the context's error.
 func (q *Queue) Receive(ctx context.Context, max int, wait,
 	visibility time.Duration) ([]port.Delivery, error) {
 	if err := port.CheckReceive(max, wait, visibility); err != nil {
@@ -168,7 +168,7 @@ func (q *Queue) Receive(ctx context.Context, max int, wait,
 	}
 }
 
-// takeOrWait hands out visible messages. If there are none before the time, it adds a waiter.
+// takeOrWait hands out visible messages. If there are none and until has not passed, it adds a waiter.
 func (q *Queue) takeOrWait(now, until time.Time, most int,
 	visibility time.Duration) ([]port.Delivery, []buried, *waiter) {
 	q.mu.Lock()
@@ -183,7 +183,7 @@ func (q *Queue) takeOrWait(now, until time.Time, most int,
 // burial is the shortest time that a dead letter stays invisible, so that no other receiver moves it too.
 const burial = 30 * time.Second
 
-// take hands out visible messages. Messages that expired, or were received too often, leave.
+// take hands out visible messages. It removes messages that expired or were received too often.
 func (q *Queue) take(now time.Time, most int, visibility time.Duration) ([]port.Delivery, []buried) {
 	var deliveries []port.Delivery
 	var left []buried
@@ -199,7 +199,7 @@ func (q *Queue) take(now time.Time, most int, visibility time.Duration) ([]port.
 		}
 		e := q.slab.holds(t.slot, t.seq)
 		if e == nil || e.state != ready {
-			continue // deleted, or extended, while it stood in the line
+			continue // the message was deleted or extended meanwhile
 		}
 		q.visible--
 		switch {
@@ -219,7 +219,7 @@ func (q *Queue) take(now time.Time, most int, visibility time.Duration) ([]port.
 			q.hideUntil(t.slot, e, now.Add(visibility))
 		}
 	}
-	q.promote(now) // with a visibility timeout of 0 they are back already
+	q.promote(now) // with a visibility timeout of 0 the messages are visible again already
 	q.notify(now)
 	return deliveries, left
 }
@@ -233,7 +233,7 @@ func (q *Queue) settle(ctx context.Context, left []buried) {
 	for _, b := range left {
 		if errs := q.config.DeadLetterTo.Send(context.WithoutCancel(ctx),
 			[]port.Message{b.message}); errs[0] != nil {
-			continue // it comes again when its visibility timeout has passed
+			continue // the message comes again when its visibility timeout has passed
 		}
 		q.bury(b)
 	}
@@ -249,15 +249,15 @@ func (q *Queue) bury(b buried) {
 
 func (q *Queue) remove(slot uint32, e *entry) {
 	if e.state == ready {
-		q.visible-- // its ticket is skipped when its turn comes
+		q.visible-- // its ticket stays in the line and is skipped later
 	} else {
 		q.unhide(e)
 	}
 	q.slab.release(slot)
 }
 
-// Delete removes delivered messages; it works as long as the delivery is the newest one, even if
-// its visibility timeout has passed.
+// Delete removes delivered messages. It works as long as the delivery is the newest one, even if its
+// visibility timeout has passed.
 func (q *Queue) Delete(ctx context.Context, receipts []string) []error {
 	errs := make([]error, len(receipts))
 	q.mu.Lock()
@@ -273,7 +273,7 @@ func (q *Queue) Delete(ctx context.Context, receipts []string) []error {
 		}
 		e := q.slab.holds(r.slot, r.seq)
 		switch {
-		case e == nil: // deleted before
+		case e == nil: // the message was deleted before
 		case e.received != r.received:
 			errs[i] = q.badReceipt(text)
 		default:
@@ -337,7 +337,7 @@ func (q *Queue) Depth(ctx context.Context) (port.Depth, error) {
 			q.slab.release(t.slot)
 			return true
 		}
-		depth.Oldest = max(depth.Oldest, now.Sub(e.sent), 1) // 0 says that it is unknown
+		depth.Oldest = max(depth.Oldest, now.Sub(e.sent), 1) // the age is at least 1, because 0 means unknown
 		return false
 	}
 	q.line.high.trim(gone)

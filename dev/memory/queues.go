@@ -17,8 +17,8 @@ type QueueConfig struct {
 	// the message stays here, invisible for the time that its receiver asked for.
 	DeadLetterTo port.Queue
 	Retention    time.Duration // age at which a message expires; 0 means never
-	// First is the number before that of the first message. If it is above the numbers of an earlier process,
-	// no receipt of that process is valid.
+	// The first message gets the number First + 1. If First is above the numbers of an earlier process, no
+	// receipt of that process is valid.
 	First uint64
 }
 
@@ -28,7 +28,7 @@ type Queues struct {
 	clock port.Clock
 }
 
-// NewQueues returns the queues. replyTo names those that an order may name as its reply-to.
+// NewQueues returns the queues. replyTo lists the queues that an order may name as its reply-to.
 func NewQueues(clock port.Clock, queues []QueueConfig, replyTo ...string) (*Queues, error) {
 	q := &Queues{clock: clock}
 	for _, c := range queues {
@@ -44,10 +44,10 @@ func NewQueues(clock port.Clock, queues []QueueConfig, replyTo ...string) (*Queu
 func (q *Queues) Next() (at time.Time, some bool) {
 	first := int64(math.MaxInt64)
 	now := q.clock.Now()
-	for _, name := range q.Names() {
+	for _, name := range q.QueueNames() {
 		found, err := q.Queue(name)
 		if err != nil {
-			continue // it has just been listed
+			continue // the name has just been listed
 		}
 		if at, hidden := found.(*Queue).next(now); hidden {
 			first, some = min(first, at), true

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// receipt names one delivery: message, slot and how often it was received. The message's ID is
-// its first part, so that both cost one allocation.
+// receipt names one delivery: message, slot and number of receives. The message's ID is the first part of the
+// text, so that both cost one allocation.
 func receipt(seq uint64, slot uint32, received int) (id, text string) {
 	var space [48]byte
 	b := strconv.AppendUint(space[:0], seq, 36)

@@ -76,7 +76,7 @@ func (r *Row) Erase(hash string) {
 // Expire removes all but the ID.
 func (r *Row) Expire() { *r = Row{Ended: r.Known()} }
 
-// Due lists the records in one bucket of the index whose time is not after before, earliest first.
+// Due lists the records in one bucket of the index that are due at the time before, earliest first.
 func Due(records iter.Seq[*port.Record], bucket port.Bucket, before time.Time, after *port.Due,
 	limit int) []port.Due {
 	var found []port.Due

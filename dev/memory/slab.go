@@ -18,11 +18,11 @@ const (
 // entry is one message's slot in the queue.
 type entry struct {
 	message  port.Message
-	seq      uint64 // never used twice; 0 while free
+	seq      uint64 // number that is never used twice; 0 while the slot is free
 	sent     time.Time
 	wake     int64 // time when it becomes visible, in nanoseconds since the epoch
 	received int
-	place    int // index in the heap while delayed or in flight
+	place    int // index in the heap while the message is delayed or in flight
 	state    state
 }
 
@@ -56,7 +56,7 @@ func (s *slab) release(slot uint32) {
 	s.unused = append(s.unused, slot)
 }
 
-// holds finds the entry of a slot if it is still that of the message.
+// holds returns the entry of a slot, or nil if the slot no longer belongs to the message.
 func (s *slab) holds(slot uint32, seq uint64) *entry {
 	if int(slot/blockSize) >= len(s.blocks) {
 		return nil
@@ -67,7 +67,7 @@ func (s *slab) holds(slot uint32, seq uint64) *entry {
 	return nil
 }
 
-// ticket names a message in the line of visible ones. Its message may have gone meanwhile.
+// ticket names a message in the line of visible ones. Its message may have been deleted meanwhile.
 type ticket struct {
 	slot uint32
 	seq  uint64

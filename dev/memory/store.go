@@ -14,8 +14,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Store implements port.Store in memory, for tests. A listing visits all records. Workflow and Created of a
-// record are those of its create. It is safe for concurrent use.
+// Store implements port.Store in memory, for tests. A listing visits all records. An update keeps the
+// Workflow and Created that the record was created with. It is safe for concurrent use.
 type Store struct {
 	shards int
 
@@ -41,7 +41,7 @@ func newestFirst(a, b *row) int {
 // Shards returns the number of shards of the due index.
 func (s *Store) Shards() int { return s.shards }
 
-// Commit carries out the writes in their order, each on its own (P8, every commit is conditional).
+// Commit executes the writes in sequence, each under its own condition (P8, every commit is conditional).
 func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
 	errs := make([]error, len(writes))
 	s.mu.Lock()
@@ -87,7 +87,7 @@ func (s *Store) Forget(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// Load returns copies of the records; nil if there is none. It fails for all of them, or none.
+// Load returns copies of the records, or nil for an unknown ID. It fails for all of them or for none.
 func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
 	records := make([]*port.Record, len(ids))
 	if err := ctx.Err(); err != nil {
@@ -141,7 +141,7 @@ func (s *Store) Ended(ctx context.Context, id string) (bool, error) {
 	return r != nil && r.Ended, nil
 }
 
-// Due lists entries of one shard, earliest first; never stale here.
+// Due lists entries of one shard, earliest first. They are never stale.
 func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due,
 	limit int) ([]port.Due, error) {
 	if err := ctx.Err(); err != nil {
@@ -178,7 +178,7 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	}
 	var rows []*row
 	for _, r := range s.rows {
-		if r.Record != nil && (start == nil || newestFirst(start, r) < 0) && selects(&q, r.Record) {
+		if r.Record != nil && (start == nil || newestFirst(start, r) < 0) && q.Selects(r.Record) {
 			rows = append(rows, r)
 		}
 	}
@@ -194,13 +194,6 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 		page.Records = append(page.Records, *r.Load())
 	}
 	return page, nil
-}
-
-func selects(q *port.Query, r *port.Record) bool {
-	return (q.State == "" || q.State == r.State) &&
-		(q.Workflow == "" || q.Workflow == r.Workflow) &&
-		(q.Before.IsZero() || r.Created.Before(q.Before)) &&
-		(q.After.IsZero() || !r.Created.Before(q.After))
 }
 
 func cursor(r *row) string {

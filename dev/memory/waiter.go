@@ -7,14 +7,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// waiter is a receiver that waits for a message. Whatever wakes it removes it from the list. It then checks
-// for messages itself, and waits again if another receiver was faster.
+// waiter is a receiver that waits for a message. Its waker removes it from the list. It then checks for
+// messages itself, and waits again if another receiver was faster.
 type waiter struct {
 	awake chan struct{} // closed when it is woken
 	entry *list.Element // nil once woken
 }
 
-// addWaiter adds a waiter and sees to it that sleeping messages will wake it. The lock is held.
+// addWaiter adds a waiter, and sets the alarm for the first sleeping message. The caller holds the lock.
 func (q *Queue) addWaiter(now time.Time) *waiter {
 	w := &waiter{awake: make(chan struct{})}
 	w.entry = q.waiting.PushBack(w)
@@ -22,7 +22,7 @@ func (q *Queue) addWaiter(now time.Time) *waiter {
 	return w
 }
 
-// wake wakes one waiter. The lock is held.
+// wake wakes one waiter. The caller holds the lock.
 func (q *Queue) wake(w *waiter) {
 	if w.entry != nil {
 		q.waiting.Remove(w.entry)
@@ -52,8 +52,8 @@ func (q *Queue) leave(w *waiter) {
 	q.notify(now)
 }
 
-// notify ends each operation that may have left visible messages: it wakes a waiter for each of
-// them, and sets the alarm for the first that still sleeps. The lock is held.
+// notify is called at the end of each operation that may have left visible messages: it wakes a waiter for
+// each of them, and sets the alarm for the first sleeping message. The caller holds the lock.
 func (q *Queue) notify(now time.Time) {
 	for n := q.visible; n > 0 && q.waiting.Len() > 0; n-- {
 		q.wake(q.waiting.Front().Value.(*waiter))

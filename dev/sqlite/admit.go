@@ -93,7 +93,7 @@ func create(file string) error {
 func (c *checking) admit(ctx context.Context, file string, f found) error {
 	from := source(file, 1<<20) + "&mode=ro"
 	if !f.log {
-		from += "&immutable=1" // or SQLite would make an empty log
+		from += "&immutable=1" // otherwise SQLite would make an empty log
 	}
 	w, err := openWriter(from)
 	if err != nil {

@@ -27,7 +27,7 @@ func Backup(ctx context.Context, folder, to string) (bytes int64, err error) {
 		return 0, err
 	}
 	defer func() {
-		_ = part.Close() // closed already, unless something failed
+		_ = part.Close() // the file is closed already unless something failed
 		_ = os.Remove(part.Name())
 		_ = os.Remove(part.Name() + "-journal")
 	}()
@@ -35,7 +35,7 @@ func Backup(ctx context.Context, folder, to string) (bytes int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	// read before the copy, which must have these commits
+	// this number is read before the copy, which must contain these commits
 	answered := lastAnswered(filepath.Join(folder, FileName))
 	if err := copyInto(ctx, folder, unfinished); err != nil {
 		return 0, err
@@ -61,7 +61,7 @@ func copyInto(ctx context.Context, folder, to string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = db.Close() }() // it was only read
+	defer func() { _ = db.Close() }() // the connection has only read
 	var id int64
 	if err := db.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id); err != nil {
 		return err
@@ -89,7 +89,7 @@ func readable(ctx context.Context, folder string) (from string, done func(), err
 			return from, func() {}, nil
 		}
 		lock, err := lockFolder(folder)
-		if errors.Is(err, ErrLocked) { // a process is opening the folder, and makes a log soon
+		if errors.Is(err, ErrLocked) { // a process is opening the folder, and will create a log soon
 			if err := port.Sleep(ctx, 10*time.Millisecond); err != nil {
 				return "", nil, err
 			}
@@ -98,7 +98,8 @@ func readable(ctx context.Context, folder string) (from string, done func(), err
 		if err != nil {
 			return "", nil, err
 		}
-		return from + "&immutable=1", func() { _ = lock.Unlock() }, nil // or SQLite would make an empty log
+		// without this SQLite would create an empty log
+		return from + "&immutable=1", func() { _ = lock.Unlock() }, nil
 	}
 }
 
@@ -127,10 +128,10 @@ func finish(ctx context.Context, file string, answered int64) error {
 // appear renames a complete file, and replaces no file that has come meanwhile.
 func appear(unfinished, to string) error {
 	err := os.Link(unfinished, to)
-	if err != nil && !errors.Is(err, fs.ErrExist) { // a file system without links
+	if err != nil && !errors.Is(err, fs.ErrExist) { // the file system has no hard links
 		err = os.Rename(unfinished, to)
 	}
-	if err != nil || runtime.GOOS == "windows" { // it cannot flush a folder
+	if err != nil || runtime.GOOS == "windows" { // Windows cannot flush a folder
 		return err
 	}
 	folder, err := os.Open(filepath.Dir(to))

@@ -19,14 +19,14 @@ type cache struct{ *simplelru.LRU[string, *head] }
 
 // newCache returns a cache of that many heads. Below 1 it holds none.
 func newCache(heads int) cache {
-	lru, _ := simplelru.NewLRU[string, *head](max(heads, 1), nil) // it fails only below 1
+	lru, _ := simplelru.NewLRU[string, *head](max(heads, 1), nil) // it fails only for a size below 1
 	if heads < 1 {
 		lru.Resize(0)
 	}
 	return cache{lru}
 }
 
-// put stores the head, or removes that of a task that is at rest or expired.
+// put stores the head of a running task, and removes the head of a task that is at rest or expired.
 func (c cache) put(id string, h *head) {
 	if h == nil || h.bucket == port.NoBucket {
 		c.Remove(id)
@@ -35,7 +35,7 @@ func (c cache) put(id string, h *head) {
 	}
 }
 
-// get returns nil for a task that is not cached.
+// get returns the head of a task, or nil if it is not cached.
 func (c cache) get(id string) *head {
 	h, _ := c.Get(id)
 	return h

@@ -34,7 +34,7 @@ func check(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// atStart checks the file before it is opened for writing. It reports no damage if the time is over.
+// atStart checks the file before it is opened for writing. If the time is over first, it reports no damage.
 func (c *checking) atStart(ctx context.Context, source string) error {
 	db, err := sql.Open("sqlite", source)
 	if err != nil {
@@ -51,7 +51,7 @@ func (c *checking) atStart(ctx context.Context, source string) error {
 	return err
 }
 
-// goOn checks a file in the background that the start had no time to check completely.
+// goOn checks the file in the background, if the start had no time to check it completely.
 func (s *Store) goOn() {
 	if s.checking.whole {
 		return

@@ -10,8 +10,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Commit executes the writes in their order, in one transaction, each under its own condition (P8, every
-// commit is conditional). It copies the caller's bytes before it returns.
+// Commit executes the writes in sequence, in one transaction, each under its own condition (P8, every commit
+// is conditional). It copies the caller's bytes before it returns.
 func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
 	errs, results := make([]error, len(writes)), make([]error, len(writes))
 	kept, places := make([]port.Write, 0, len(writes)), make([]int, 0, len(writes))
@@ -109,7 +109,7 @@ func (s *Store) replace(tx *transaction, w *port.Write) (refusal, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if n != 1 { // the database decides, whatever the cache holds
+	if n != 1 { // the database decides, even if the cache is outdated
 		return fmt.Errorf("task %q is not at version %d: %w", r.ID, w.Expected, port.ErrConflict), nil
 	}
 	tx.heads[r.ID] = headOf(h.row, r)
@@ -139,7 +139,7 @@ func (tx *transaction) head(id string) (*head, error) {
 	return h, nil
 }
 
-// place returns the record's position in the due index. A record at rest has none, and the time is now.
+// place returns the record's position in the due index. At rest, bucket and shard are nil, and at is now.
 func (s *Store) place(r *port.Record) (bucket, shard, at any) {
 	if r.Bucket == port.NoBucket {
 		return nil, nil, millis(s.clock.Now())

@@ -11,8 +11,8 @@ import (
 )
 
 // operation executes writes. It may run more than once, if its transaction was rolled back because of another
-// operation. Its results are then those of the last run. An error aborts the transaction. A refusal of the
-// operation alone is a result instead.
+// operation. Its results are then those of the last run. An error aborts the transaction. If an operation
+// refuses only its own write, it puts the refusal into its results.
 type operation func(tx *transaction) error
 
 // transaction is the state that the operations of one group share.
@@ -32,7 +32,7 @@ type committer struct {
 	reported func(writes int, took time.Duration) // function called after each commit; nil means no reports
 	writer   *writer
 	sequence sequence
-	cache    cache // used by the committer alone, and filled once the disk has the tasks
+	cache    cache // only the committer uses it, and fills it once the tasks are on the disk
 
 	mu      sync.Mutex
 	wake    sync.Cond
@@ -70,11 +70,11 @@ func (c *committer) stop() {
 
 // do passes the operation to the loop and waits for its result:
 //
-// - nil: the operation was applied and is on the disk. It holds its own results.
+// - nil: the operation was applied and is on the disk. The operation holds its results.
 //
-// - ErrUnavailable: nothing of it is stored.
+// - ErrUnavailable: nothing of the operation is stored.
 //
-// - the context's error: it may be stored or not.
+// - the context's error: the operation may be stored or not.
 func (c *committer) do(ctx context.Context, o operation) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -122,7 +122,8 @@ func (c *committer) loop() {
 }
 
 // gather lets runnable goroutines go first as long as that makes the group larger, because a larger group
-// costs less for each write. A single writer does not wait. It holds the lock, except meanwhile.
+// costs less for each write. A single writer does not wait. The caller holds the lock, and gather releases it
+// meanwhile.
 func (c *committer) gather() {
 	for waiting := 0; waiting < len(c.pending); {
 		waiting = len(c.pending)
@@ -133,12 +134,12 @@ func (c *committer) gather() {
 }
 
 // carryOut commits a group and returns the results. If the group cannot be committed, it tries each operation
-// alone, so that one that SQLite refuses, or that panics, does not affect the others.
+// alone, so that an operation that SQLite refuses, or that panics, does not affect the others.
 func (c *committer) carryOut(group []*job) {
 	var err error
 	if panicked := port.Guard(nil, "a commit",
 		func() error { err = c.transact(group); return nil }); panicked != nil {
-		err = panicked // it may be stored or not
+		err = panicked // the group may be stored or not
 		_ = port.Guard(nil, "a rollback", func() error { return c.abort(panicked) })
 	}
 	if err != nil && len(group) > 1 {
@@ -173,7 +174,7 @@ func (c *committer) transact(group []*job) error {
 	}
 	if port.Guard(nil, "a commit's report",
 		func() error { c.report(tx, len(group), time.Since(began)); return nil }) != nil {
-		c.cache.Purge() // it may lack commits that are on the disk
+		c.cache.Purge() // the cache may lack commits that are on the disk
 	}
 	return nil
 }
@@ -201,7 +202,7 @@ func (c *committer) report(tx *transaction, writes int, took time.Duration) {
 	}
 }
 
-// abort rolls back. After some errors SQLite has already done so, and then refuses, which is fine.
+// abort rolls back. SQLite refuses this if it has rolled back already after an error, which does no harm.
 func (c *committer) abort(cause error) error {
 	_, _ = c.writer.rollback.exec()
 	return c.store.unavailable(cause)

@@ -16,11 +16,11 @@ const (
 	expiresMessages = 250
 )
 
-// strayRetention is the age at which messages expire whose queue is not among those of this process.
+// strayRetention is the retention of messages in queues that this process does not have.
 const strayRetention = 14 * 24 * time.Hour
 
-// restedTasks finds tasks at rest in the order of their creation. It skips the few tasks that are not at rest
-// by then.
+// restedTasks finds tasks that were at rest at a given time, in the order of their creation. It skips the few
+// others.
 const restedTasks = "SELECT row, id FROM orders WHERE created<=?1 AND bucket IS NULL AND index_at<=?1 " +
 	"ORDER BY created LIMIT ?2"
 
@@ -33,8 +33,8 @@ type Expired struct {
 
 // Expire removes, in one short transaction, messages past the retention of their queues. With Options.Keep it
 // also removes tasks that have been at rest for that long, with their entries in the ledger and the contents
-// of their orders. The ID and hash of an order stay, so that it never runs again (P26). While there is more
-// to remove, call it again after a pause for other writers.
+// of their orders. The ID and hash of an order stay, so that it never runs again (P26). If Expired.More is
+// set, call Expire again after a pause for other writers.
 func (s *Store) Expire(ctx context.Context) (Expired, error) {
 	o := &expire{store: s, now: s.clock.Now()}
 	// If the context ended, the operation may still be running.
@@ -118,8 +118,8 @@ func (o *expire) tasks(tx *transaction) error {
 // (P2, attempts of a run share a key), and "0" follows "/".
 func ledgerKeys(id string) (first, last string) { return id + "/", id + "0" }
 
-// Erase removes the content that is stored apart, and the outputs and messages in the order's entries in the
-// ledger.
+// Erase removes the content of an order that is stored apart, and the outputs and messages in its entries in
+// the ledger.
 func (s *Store) Erase(ctx context.Context, id, hash string) error {
 	return s.committer.do(ctx, func(tx *transaction) error {
 		if _, err := tx.eraseContent.exec(id, hash); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Entry returns the entry. Its Version is 0 if there is none.
+// Entry returns the entry of a key. Its Version is 0 if the ledger has none.
 func (s *Store) Entry(ctx context.Context, key string) (port.LedgerEntry, error) {
 	e := port.LedgerEntry{Key: key}
 	err := s.reads.entry.QueryRowContext(ctx, key).Scan(&e.Version, &e.State, &e.Attempt, &e.Command, &e.Code,

@@ -12,10 +12,10 @@ import (
 const largestPiece = 16 << 10
 
 // keepMappings holds one piece of memory of each size class until the process ends. The driver's allocator
-// returns a mapping to the system with the last piece in it, so that most statements would map and unmap
-// memory for their arguments. If a piece cannot be allocated, that only costs time.
+// returns a mapping to the system when its last piece is freed. Without this most statements would map and
+// unmap memory for their arguments. If a piece cannot be allocated, that only costs time.
 var keepMappings = sync.OnceFunc(func() {
 	for size := 16; size <= largestPiece; size *= 2 {
-		_, _ = libc.CString(strings.Repeat("-", size-1)) // it gets a zero byte at its end
+		_, _ = libc.CString(strings.Repeat("-", size-1)) // CString adds a zero byte
 	}
 })

@@ -30,10 +30,14 @@ const FileName = "stepkeeper.db"
 const walPages = "wal_autocheckpoint(2000)"
 
 const (
-	shards     = 16       // number of shards of the due index; the rows of a file are sorted into them
-	maxReaders = 4        // limit of connections that read
-	pageBytes  = 16 << 20 // memory for SQLite's pages
+	shards     = 16 // number of shards of the due index; the rows of existing files depend on it
+	maxReaders = 4  // limit of connections that read
 )
+
+// pageBytes is the memory of the writer for SQLite's pages, in bytes. SQLite visits each of them in most
+// commits, because the balance of an index makes it look for pages past the end of the file. So more memory
+// makes a commit slower: 16 MB instead of 4 MB cost 3 µs for each order, even with 150,000 stored orders.
+const pageBytes = 4 << 20
 
 // ErrLocked means that another process uses the data folder.
 var ErrLocked = errors.New("data folder in use")
@@ -43,7 +47,8 @@ var ErrDamaged = port.ErrStoreDamaged
 
 // Options configures a store. A zero field means its default.
 type Options struct {
-	// running tasks whose heads are cached, so that a commit need not read them; default 10,000; below 0 none
+	// running tasks whose heads are cached, so that a commit need not read them; default 10,000; below 0
+	// means no cache
 	Heads   int
 	Keep    time.Duration // time that a task is kept once it is at rest, see Expire; 0 keeps it for ever
 	Clock   port.Clock    // clock of the queues and of Keep; default the machine's
@@ -62,7 +67,7 @@ func (o Options) withDefaults() Options {
 }
 
 // Store implements port.Store, port.Definitions and port.Ledger on one SQLite file. Queues returns its
-// queues. An update of a record keeps the Workflow and Created of its create. It is safe for concurrent use.
+// queues. An update of a record does not change its Workflow and Created. It is safe for concurrent use.
 type Store struct {
 	keep      time.Duration
 	clock     port.Clock
@@ -78,7 +83,7 @@ type Store struct {
 }
 
 // Open opens the store in a data folder, which it creates if it does not exist. It returns ErrLocked if
-// another process has it open. Close it at the end.
+// another process has the folder open. Close the store at the end.
 func Open(ctx context.Context, folder string, options Options) (*Store, error) {
 	o := options.withDefaults()
 	if o.Keep != 0 && o.Keep < MinKeep {
@@ -105,7 +110,7 @@ func lockFolder(folder string) (*flock.Flock, error) {
 		return nil, fmt.Errorf("data folder %s cannot be made: %w; %s", folder, err, advice)
 	}
 	lock := flock.New(folder, flock.SetFlag(os.O_RDONLY))
-	if runtime.GOOS == "windows" { // it cannot lock a folder
+	if runtime.GOOS == "windows" { // Windows cannot lock a folder
 		lock = flock.New(filepath.Join(folder, "stepkeeper.lock"))
 	}
 	got, err := lock.TryLock()

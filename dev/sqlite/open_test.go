@@ -196,7 +196,7 @@ func TestWriterWaitsForTheDisk(t *testing.T) {
 	s := open(t, t.TempDir(), sqlite.Options{})
 	defer closed(t, s)
 	for name, want := range map[string]int64{"synchronous": 2, "wal_autocheckpoint": 2000,
-		"cache_size": -16384} {
+		"cache_size": -4096} {
 		if got, err := s.Setting(name); err != nil || got != want {
 			t.Errorf("%s is %d (%v), want %d", name, got, err, want)
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	probeEvery = time.Second     // time for which a result counts
+	probeEvery = time.Second     // time for which Probe returns the last result
 	probeTime  = 5 * time.Second // duration of a write after which the store counts as stuck
 )
 
@@ -21,8 +21,8 @@ type probing struct {
 	at      time.Time
 }
 
-// Probe writes as many bytes as the largest order has, and removes them. It returns the reason of a failure,
-// or that the file was found to be damaged. It makes at most one write per second, however often it is
+// Probe writes as many bytes as the largest order has, and removes them. It returns the error of a failed
+// write, or the damage that was found in the file. It makes at most one write per second, however often it is
 // called.
 func (s *Store) Probe() error {
 	p := &s.probing
@@ -38,7 +38,8 @@ func (s *Store) probe() error {
 	if found := s.damage.Load(); found != nil {
 		return *found
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), probeTime) // one result for all callers
+	// not the caller's context, because all callers share the result
+	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
 	defer cancel()
 	for _, o := range []operation{addProbe, dropProbe} {
 		switch err := s.committer.do(ctx, o); {

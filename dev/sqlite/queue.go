@@ -16,8 +16,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Queue is a port.Queue whose messages survive the process. It encodes values. Receive accepts any max, and
-// the other batches any length. It is safe for concurrent use.
+// Queue is a port.Queue whose messages survive the process. It encodes values. Receive accepts any max. The
+// other methods accept batches of any length. It is safe for concurrent use.
 type Queue struct {
 	store  *Store
 	clock  port.Clock
@@ -44,7 +44,7 @@ func (q *Queue) announce() {
 	q.changed = make(chan struct{})
 }
 
-// Send stores the messages. Its error for a message is ErrTooLarge if it refuses the message.
+// Send stores the messages. The error for a message is ErrTooLarge if the queue refuses it.
 func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
 	errs := make([]error, len(messages))
 	now := q.clock.Now()
@@ -82,8 +82,8 @@ func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
 	return errs
 }
 
-// Receive answers at most max messages, waiting up to wait for the first. When the context ends
-// meanwhile, it answers its error. An empty queue costs a read, no commit.
+// Receive returns at most max messages, and waits up to wait for the first. If the context ends meanwhile, it
+// returns the context's error. An empty queue costs a read and no commit.
 func (q *Queue) Receive(ctx context.Context, max int, wait,
 	visibility time.Duration) ([]port.Delivery, error) {
 	if err := port.CheckReceive(max, wait, visibility); err != nil {
@@ -98,8 +98,8 @@ func (q *Queue) Receive(ctx context.Context, max int, wait,
 			return nil, err
 		}
 		if !next.IsZero() && !next.After(now) {
-			// Waiting can be given up, taking cannot: what is taken would stay invisible, and while the
-			// committer has the operation no other goroutine may look at it.
+			// The context can end the wait, but not the take: taken messages would stay invisible, and no
+			// other goroutine may read the operation while the committer has it.
 			o := &receive{queue: q, now: now, max: max, visibility: visibility}
 			if err := q.store.committer.do(context.WithoutCancel(ctx), o.apply); err != nil ||
 				len(o.deliveries) > 0 {
@@ -109,7 +109,7 @@ func (q *Queue) Receive(ctx context.Context, max int, wait,
 				return nil, err
 			}
 			if o.more || now.Before(until) {
-				continue // some expired, or another was faster
+				continue // the messages have expired, or another receiver was faster
 			}
 		}
 		if !now.Before(until) {
@@ -124,7 +124,7 @@ func (q *Queue) Receive(ctx context.Context, max int, wait,
 	}
 }
 
-// next is when the first message becomes visible; the zero time if there is none.
+// next returns the time when the first message becomes visible, or the zero time if the queue has none.
 func (q *Queue) next(ctx context.Context) (time.Time, error) {
 	var at int64
 	err := q.store.reads.nextMessage.QueryRowContext(ctx, q.config.Name).Scan(&at)
@@ -137,7 +137,7 @@ func (q *Queue) next(ctx context.Context) (time.Time, error) {
 	return time.Unix(0, at), nil
 }
 
-// pause waits for a change, or until the time given.
+// pause waits for a change, or until the given time.
 func (q *Queue) pause(ctx context.Context, changed <-chan struct{}, until time.Time) error {
 	over := make(chan struct{})
 	stop := port.CallAt(q.clock, until, sync.OnceFunc(func() { close(over) }))
@@ -207,8 +207,8 @@ func (q *Queue) badReceipt(text string) error {
 	return fmt.Errorf("queue %q, receipt %.60q: %w", q.config.Name, text, port.ErrReceipt)
 }
 
-// Delete removes delivered messages; it works as long as the delivery is the newest one, even if
-// its visibility timeout has passed.
+// Delete removes delivered messages. It works as long as the delivery is the newest one, even if its
+// visibility timeout has passed.
 func (q *Queue) Delete(ctx context.Context, receipts []string) []error {
 	receipts, errs := slices.Clone(receipts), make([]error, len(receipts))
 	err := q.store.committer.do(ctx, func(tx *transaction) (err error) {
@@ -236,13 +236,14 @@ func (q *Queue) remove(tx *transaction, receipt string) (refusal, err error) {
 		return nil, err
 	}
 	found, err := tx.findMessage.first(row, q.config.Name)
-	if found != nil { // received again since
+	if found != nil { // the message was received again since
 		refusal = q.badReceipt(receipt)
 	}
 	return refusal, err
 }
 
-// Extend makes a delivery invisible for d from now on. ErrReceipt also where it is visible again.
+// Extend makes a delivery invisible for d from now on. It returns ErrReceipt also if the message is visible
+// again.
 func (q *Queue) Extend(ctx context.Context, receipt string, d time.Duration) error {
 	if d < 0 || d > port.MaxVisibility {
 		return fmt.Errorf("queue %q: a visibility timeout of %s is not within 0 and %s", q.config.Name, d,
@@ -266,7 +267,8 @@ func (q *Queue) Extend(ctx context.Context, receipt string, d time.Duration) err
 	return err
 }
 
-// Depth counts the queue's messages, all that have not expired: meant for queues that people look at.
+// Depth counts the queue's messages that have not expired. It reads all of them, so it is meant for queues
+// that people inspect.
 func (q *Queue) Depth(ctx context.Context) (port.Depth, error) {
 	var d port.Depth
 	var oldest int64

@@ -12,8 +12,7 @@ type QueueConfig struct {
 	Retention time.Duration // age at which a message expires; 0 means never
 }
 
-// Queues is a port.Queues whose messages survive: those of an earlier process are in them. Safe for
-// concurrent use.
+// Queues is a port.Queues whose messages survive the process. It is safe for concurrent use.
 type Queues struct{ queueset.Set[*Queue] }
 
 func (s *Store) makeQueues(o Options) error {

@@ -14,7 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// reads are the prepared statements of the connections that read.
+// reads holds the prepared statements of the connections that read.
 type reads struct {
 	load, content, ended, due, dueAfter, definition, entry, depth, nextMessage *sql.Stmt
 }
@@ -58,7 +58,7 @@ func prepareReads(ctx context.Context, db *sql.DB) (reads, error) {
 	return r, nil
 }
 
-// Load returns the newest records. They are read at once, so that they fail together.
+// Load returns the newest records. One query reads all of them, so that they fail together.
 func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
 	records, errs := make([]*port.Record, len(ids)), make([]error, len(ids))
 	if err := ctx.Err(); err != nil {
@@ -147,7 +147,7 @@ func (s *Store) Ended(ctx context.Context, id string) (bool, error) {
 	return n > 0, nil
 }
 
-// Due lists entries of one shard, earliest first; never older than the last commit answered.
+// Due lists entries of one shard, earliest first. It sees every acknowledged commit.
 func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due,
 	limit int) ([]port.Due, error) {
 	if limit < 1 || bucket == port.NoBucket {
@@ -199,8 +199,8 @@ func (s *Store) States(ctx context.Context) (map[string]int, error) {
 
 const countStates = "SELECT state, COUNT(*) FROM orders WHERE created IS NOT NULL GROUP BY state"
 
-// List answers every query. It reads what it answers, except by state and workflow together: then it goes
-// through the rarer of the two. Once damage is known it returns that instead, because the damage may have
+// List serves every query. It reads only the listed rows, except for a query by state and workflow: then it
+// reads all rows of the rarer one. Once damage is known it returns an error, because the damage may have
 // hidden orders.
 func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	var page port.Page
@@ -238,8 +238,8 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	return page, nil
 }
 
-// rarer is the index that a listing by state and workflow goes by: that of the state, or else that of
-// the workflow. It counts each so far that the choice saves more than it costs.
+// rarer chooses the index for a listing by state and workflow. byState is true if the state has fewer rows.
+// It counts only as many rows as the choice can save.
 func (s *Store) rarer(ctx context.Context, q port.Query) (byState bool, err error) {
 	if q.State == "" || q.Workflow == "" {
 		return q.State != "", nil
@@ -251,7 +251,7 @@ func (s *Store) rarer(ctx context.Context, q port.Query) (byState bool, err erro
 	return byState, err
 }
 
-// listing is the query of a listing. A + keeps a condition from choosing the index.
+// listing returns the query of a listing. A + keeps a condition from choosing the index.
 func listing(q port.Query, byState bool) (query string, args []any, err error) {
 	if q.Limit < 1 || q.Limit > 1000 {
 		return "", nil, fmt.Errorf("listing with limit %d: give 1 to 1000", q.Limit)
@@ -293,7 +293,7 @@ func listing(q port.Query, byState bool) (query string, args []any, err error) {
 		" ORDER BY " + sorted + " LIMIT ?", args, nil
 }
 
-// ceiling is the first whole millisecond that is not before t.
+// ceiling returns the first whole millisecond that is not before t.
 func ceiling(t time.Time) int64 {
 	ms := t.UnixMilli()
 	if time.UnixMilli(ms).Before(t) {

@@ -2,10 +2,11 @@ package sqlite
 
 import "fmt"
 
-// applicationID marks the file as Stepkeeper's for `file` and for other programs: "Stpk" in ASCII.
+// applicationID lets the command file(1) and other programs recognise the database as Stepkeeper's: "Stpk" in
+// ASCII.
 const applicationID = 0x5374706b
 
-// schemaVersion is the version of the schema below. There is no other one yet.
+// schemaVersion is the version of the schema below. It is the only version so far.
 const schemaVersion = 1
 
 // schema makes the tables. An order is one row: its state, its document, and its ID for ever. A row at rest

@@ -14,15 +14,15 @@ import (
 
 // sequenceName is the file beside the database that holds the number of the last commit. SQLite drops the
 // rest of a damaged log without an error; the number shows that commits are missing. The file is written
-// after the commit is on the disk and before a caller is answered, so it never names a commit that was not
-// stored. It is not flushed: after a power cut it may name an earlier commit.
+// after the commit is on the disk and before a caller gets its result, so it never names a commit that was
+// not stored. It is not flushed: after a power cut it may name an earlier commit.
 const sequenceName = "stepkeeper.commits"
 
 // sequence counts the commits, in the database and in the file beside it. Its zero value counts nothing.
 type sequence struct {
 	file    *os.File
 	last    int64 // number of the last commit
-	changes int64 // rows that the connection had changed by then
+	changes int64 // rows that the connection had changed by that commit
 }
 
 // lastAnswered reads the number from the file beside the database. It returns -1 if the file is missing or

@@ -9,7 +9,6 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/shared/port/storetest"
 )
 
 func open(t testing.TB, folder string, options sqlite.Options) *sqlite.Store {
@@ -20,43 +19,6 @@ func open(t testing.TB, folder string, options sqlite.Options) *sqlite.Store {
 	}
 	return s
 }
-
-func backendsOf(t testing.TB, options sqlite.Options) storetest.Backends {
-	s := open(t, t.TempDir(), options)
-	return storetest.Backends{
-		Store: s, Definitions: s, Ledger: s, Forget: s.Forget,
-		Close: func() {
-			if err := s.Close(); err != nil {
-				t.Errorf("Close: %v", err)
-			}
-		},
-	}
-}
-
-func TestStore(t *testing.T) {
-	storetest.Run(t, storetest.Options{ListsFinished: true}, func(t *testing.T) storetest.Backends {
-		return backendsOf(t, sqlite.Options{})
-	})
-}
-
-// TestStoreWithoutCache holds the SQL alone to the contract, as after a restart.
-func TestStoreWithoutCache(t *testing.T) {
-	storetest.Run(t, storetest.Options{ListsFinished: true}, func(t *testing.T) storetest.Backends {
-		return backendsOf(t, sqlite.Options{Heads: -1})
-	})
-}
-
-// few has a cache so small that records come and go.
-func few(t *testing.T) storetest.Backends {
-	return backendsOf(t, sqlite.Options{Heads: 16})
-}
-
-// Random sequences of operations answer as the model does.
-func TestStoreInSequences(t *testing.T) {
-	storetest.Sequences(t, storetest.Options{ListsFinished: true}, few)
-}
-
-func TestStoreIsLinearizable(t *testing.T) { storetest.Linearizable(t, few) }
 
 // The store keeps no documents in memory, however many tasks are running, and whatever their size.
 func TestDocumentsAreNotKeptInMemory(t *testing.T) {

@@ -11,11 +11,11 @@ import (
 )
 
 // writer is the only connection that writes. It uses the driver directly, because database/sql would cost a
-// lock, a goroutine and several allocations for each statement, and needs no pool. One goroutine at a time
-// may use it.
+// lock, a goroutine and several allocations for each statement, and the writer needs no pool. One goroutine
+// at a time may use it.
 type writer struct {
 	conn       driver.Conn
-	statements []*statement // prepared by prepareAll, to be closed
+	statements []*statement // all prepared statements, for close
 
 	begin, commit, rollback                                                   *statement
 	findTask, addOrder, addContent                                            *statement

@@ -30,7 +30,7 @@ const (
 	maxText       = 1 << 20 // SQS's own limit of a message, and of a batch, in bytes
 )
 
-// envelope is the message from this edge in a queue in memory. A receiver of bytes gets the body.
+// envelope is a message that this handler puts into a queue in memory. A receiver of bytes gets the body.
 type envelope struct {
 	id         string
 	body       []byte

@@ -47,8 +47,7 @@ func bad(query, format string, args ...any) *fail {
 
 func invalid(format string, args ...any) *fail { return bad("InvalidParameterValue", format, args...) }
 
-// Invalid returns an error for a Sink: the message is refused, and its sender must not send it again
-// unchanged.
+// Invalid returns an error with which a Sink refuses a message. The sender must not send it again unchanged.
 func Invalid(err error) error { return invalid("%v", err) }
 
 func missing(parameter string) *fail {

@@ -34,8 +34,8 @@ type Sink func(ctx context.Context, bodies [][]byte) []error
 type Config struct {
 	Queues Queues
 	Sinks  map[string]Sink // sinks by queue name; the handler does not look for these names in Queues
-	// LongPoll derives the context of a waiting receive; nil means the request's. With it the process can end
-	// before the poll does.
+	// LongPoll derives the context of a waiting receive, so that the process can end before the poll does;
+	// nil means the request's.
 	LongPoll func(context.Context) (context.Context, context.CancelFunc)
 	Clock    port.Clock // nil means the system's
 	// ReceiptKey is the secret of the receipt handles. A nil key means a new one, which accepts no handle of
@@ -51,7 +51,7 @@ const (
 	contentType  = "application/x-amz-json-1.0"
 	account      = "000000000000"
 	maxBody      = 2 << 20 // a batch holds 1 MiB of text; its JSON escapes may double it
-	firstSeen    = 1 << 15 // messages whose first receive is remembered
+	firstSeen    = 1 << 15 // limit of the messages whose first receive is remembered
 )
 
 type handler struct {
@@ -70,7 +70,7 @@ func New(c Config) http.Handler {
 	}
 	first, err := lru.New[string, int64](firstSeen)
 	if err != nil {
-		panic(err) // only for a size below 1
+		panic(err) // it fails only for a size below 1
 	}
 	return &handler{Config: c, first: first}
 }
@@ -110,7 +110,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", contentType)
-	_, _ = w.Write(b) // a failure means that the client has gone
+	_, _ = w.Write(b) // a failure means that the client has disconnected
 }
 
 func (h *handler) serve(w http.ResponseWriter, r *http.Request) (any, error) {

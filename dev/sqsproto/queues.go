@@ -62,7 +62,7 @@ func listQueues(c *call) (any, error) {
 		out.QueueUrls = append(out.QueueUrls, c.url(name))
 	}
 	if in.MaxResults == nil {
-		out.NextToken = "" // SQS only pages if it was asked to
+		out.NextToken = "" // SQS divides a list into pages only if the caller sets MaxResults
 	}
 	return out, nil
 }

@@ -65,7 +65,7 @@ func receiveMessage(c *call) (any, error) {
 	}
 	if c.ctx.Err() != nil { // the receiver has disconnected, so the next one gets the messages at once
 		for _, d := range deliveries {
-			// otherwise the visibility timeout returns it
+			// if this fails, the message comes again after its visibility timeout
 			_ = q.Extend(context.WithoutCancel(c.ctx), d.Receipt, 0)
 		}
 		return receiveOutput{}, nil
@@ -154,7 +154,7 @@ func (c *call) readReceipts(in *receiptInput) (port.Queue, error) {
 		return nil, err
 	}
 	q, err := c.queue(in.QueueURL)
-	if _, sink := q.(sinkQueue); sink { // it delivers no messages
+	if _, sink := q.(sinkQueue); sink { // a sink delivers no messages, so no receipt is valid
 		return nil, noQueue(q.Name())
 	}
 	return q, err

@@ -57,7 +57,7 @@ func batchOf(ids []string, errs []error, done func(i int) any) batchOutput {
 	return out
 }
 
-// some calls do with the results of take, without the items for which take returns an error. The errors have
+// some calls take for each item, and then do with the results of the items that had no error. The errors have
 // the order of the items.
 func some[T, U any](items []T, take func(T) (U, error), do func([]U) []error) []error {
 	errs := make([]error, len(items))

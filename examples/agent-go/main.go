@@ -5,7 +5,7 @@
 //	echo '{"coat":"red"}' | stepkeeper submit --wait --workflow cloakroom -
 //
 // The same folder is deployed to Lambda by infra.Agent{Folder: …}; docs/how-to/add-an-agent.md says how to
-// add an agent. On Lambda this cloakroom forgets its tickets with the process, as no real service may.
+// add an agent. On Lambda this cloakroom loses its tickets when the process ends. A real service must not.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent"
 )
 
-// cloakroom stands for the remote service. It remembers keys, as a service has to.
+// cloakroom stands for the remote service. It remembers keys, as a service must.
 type cloakroom struct {
 	mu      sync.Mutex
 	tickets map[string]int
@@ -50,7 +50,7 @@ func (c *cloakroom) hang(_ context.Context, in coat, call agent.Call) (ticket, e
 	return ticket{c.tickets[call.Key]}, nil
 }
 
-// giveBack undoes it, and succeeds where nothing was hung.
+// giveBack undoes hang, and succeeds even if nothing was hung.
 func (c *cloakroom) giveBack(_ context.Context, _ coat, call agent.Call) (any, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -4,7 +4,7 @@ package booking
 
 import "embed"
 
-// Files are those of the project. gitignore stands for .gitignore; go.mod is made when it is written.
+// Files holds the project's files. gitignore stands for .gitignore; `stepkeeper init` makes go.mod.
 //
 //go:embed workflows/booking.yaml services/main.go agents.yaml order.json booking_test.go README.md gitignore
 var Files embed.FS

@@ -30,15 +30,16 @@ func Permanent(err error) error { return worker.Permanent(err) }
 // Transient marks an error after which a repetition may succeed. Unmarked errors are transient too.
 func Transient(err error) error { return worker.Transient(err) }
 
-// RetryAfter marks a transient error of a service that asks to wait that long.
+// RetryAfter marks a transient error of a service that asks the caller to wait.
 func RetryAfter(err error, wait time.Duration) error { return worker.RetryAfter(err, wait) }
 
 // Unauthorized marks an error of a service that refused the agent's credentials before it did anything. The
-// step waits, uncounted, until they are renewed.
+// step waits until they are renewed, and no failure is counted.
 func Unauthorized(err error) error { return worker.Unauthorized(err) }
 
-// NotYet returns the error of a service that did nothing and is to be asked again. The step polls, uncounted,
-// for up to its pollFor, after the given wait at the earliest. Wrap it to state what is missing:
+// NotYet returns the error of a service that did nothing and is to be called again. The step calls it again
+// for up to its pollFor, each time after the given wait at the earliest. No failure is counted. Wrap it to
+// state what is missing:
 //
 //	return nil, fmt.Errorf("the parcel was not collected: %w", agent.NotYet(time.Minute))
 func NotYet(after time.Duration) error { return worker.NotYet(after) }
@@ -63,7 +64,8 @@ type Replies = worker.Replies
 var ErrTooLate = worker.ErrTooLate
 
 // OpenReplies finds the queue for replies to calls of the named agent, as Serve does. It uses only WithQueues
-// and WithClock. It is for a process. On AWS its role is one of infra's GrantAgent.
+// and WithClock. It fails in a program that is built for Lambda alone. On AWS the process needs a role with
+// the rights of GrantAgent of package infra.
 func OpenReplies(ctx context.Context, name string, options ...Option) (*Replies, error) {
 	var s settings
 	for _, o := range options {

@@ -97,10 +97,6 @@ func TestNotYet(t *testing.T) {
 	}
 }
 
-type named struct{ *memory.Queues }
-
-func (n named) QueueNames() []string { return n.Names() }
-
 // site are the queues of a site, by their names there.
 type site struct {
 	*memory.Queues
@@ -115,7 +111,7 @@ func serve(t *testing.T, requests, replies, quarantine string) site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := httptest.NewServer(sqsproto.New(sqsproto.Config{Queues: named{queues}}))
+	srv := httptest.NewServer(sqsproto.New(sqsproto.Config{Queues: queues}))
 	t.Cleanup(srv.Close)
 	for _, name := range []string{
 		"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_ENDPOINT_URL",

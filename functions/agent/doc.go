@@ -1,39 +1,38 @@
-// Package agent is what the author of an agent imports. An agent wraps one remote service: it takes
-// requests from its queue, calls the service, and answers.
+// Package agent is for authors of agents. An agent wraps one remote service: it takes requests from its
+// queue, calls the service, and sends replies.
 //
 //	err := agent.Serve(ctx, "payment", agent.Operations{
 //		"charge": agent.Typed(charge),
 //		"refund": agent.Typed(refund),
 //	})
 //
-// The package reads the requests, keeps the deadline, retries, opens a circuit breaker, falls silent
-// when it is too late, and keeps a ledger for services that know no idempotency keys. What an
-// operation has to do:
-//   - hand Call.Key to the service, so that it acts once however often it is asked;
+// The package reads the requests, enforces deadlines, retries, has a circuit breaker, sends nothing when it
+// is too late, and keeps a ledger for services that do not recognise idempotency keys. An operation has these
+// duties:
+//   - pass Call.Key to the service, so that repeated calls take effect once;
 //   - begin no side effect after its context has ended;
-//   - as an undo, succeed where nothing was done: it names the key of the do that it reverses;
-//   - say what an error means: Permanent, RetryAfter, NoEffect. Any other is tried again.
+//   - as an undo, succeed even if nothing was done; Call.Key is the key of the do that it reverses;
+//   - classify errors with Permanent, RetryAfter and NoEffect. After any other error the step is tried again.
 //
-// Package agenttest finds out which grade the operations and their service earn together, and is how
-// an author tests them.
+// Package agenttest tests which grade the operations and their service earn together.
 //
-// The same program runs on Lambda and as a process of its own, beside `stepkeeper dev` or anywhere
-// else. On Lambda (AWS_LAMBDA_RUNTIME_API is set) the messages come with the invocation, and the
-// deployment sets all that is needed: STEPKEEPER_AGENT, STEPKEEPER_QUEUES, STEPKEEPER_LEDGER. A
-// process polls its queues, by these variables:
+// The same program runs on Lambda and as a separate process, beside `stepkeeper dev` or anywhere else. On
+// Lambda (AWS_LAMBDA_RUNTIME_API is set) the messages come with the invocation, and the deployment sets the
+// variables STEPKEEPER_AGENT, STEPKEEPER_QUEUES and STEPKEEPER_LEDGER. A process polls its queues. These
+// variables configure it:
 //
-//	AWS_ENDPOINT_URL_SQS       the endpoint, as in http://127.0.0.1:8377, by the name that every SDK
-//	                           of AWS knows; AWS otherwise
+//	AWS_ENDPOINT_URL_SQS       endpoint of SQS, such as http://127.0.0.1:8377; default AWS. Every SDK
+//	                           of AWS reads this variable.
 //	STEPKEEPER_REQUESTS_URL    the addresses of the three queues, from the outputs of a deployed
 //	STEPKEEPER_REPLIES_URL     stack, whose queues have names that cannot be guessed
 //	STEPKEEPER_QUARANTINE_URL
-//	STEPKEEPER_QUEUE_PREFIX    without addresses: put before the names requests-<agent>, replies and
-//	                           quarantine, which are looked up
+//	STEPKEEPER_QUEUE_PREFIX    if no addresses are set: prefix of the names requests-<agent>, replies
+//	                           and quarantine, by which the agent finds the queues
 //	STEPKEEPER_LEDGER          table of the ledger for plain services, by name or ARN
-//	STEPKEEPER_LEDGER_FOLDER   folder of that ledger on this machine, instead; the program needs the
-//	                           option ledger.InFolder of package ledger
+//	STEPKEEPER_LEDGER_FOLDER   instead of a table: folder of the ledger on this machine; the program
+//	                           needs the option ledger.InFolder of package ledger
 //
-// The build tag lambda.norpc, which is AWS's own and which the construct sets, leaves out what Lambda
-// does not need: the poller, the search for credentials. A program that was built without it
-// works on Lambda too; it is twice as large.
+// The build tag lambda.norpc, which is AWS's own and which the construct sets, leaves out the poller and the
+// search for credentials, which Lambda does not need. A program that was built without the tag works on
+// Lambda too, but is twice as large.
 package agent

@@ -17,7 +17,7 @@ type Retry = worker.Retry
 type Breaker = worker.Breaker
 
 // Option changes a setting of Serve. On Lambda the deployment sets batch, concurrency, queues, and the folder
-// of a ledger, so that one program serves both.
+// of a ledger, so that one program runs on Lambda and as a process.
 type Option func(*settings)
 
 type settings struct {
@@ -52,8 +52,8 @@ func WithRetry(r Retry) Option { return func(s *settings) { s.retry = r } }
 // WithBreaker sets the circuit breaker.
 func WithBreaker(b Breaker) Option { return func(s *settings) { s.breaker = b } }
 
-// WithLedger sets a ledger for plain services. It takes precedence over all others. Without any ledger their
-// requests are answered with retry-later.
+// WithLedger sets a ledger for plain services. It takes precedence over all others. Without any ledger the
+// agent replies retry-later to requests of plain services.
 func WithLedger(l port.Ledger) Option { return func(s *settings) { s.ledger = l } }
 
 // LedgerFile is a ledger in a folder. Serve closes it when it returns.
@@ -62,7 +62,7 @@ type LedgerFile interface {
 	io.Closer
 }
 
-// WithLedgerFolder makes Serve open the ledger in that folder, or, if folder is empty, in the one that
+// WithLedgerFolder makes Serve open the ledger in a folder. An empty text means the folder that
 // STEPKEEPER_LEDGER_FOLDER names. Package ledger calls it.
 func WithLedgerFolder(folder string,
 	open func(ctx context.Context, folder string) (LedgerFile, error)) Option {
@@ -80,5 +80,6 @@ func WithLog(l *slog.Logger) Option { return func(s *settings) { s.log = l } }
 // not for Lambda.
 func WithClock(c port.Clock) Option { return func(s *settings) { s.clock = c } }
 
-// WithStats calls f with the final counts when Serve ends. On Lambda it does not end.
+// WithStats calls f with the final counts when Serve ends. On Lambda Serve does not end, so f is never
+// called.
 func WithStats(f func(worker.Stats)) Option { return func(s *settings) { s.stats = f } }

@@ -15,7 +15,7 @@ import (
 
 // Serve handles the requests of one agent until the context ends. Then it lets running requests finish, and
 // returns nil. An error means that it could not start, or could not drain. An error about settings lists all
-// of them that are wrong. On Lambda it does not return once it has started.
+// wrong settings. On Lambda it does not return once it has started.
 func Serve(ctx context.Context, name string, operations Operations, options ...Option) error {
 	var s settings
 	for _, o := range options {

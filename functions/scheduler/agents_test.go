@@ -12,7 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// twoAgents has a second agent for its step a.
+// twoAgents returns a world whose step a has a second agent.
 func twoAgents(t *testing.T) *world.World {
 	def := world.Definition()
 	def.Steps[0].Others = []string{"agent-east"}
@@ -20,8 +20,8 @@ func twoAgents(t *testing.T) *world.World {
 	return world.New(t, def).Boot()
 }
 
-// P44: a step whose agent failed goes on at its other agent, whose reply counts; so does a late one of the
-// first.
+// P44: after its agent failed, a step continues at its other agent. The reply of the other agent counts, and
+// so does a late reply of the first.
 func TestAStepGoesOnAtItsOtherAgent(t *testing.T) {
 	for _, replies := range []string{"agent-a", "agent-east"} {
 		w := twoAgents(t)
@@ -46,7 +46,7 @@ func TestAStepGoesOnAtItsOtherAgent(t *testing.T) {
 	}
 }
 
-// P44, P32: a wait is learnt of the agent that was asked, and the next order asks the other one.
+// P44, P32: a queue wait is learnt for the agent that was asked, and the next order asks the other agent.
 func TestAWaitIsLearntOfTheAgentThatWasAsked(t *testing.T) {
 	w := twoAgents(t)
 	for i, want := range []string{"agent-a", "agent-east", "agent-a"} {
@@ -63,8 +63,8 @@ func TestAWaitIsLearntOfTheAgentThatWasAsked(t *testing.T) {
 	}
 }
 
-// P44: where nothing comes from an agent any more, its queue grows, and the other agent is asked; the queues
-// are asked every 10 s.
+// P44: if an agent stops replying, its queue grows, and the other agent is asked. The queue lengths are read
+// every 10 s.
 func TestAnAgentWithALongQueueIsLeft(t *testing.T) {
 	w := twoAgents(t)
 	config := w.SchedulerConfig(w.NewState(w.Store, 0), "s")
@@ -101,7 +101,7 @@ func TestAnAgentWithALongQueueIsLeft(t *testing.T) {
 	asks("both", "agent-a")
 }
 
-// P44: a queue that cannot be asked keeps its last length, and nothing fails.
+// P44: a queue whose length cannot be read keeps its last length, and nothing fails.
 func TestAQueueThatCannotBeAskedKeepsItsLength(t *testing.T) {
 	w := twoAgents(t)
 	config := w.SchedulerConfig(w.NewState(w.Store, 0), "s")

@@ -15,7 +15,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// approving is a, then an approval, then c.
+// approving has three steps: a, then an approval, then c.
 func approving() *core.Definition {
 	def := world.Definition()
 	def.Schema = 2
@@ -32,8 +32,8 @@ func answer(id, value string) *message.Control {
 		Event: core.Answered{ID: id, Step: "b", Round: 1, Value: text, By: "ann"}}
 }
 
-// P35: an answer through the control queue decides its step, and a copy changes nothing; a refusal is sent
-// where the answer says, and stands in the step.
+// P35: an answer through the control queue decides its step, and a copy changes nothing. A refusal is sent to
+// the reply-to of the answer, and is stored in the step.
 func TestAnAnswerThroughTheQueueDecides(t *testing.T) {
 	w := world.New(t, approving()).Boot()
 	w.Send(port.Intake, world.Order("o-1"))
@@ -106,7 +106,7 @@ func TestAnAnswerMayComeBeforeItsOrder(t *testing.T) {
 	}
 }
 
-// An answer that came without a queue is refused at once where there is no order, or no key for its token.
+// An answer that came without a queue is refused at once if there is no order, or no key for its token.
 func TestAnAnswerThatCannotCount(t *testing.T) {
 	w := world.New(t, approving()).Boot()
 	_, err := w.Scheduler.Command(ctx, *answer("x-1", "yes"))
@@ -125,7 +125,7 @@ func TestAnAnswerThatCannotCount(t *testing.T) {
 	}
 }
 
-// P35: a Scheduler that does not know answers returns what belongs to an order with one.
+// P35: a Scheduler of a version without answers returns the messages of an order that has one to the queue.
 func TestOlderCodeLeavesAnswersAlone(t *testing.T) {
 	w := world.New(t, approving()).Boot()
 	old := scheduler.New(w.SchedulerConfig(state.New(state.Config{
@@ -141,8 +141,8 @@ func TestOlderCodeLeavesAnswersAlone(t *testing.T) {
 	}
 }
 
-// P36: answers that no step takes are refused to their senders, and leave the verdict of an operator's
-// command where its sender reads it.
+// P36: answers that no step takes are refused, their senders are notified, and the verdict of an operator's
+// command can still be read.
 func TestRefusedAnswersLeaveVerdictsOfCommands(t *testing.T) {
 	w, _ := begun(t)
 	undo := message.Control{OrderID: "o-1", Event: core.UndoCommand{ID: "undo"}}

@@ -23,8 +23,8 @@ func newChildMessage(c *message.Child) *childMessage {
 	return &childMessage{Message: engine.Message{OrderID: ask.OrderID, Event: ask}}
 }
 
-// answer reports to the parent that a child which could not be stored will never begin, or that the child's
-// record has expired. An expired child had ended (P26, an ID never runs twice).
+// answer reports a refused child to its parent: the child could not be stored and will never begin, or its
+// record has expired. A child with an expired record has ended (P26, an ID never runs twice).
 func (in *childMessage) answer(s *Scheduler) {
 	if in.Refusal == nil {
 		return

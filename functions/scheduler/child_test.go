@@ -12,14 +12,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// childOf is what a step asks of its third child.
+// childOf returns a request of a step to its third child.
 func childOf(w *world.World, ask core.ChildAsk, attempt int) *message.Child {
 	p := core.Parent{OrderID: "parent", Step: "all", Index: 2, Attempt: attempt}
 	return &message.Child{Schema: message.Schema, Ask: &core.AskChild{OrderID: p.ChildID(), Parent: p,
 		Ask: ask, Workflow: "order", Definition: w.Def.Hash, Order: json.RawMessage(`{"n":1}`)}}
 }
 
-// reported are the ends that children have reported since.
+// reported returns the ends that children have reported since the last call.
 func reported(t *testing.T, w *world.World) (all []core.ChildEnded) {
 	t.Helper()
 	for _, d := range w.Take(port.Tasks) {
@@ -39,7 +39,8 @@ func handled(t *testing.T, w *world.World, values ...port.Value) {
 	}
 }
 
-// P41: a child is created with its parent, answers what is asked again, and one that has expired says so.
+// P41: a child is created for its parent, and replies to a repeated request. An expired child replies that it
+// has expired.
 func TestAChildAnswers(t *testing.T) {
 	w, _ := begun(t)
 	const id = "parent~all~2"
@@ -79,7 +80,7 @@ func TestAChildAnswers(t *testing.T) {
 	}
 }
 
-// What is undone before it came is there, and undone; a late start answers only.
+// A child that is undone before its start arrives is stored as undone. A late start only gets a reply.
 func TestAChildUndoneBeforeItCame(t *testing.T) {
 	w, _ := begun(t)
 	handled(t, w, childOf(w, core.AskUndo, 2), childOf(w, core.AskStart, 1))
@@ -94,8 +95,8 @@ func TestAChildUndoneBeforeItCame(t *testing.T) {
 	}
 }
 
-// Bad input on the queue between tasks: each lands in quarantine with a reason, and the message beside it is
-// carried out.
+// Each bad message on the queue between tasks goes to quarantine with a reason, and the message beside it is
+// handled.
 func TestBadMessagesBetweenTasks(t *testing.T) {
 	bad := map[string]func(*message.Child){
 		"is not the child":   func(m *message.Child) { m.Ask.OrderID = "o-1" },
@@ -147,7 +148,7 @@ func TestAChildWhoseNextDefinitionIsNotStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	const id = "parent~all~2"
-	handled(t, w, childOf(w, core.AskUndo, 1)) // it is not there, and is created as Compensated
+	handled(t, w, childOf(w, core.AskUndo, 1)) // the child does not exist, and is created as Compensated
 	if task := w.Task(id); task.ProcessState != core.Compensated || task.Definition != w.Def.Hash {
 		t.Fatalf("it is %s with the definition %s", task.ProcessState, task.Definition)
 	}
@@ -184,8 +185,8 @@ func TestAChildWhoseNextDefinitionIsNotStored(t *testing.T) {
 	}
 }
 
-// P41: a child that cannot be stored counts as undone; one that is there does not, when its start comes again
-// to a store that takes nothing.
+// P41: a child that cannot be stored counts as undone. A stored child does not, even if its start comes again
+// while the store refuses all writes.
 func TestAChildThatCannotBeStored(t *testing.T) {
 	for _, there := range []bool{false, true} {
 		w, _ := begun(t)
@@ -206,8 +207,8 @@ func TestAChildThatCannotBeStored(t *testing.T) {
 	}
 }
 
-// P41: only the queue between tasks takes messages of tasks, and only the Scheduler may send there. What an
-// application forges goes to quarantine, on each queue that it may send to.
+// P41: only the queue between tasks takes messages of tasks, and only the Scheduler may send there. Messages
+// that an application forges go to quarantine, on each queue that it may send to.
 func TestAForgedEndOfAChild(t *testing.T) {
 	for _, queue := range []string{port.Intake, port.Control, port.Replies} {
 		w, _ := begun(t)
@@ -234,8 +235,8 @@ func TestAForgedEndOfAChild(t *testing.T) {
 	}
 }
 
-// An end that no step waits for changes nothing (P41): that of no child, of another step, or to an order that
-// is not there.
+// An end that no step waits for changes nothing (P41): the end of an unknown child, of a child of another
+// step, or for an unknown order.
 func TestEndsThatNothingWaitsFor(t *testing.T) {
 	w, _ := begun(t)
 	before := w.Task("o-1").Version
@@ -249,8 +250,8 @@ func TestEndsThatNothingWaitsFor(t *testing.T) {
 	}
 }
 
-// P48: whatever a parent waits for, Close ends it, in Error or not. Children that are there have to end
-// first; those that never came are cancelled, so that a request that comes late begins nothing.
+// P48: Close ends a parent whatever it waits for, in Error or not. Existing children have to end first. Those
+// that never came are cancelled, so that a late request begins nothing.
 func TestAParentIsClosedWhoseChildNeverCame(t *testing.T) {
 	def := world.Definition()
 	def.Steps = def.Steps[:1]

@@ -15,7 +15,7 @@ import (
 type command struct {
 	engine.Message
 	control *message.Control
-	queued  bool // it came through a queue
+	queued  bool // the command came through a queue
 }
 
 func (in *command) decided() *engine.Message { return &in.Message }
@@ -25,8 +25,8 @@ func newCommand(c *message.Control, queued bool) *command {
 		Message: engine.Message{OrderID: c.OrderID, Event: c.Event}}
 }
 
-// answer notifies the sender of a refused command. It uses the reply-to of the command, or else that of the
-// order. The task has the verdict too (P5, commands have a number and an ID).
+// answer notifies the sender of a refused command, at the reply-to of the command or, without one, of the
+// order. The task also stores the verdict (P5, commands have a number and an ID).
 func (in *command) answer(s *Scheduler) {
 	c, t, v := in.control, in.Decision.Task, in.Decision.Verdict
 	switch {
@@ -34,7 +34,7 @@ func (in *command) answer(s *Scheduler) {
 	case in.Refusal != nil && in.queued:
 		s.refused(&in.Message, c.ReplyTo, core.Status{Kind: core.StatusCommandRefused,
 			Command: string(c.Kind()), CommandID: c.ID()})
-	case in.Refusal != nil: // its sender has the refusal at once
+	case in.Refusal != nil: // Command returns the refusal to the sender
 		s.refused(&in.Message, "", core.Status{})
 	case in.queued && v != nil && !v.Accepted:
 		s.notify(&in.Message, cmp.Or(c.ReplyTo, t.ReplyTo),
@@ -44,7 +44,7 @@ func (in *command) answer(s *Scheduler) {
 	}
 }
 
-// earlyDelays are the delays before an answer to an unknown order is handled again, because an event may come
+// earlyDelays holds the delays after which an answer to an unknown order is handled again. An event may come
 // before the order that waits for it (P36, answers may come early, late or twice).
 var earlyDelays = [...]time.Duration{5 * time.Second, time.Minute, port.MaxDelay}
 

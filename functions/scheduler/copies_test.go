@@ -12,7 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// overtaking lets another writer be first, once.
+// overtaking lets another writer commit first, once.
 type overtaking struct {
 	*memory.Store
 	first func()
@@ -26,8 +26,8 @@ func (s *overtaking) Commit(ctx context.Context, writes []port.Write) []error {
 	return s.Store.Commit(ctx, writes)
 }
 
-// P12a: of the same reply in two hands the one that is stored asks for the next step, and the other one,
-// which finds it decided, does not: n copies at once would be n requests.
+// P12a: if two Schedulers handle the same reply, the one whose commit is stored asks for the next step. The
+// other one finds the reply decided and does not, because n copies would lead to n requests.
 func TestACopyThatLosesSendsNothing(t *testing.T) {
 	w, asked := begun(t)
 	w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(asked["o-1 a/1 do"])))
@@ -50,8 +50,8 @@ func TestACopyThatLosesSendsNothing(t *testing.T) {
 	}
 }
 
-// P12a: no queue brings a submission or a command again that came without one, so that the handling goes on
-// until all is sent, or it is set to stop.
+// P12a: a submission or a command that came without a queue is not redelivered, so its handling continues
+// until everything is sent, or until the process stops.
 func TestWhatCameWithoutAQueueIsCarriedOn(t *testing.T) {
 	for _, down := range []int{1, 3, 9} {
 		w := world.New(t, world.Definition())

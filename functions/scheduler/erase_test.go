@@ -17,7 +17,7 @@ func erasing(order, id string, command int) *message.Control {
 			Sender: core.Sender{By: "ann", Reason: "asked to"}}}
 }
 
-// undone is an order that was cancelled, undone and reported.
+// undone returns an order that was cancelled, undone and reported.
 func undone(t *testing.T, w *world.World, o *message.SubmitOrder) {
 	t.Helper()
 	w.Send(port.Intake, o)

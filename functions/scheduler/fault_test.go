@@ -17,8 +17,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// P13, P28: a message whose request is too large leads to a further decision; it stays until that
-// one is stored and sent too.
+// P13, P28: a message whose request is too large leads to another decision, and stays in the queue until that
+// decision is stored and sent too.
 func TestMessageStaysUntilItsFollowUpIsDone(t *testing.T) {
 	large := func() *message.SubmitOrder {
 		o := world.Order("o-1")
@@ -68,7 +68,8 @@ func TestMessageStaysUntilItsFollowUpIsDone(t *testing.T) {
 	}
 }
 
-// A batch answers each order at its place, also behind one that cannot be read, and with faults.
+// A batch returns the result of each order at its index, also after an order that cannot be read, and with
+// faults.
 func TestAnswersStandAtTheirPlaces(t *testing.T) {
 	w := world.New(t, world.Definition()).Boot()
 	if r := w.Scheduler.Submit(ctx, []message.SubmitOrder{*world.Order("o-1"),
@@ -116,8 +117,8 @@ func failure(order string) *message.Reply {
 		Attempt: 1, Operation: core.Do}}, "no")
 }
 
-// P13: of a batch only those messages come back whose own effects were not sent, whatever the place
-// of the failure in the queue's batches.
+// P13: only those messages of a batch come back whose own effects were not sent, wherever the failure is in
+// the batches of the queue.
 func TestOnlyWhatWasNotSentComesBack(t *testing.T) {
 	const orders = 25
 	for _, sick := range []int{0, 9, 10, 13, 24} {
@@ -143,7 +144,7 @@ func TestOnlyWhatWasNotSentComesBack(t *testing.T) {
 	}
 }
 
-// P27: what a restart cannot take up is reported, by its name, and the rest is taken up.
+// P27: a restart reports each task that it cannot continue by its name, and continues the others.
 func TestRestartReportsWhatItCannotTakeUp(t *testing.T) {
 	fill := func() *world.World {
 		w := world.New(t, world.Definition()).Boot()
@@ -206,7 +207,7 @@ func TestRestartReportsWhatItCannotTakeUp(t *testing.T) {
 	})
 }
 
-// What could not be read now comes again, each fault with its own messages only.
+// If something cannot be read at the moment, only the messages that need it come again.
 func TestFaultsOfReading(t *testing.T) {
 	t.Run("no task is loaded", func(t *testing.T) {
 		w, asked := begun(t)
@@ -308,7 +309,7 @@ func TestFaultsOfReading(t *testing.T) {
 	})
 }
 
-// P8: conflicts are decided again up to a bound, which is not reached by a few other writers.
+// P8: a decision is repeated after a conflict, up to a bound that a few other writers do not reach.
 func TestConflictsAreDecidedAgain(t *testing.T) {
 	for _, c := range []struct {
 		tries, conflicts int
@@ -333,7 +334,8 @@ func TestConflictsAreDecidedAgain(t *testing.T) {
 	}
 }
 
-// P12: an answer that was lost is no reason to return a message, and nothing is done twice.
+// P12: if only the answer of the store is lost, no message is returned to the queue, and nothing is done
+// twice.
 func TestDoubtfulCommitIsLookedAt(t *testing.T) {
 	for _, cached := range []int{0, 10} {
 		w, asked := begun(t)
@@ -366,8 +368,7 @@ func TestLostCommitIsMadeAgain(t *testing.T) {
 	}
 }
 
-// P12: where the handler's time is over before it can look whether its commit took place, the message
-// returns.
+// P12: if the handler's time is over before it can check whether its commit was stored, the message returns.
 func TestALostCommitAtTheEndOfTheHandlersTime(t *testing.T) {
 	w, asked := begun(t)
 	over, end := context.WithCancel(ctx)
@@ -378,7 +379,7 @@ func TestALostCommitAtTheEndOfTheHandlersTime(t *testing.T) {
 	}
 }
 
-// forgetful stores, and loses every other answer.
+// forgetful stores every write, and loses every second answer.
 type forgetful struct {
 	*memory.Store
 	calls int
@@ -394,8 +395,8 @@ func (s *forgetful) Commit(ctx context.Context, writes []port.Write) []error {
 	return errs
 }
 
-// P28: an order whose task does not fit into the store is refused, and so are its copies in the
-// batch; what is already there is not.
+// P28: an order whose task does not fit into the store is refused, and so are its copies in the batch. An
+// order that is already stored is not.
 func TestTaskThatDoesNotFitIsRefused(t *testing.T) {
 	w := world.New(t, world.Definition()).Boot()
 	store := &world.Faulty{Store: w.Store, FailCommit: func(int) error { return port.ErrTooLarge }}
@@ -424,7 +425,7 @@ func TestTaskThatDoesNotFitIsRefused(t *testing.T) {
 	}
 }
 
-// A command answers what was stored, and an error that says what was asked for.
+// A command returns the stored verdict, or an error that names the command.
 func TestCommandThatCannotBeStored(t *testing.T) {
 	w, _ := begun(t)
 	cancel := message.Control{OrderID: "o-1", Event: core.Cancel{ID: "c-1"}}
@@ -471,7 +472,7 @@ func TestRefusalsNameTheField(t *testing.T) {
 	}
 }
 
-// P32: what is learnt of one agent is kept when something is learnt of another.
+// P32: the queue wait of one agent is kept when that of another agent is learnt.
 func TestWaitsOfSeveralAgents(t *testing.T) {
 	w, asked := begun(t)
 	w.Clock.Advance(100 * time.Second)
@@ -488,7 +489,7 @@ func TestWaitsOfSeveralAgents(t *testing.T) {
 	}
 }
 
-// What an agent says of a failure is kept for people, whatever it says.
+// The text of a failure that an agent sends is kept for people, whatever it contains.
 func TestReasonsOfAgents(t *testing.T) {
 	for _, c := range []struct {
 		given         *message.ReplyError

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// full takes no write.
+// full is a store that refuses every write.
 type full struct{ *memory.Store }
 
 func (full) Commit(_ context.Context, writes []port.Write) []error {
@@ -27,7 +28,7 @@ func (full) Commit(_ context.Context, writes []port.Write) []error {
 	return errs
 }
 
-// Invariant 1: what could not be stored is neither sent nor deleted.
+// Invariant 1: if a decision could not be stored, its effects are not sent and its message is not deleted.
 func TestWhatIsNotStoredComesBack(t *testing.T) {
 	w, asked := begun(t)
 	sick := w.SchedulerOn(full{w.Store}, 0, "sick")
@@ -47,7 +48,8 @@ func TestWhatIsNotStoredComesBack(t *testing.T) {
 	}
 }
 
-// P8, H21: what a cached task does not know yet is looked up, and not put off for ever.
+// P8, H21: if a cached task is too old for a message, the task is loaded again, and the message is not
+// delayed for ever.
 func TestCachedTaskIsLoadedAgain(t *testing.T) {
 	w, asked := begun(t)
 	cached := w.SchedulerOn(w.Store, 10, "cached")
@@ -70,7 +72,7 @@ func TestCachedTaskIsLoadedAgain(t *testing.T) {
 	}
 }
 
-// silent raises no alert.
+// silent fails to raise alerts.
 type silent struct{}
 
 func (silent) Raise(context.Context, core.RaiseAlert) error { return errors.New("no topic") }
@@ -93,7 +95,31 @@ func TestNoStatusBeforeItsAlert(t *testing.T) {
 	}
 }
 
-// P13: all that a decision asks for is sent, also more than one batch of a queue takes.
+// P11, P12: an end that the bus refuses is sent again, to the reply-to too, and settled when both have it.
+func TestTheBusGetsTheEnd(t *testing.T) {
+	def := world.Definition()
+	def.Events, def.Steps = true, def.Steps[:1]
+	w := world.New(t, def).Boot()
+	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
+	done := deliver(world.Done(requests(t, w)["o-1 a/1 do"]))
+	w.Refuse = core.Events
+	failed := w.Scheduler.Handle(ctx, port.Replies, done)
+	if task := w.Task("o-1"); len(failed) != 1 || task.ProcessState != core.Processed || task.AtRest() {
+		t.Errorf("returned %v, %s, at rest %t", failed, task.ProcessState, task.AtRest())
+	}
+	w.Refuse, done[0].Received = "", 2
+	failed = w.Scheduler.Handle(ctx, port.Replies, done)
+	if task := w.Task("o-1"); len(failed) > 0 || !task.AtRest() {
+		t.Errorf("returned %v, at rest %t", failed, task.AtRest())
+	}
+	shop, bus := statuses(t, w, "shop"), statuses(t, w, core.Events)
+	if last := shop[len(shop)-1]; len(bus) != 1 || bus[0].Kind != core.StatusCompleted ||
+		!reflect.DeepEqual(bus[0], last) {
+		t.Errorf("the bus has %+v, the reply-to %+v", bus, shop)
+	}
+}
+
+// P13: all requests of a decision are sent, even if they are more than one batch of a queue takes.
 func TestMoreThanABatchIsSent(t *testing.T) {
 	const orders = 2*port.MaxBatch + 3
 	w := world.New(t, world.Definition()).Boot()
@@ -109,7 +135,7 @@ func TestMoreThanABatchIsSent(t *testing.T) {
 	}
 }
 
-// P27: a restart takes up all tasks, however many there are.
+// P27: a restart continues all tasks, however many there are.
 func TestRestartTakesAllPages(t *testing.T) {
 	const orders = 900 // orders in 4 shards, 200 to a page
 	w := world.New(t, world.Definition()).Boot()
@@ -128,7 +154,7 @@ func (contentless) Content(_ context.Context, id, _ string) ([]byte, error) {
 	return nil, fmt.Errorf("order %q: %w", id, port.ErrNotFound)
 }
 
-// An order that is kept apart is read where a claim needs it. While it cannot be read nothing is lost.
+// Content that is kept apart is read when a claim needs it. While it cannot be read, nothing is lost.
 func TestAnOrderThatIsKeptApart(t *testing.T) {
 	w, asked := begunWith(t, apart)
 	sick := w.SchedulerOn(contentless{w.Store}, 0, "sick")
@@ -158,7 +184,7 @@ func TestAnOrderThatIsKeptApart(t *testing.T) {
 	}
 }
 
-// apart makes an order so long that it is kept apart.
+// apart makes the content of an order so long that it is kept apart.
 func apart(o *message.SubmitOrder) {
 	o.Order = append(slices.Clip(o.Order), strings.Repeat(" ", core.InlineOrder(world.Definition()))...)
 }

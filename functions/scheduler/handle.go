@@ -15,13 +15,13 @@ import (
 type incoming interface {
 	// decided returns the event with its outcome.
 	decided() *engine.Message
-	// answer adds the answer to the sender of the message.
+	// answer adds the answer for the sender of the message.
 	answer(s *Scheduler)
 }
 
-// Handle handles deliveries of one queue: intake, replies, control or tasks. It returns the receipts of those
-// that must come again. All others may be deleted, because their effects are stored and sent (P13, delete
-// after sending).
+// Handle handles deliveries of one queue: intake, replies, control or tasks. It returns the receipts of the
+// messages that must come again. All others may be deleted, because their effects are stored and sent (P13,
+// delete after sending).
 func (s *Scheduler) Handle(ctx context.Context, queueName string,
 	deliveries []port.Delivery) (failed []string) {
 	var batch engine.Batch
@@ -54,7 +54,7 @@ func (s *Scheduler) Handle(ctx context.Context, queueName string,
 	return failed
 }
 
-// run decides messages, adds the answers to their senders, and sends.
+// run decides messages, adds the answers for their senders, and sends answers and effects.
 func (s *Scheduler) run(ctx context.Context, jobs []*engine.Job, all []incoming) {
 	s.engine.Decide(ctx, s.engine.Load(ctx, jobs))
 	for _, in := range all {
@@ -63,7 +63,7 @@ func (s *Scheduler) run(ctx context.Context, jobs []*engine.Job, all []incoming)
 			continue
 		}
 		err := port.Guard(s.log, "answering the sender", func() error { in.answer(s); return nil })
-		if err != nil { // the message comes again, and its effects too
+		if err != nil { // the message comes again, and its effects are sent again
 			m.Err = err
 		}
 	}
@@ -96,8 +96,8 @@ func (s *Scheduler) acknowledge(ctx context.Context, queueName string, d *port.D
 // letter is a delivery that was read.
 type letter struct {
 	in    incoming // nil if the message could not be read
-	ready bool     // the message has to be decided
-	err   error    // reason why the message has to come again although it is not ready
+	ready bool     // the message can be decided
+	err   error    // if not ready: reason why the message must come again; nil if it need not
 }
 
 // about returns the fields of a log line about the order of a message, as far as it could be read.
@@ -117,7 +117,7 @@ func (s *Scheduler) read(ctx context.Context, queueName string, d *port.Delivery
 		in.decided().Again = d.Received > 1
 	case errors.Is(err, message.ErrUnreadable):
 		l.err = s.unreadable(ctx, queueName, d, &l, err)
-	default: // a newer schema waits for a newer program; another queue is a mistake in the wiring
+	default: // the message has a newer schema and waits for a newer program, or the queue is wrong
 		s.count("returned", queueName)
 	}
 	return l
@@ -135,7 +135,7 @@ func (s *Scheduler) decode(queueName string, d *port.Delivery, now core.Time) (i
 		if c != nil {
 			return newCommand(c, true), nil
 		}
-		return newSubmission(&o, err == nil, false), err
+		return newSubmission(&o, err == nil), err
 	case port.Replies:
 		r, err := message.Of[message.Reply](*d)
 		if err != nil {
@@ -169,7 +169,7 @@ func inQueue(d *port.Delivery, now core.Time) core.Duration {
 }
 
 // unreadable refuses a submission whose sender is known, and puts every other message into quarantine. For a
-// submission that is too large it does both, because nobody else has kept its hash.
+// submission that is too large it does both, because only the quarantine keeps the hash of the order.
 func (s *Scheduler) unreadable(ctx context.Context, queueName string, d *port.Delivery, l *letter,
 	err error) error {
 	in, submitted := l.in.(*submission)
@@ -199,8 +199,8 @@ func (s *Scheduler) quarantine(ctx context.Context, queueName string, d *port.De
 	return q.Send(ctx, []port.Message{{Value: kept}})[0]
 }
 
-// refused counts a refusal, and notifies the sender of the reason. If that is not possible, the operator
-// finds the message in quarantine, so that nothing is dropped in silence.
+// refused counts a refusal, and notifies the sender of the reason. If the sender cannot be notified, the
+// message goes to quarantine, so that no message is lost without a trace.
 func (s *Scheduler) refused(m *engine.Message, replyTo string, status core.Status) {
 	s.count("refused", m.Refusal.Code)
 	s.log.Info("refused", "order", m.OrderID, "code", m.Refusal.Code)
@@ -209,8 +209,8 @@ func (s *Scheduler) refused(m *engine.Message, replyTo string, status core.Statu
 	s.notify(m, replyTo, status)
 }
 
-// notify sends a status to a reply queue whose name was not checked before. If it cannot check now whether
-// the queue exists, the message comes again.
+// notify adds a status for a reply queue, if that queue exists. If notify cannot check that now, the message
+// comes again.
 func (s *Scheduler) notify(m *engine.Message, replyTo string, status core.Status) {
 	if replyTo == "" || status.OrderID == "" {
 		return

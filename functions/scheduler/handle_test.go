@@ -31,7 +31,7 @@ func deliver(values ...port.Value) []port.Delivery {
 	return ds
 }
 
-// again are the deliveries as they come after one that was not deleted.
+// again returns the deliveries as they are redelivered if they were not deleted.
 func again(ds []port.Delivery) []port.Delivery {
 	ds = slices.Clone(ds)
 	for i := range ds {
@@ -40,7 +40,7 @@ func again(ds []port.Delivery) []port.Delivery {
 	return ds
 }
 
-// requests takes what the agents were asked.
+// requests takes the requests to the agents from their queues.
 func requests(t *testing.T, w *world.World) map[string]*message.Request {
 	t.Helper()
 	asked := map[string]*message.Request{}
@@ -83,7 +83,7 @@ func begunWith(t *testing.T, change func(*message.SubmitOrder)) (*world.World, m
 	return w, requests(t, w)
 }
 
-// P13: one commit for all that a batch holds of one task.
+// P13: all messages of a batch for one task lead to one commit.
 func TestRepliesOfOneTaskCostOneCommit(t *testing.T) {
 	w, asked := begun(t)
 	before := w.Task("o-1").Version
@@ -195,7 +195,7 @@ func TestUnreadableRepliesAndCommands(t *testing.T) {
 	}
 }
 
-// Replies for what is not there, P8 and forged ones.
+// Replies for unknown tasks, replies that are ahead of the document (P8), and forged ones.
 func TestRepliesThatDoNotFit(t *testing.T) {
 	w, asked := begun(t)
 	other := world.Done(asked["o-1 a/1 do"])
@@ -231,7 +231,8 @@ func (s *interfering) Commit(ctx context.Context, writes []port.Write) []error {
 	return s.Store.Commit(ctx, writes)
 }
 
-// P8: two Schedulers at once; the loser loads again and decides on what the winner left.
+// P8: of two Schedulers at once, the one whose commit is refused loads the task again and decides on the new
+// version.
 func TestLostCommitIsDecidedAgain(t *testing.T) {
 	for _, cached := range []int{0, 10} {
 		w, asked := begun(t)
@@ -301,7 +302,8 @@ func TestEndlessConflictIsGivenBack(t *testing.T) {
 	}
 }
 
-// P28: outputs that together do not fit make the step fail, and its redelivery does the same.
+// P28: if the outputs together do not fit, the step fails. The redelivered message leads to the same
+// decision.
 func TestOutputTooLargeForTheDocument(t *testing.T) {
 	w, asked := begun(t)
 	small, huge := world.Done(asked["o-1 b/1 do"]), world.Done(asked["o-1 a/1 do"])
@@ -419,7 +421,7 @@ func TestDelayOfWakes(t *testing.T) {
 	}
 }
 
-// P32: what a reply says of the queue counts for the next claims of that agent.
+// P32: the queue wait that a reply reports counts for the next claims of that agent.
 func TestWaitsAreLearnt(t *testing.T) {
 	w, asked := begun(t)
 	r := world.Later(asked["o-1 a/1 do"])
@@ -435,8 +437,8 @@ func TestWaitsAreLearnt(t *testing.T) {
 	}
 }
 
-// P32: the time that a reply waits for the Scheduler is time in a queue too; that of one which was
-// returned before says nothing of the queue, and neither does a queue that reports no time.
+// P32: the time that a reply waits for the Scheduler counts as time in a queue too. The time of a reply that
+// was returned to the queue before is not used, and neither is that of a queue that reports no time.
 func TestWaitsOfRepliesAreLearnt(t *testing.T) {
 	for name, c := range map[string]struct {
 		received int
@@ -489,8 +491,8 @@ func TestWorkOnABatchIsNoQueueWait(t *testing.T) {
 	}
 }
 
-// P28, P32: the decision on a request that no queue takes is like the others: its claims know how long
-// requests wait.
+// P28, P32: the decision on a request that no queue takes is like the others: its claims use the known queue
+// waits.
 func TestWaitsCountWhereARequestIsTooLarge(t *testing.T) {
 	w, asked := begun(t)
 	w.Clock.Advance(100 * time.Second)
@@ -517,7 +519,7 @@ func TestWaitsCountWhereARequestIsTooLarge(t *testing.T) {
 	}
 }
 
-// allowed submits a further order, and answers what its requests to agent-a may wait.
+// allowed submits another order, and returns how long its requests to agent-a may wait.
 func allowed(t *testing.T, w *world.World, s *scheduler.Scheduler, id string) core.Duration {
 	t.Helper()
 	if r := s.Submit(ctx, []message.SubmitOrder{*world.Order(id)})[0]; answerOf(r) != "stored" {
@@ -526,8 +528,8 @@ func allowed(t *testing.T, w *world.World, s *scheduler.Scheduler, id string) co
 	return w.Task(id).Step("a").Claim.Allowance
 }
 
-// P32: only an accepted reply of the current attempt teaches, no more than the time since its request was
-// made, and half of that after each minute.
+// P32: a queue wait is learnt only from an accepted reply of the current attempt. It is at most the time
+// since the request was made, and is halved after each minute.
 func TestWhatTeachesWaits(t *testing.T) {
 	waited := func(r *message.Reply, d core.Duration) *message.Reply { r.Waited = d; return r }
 	send := func(t *testing.T, w *world.World, values ...port.Value) {
@@ -592,7 +594,7 @@ func end(t *testing.T, w *world.World, asked map[string]*message.Request) []stri
 	return w.Scheduler.Handle(ctx, port.Replies, deliver(world.Done(requests(t, w)["o-1 c/1 do"])))
 }
 
-// P11: who sent all of it settles; who did not, does not, and the message comes again.
+// P11: a Scheduler settles an end if it has sent all reports of it. Otherwise the message comes again.
 func TestSettleOnlyWhatWasReportedHere(t *testing.T) {
 	w, asked := begun(t)
 	if failed := end(t, w, asked); len(failed) > 0 {
@@ -624,7 +626,7 @@ func TestSettleOnlyWhatWasReportedHere(t *testing.T) {
 	}
 }
 
-// A name that the operator took off the list can never be notified; the order ends all the same.
+// A reply-to that the operator removed from the list cannot be notified, but the order ends all the same.
 func TestReplyToThatIsGone(t *testing.T) {
 	w := world.New(t, world.Definition()).Boot()
 	w.Scheduler.Handle(ctx, port.Intake, deliver(world.Order("o-1")))
@@ -802,7 +804,7 @@ func TestRestartEmitsAgain(t *testing.T) {
 	}
 }
 
-// answerOf is the result of a submission in a word.
+// answerOf returns the result of a submission as one word.
 func answerOf(r scheduler.SubmitResult) string {
 	switch {
 	case r.Err != nil:

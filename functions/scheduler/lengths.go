@@ -13,7 +13,7 @@ const (
 	// lengthEvery is the time for which the length of a queue counts before it is read again (P44, several
 	// agents can do one step).
 	lengthEvery = 10 * core.Second
-	// roundTime is the assumed time of one round of an agent: as many requests as it takes at a time. It
+	// roundTime is the assumed time in which an agent handles as many requests as it takes at a time. It
 	// makes queue lengths comparable with each other and with measured waits.
 	roundTime = core.Second
 )
@@ -22,18 +22,17 @@ const (
 // concurrent use.
 type lengths struct {
 	mu    sync.Mutex
-	asked map[string]core.Time // time of the last query of each agent's queue; 0 means never
+	asked map[string]core.Time // time at which each agent's queue was last read; 0 means never
 	waits map[string]core.Duration
 }
 
-// all returns the known lengths, by agent.
 func (l *lengths) all() map[string]core.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return maps.Clone(l.waits)
 }
 
-// choosable adds the agents of steps that have several.
+// choosable adds the agents of steps with several agents.
 func (l *lengths) choosable(def *core.Definition) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -50,7 +49,7 @@ func (l *lengths) choosable(def *core.Definition) {
 	}
 }
 
-// due returns the agents whose queues are to be read now. It returns each agent once.
+// due returns the agents whose queues are to be read now, and stores now as their last read.
 func (l *lengths) due(now core.Time) (agents []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,8 +68,8 @@ func (l *lengths) set(agent string, wait core.Duration) {
 	l.waits[agent] = wait
 }
 
-// measure reads the queue lengths of agents that steps may choose. A queue that does not respond keeps its
-// last length. That only makes the choice worse.
+// measure reads the queue lengths of agents that steps may choose. If a queue does not respond, its last
+// length stays in use.
 func (s *Scheduler) measure(ctx context.Context) {
 	if s.cfg.Capacity == nil {
 		return

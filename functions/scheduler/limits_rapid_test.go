@@ -17,7 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
 )
 
-// read reads a message as the actor behind the queue does, from its bytes.
+// read decodes a message from its bytes, as the actor that receives from the queue does.
 func read(queue string, m port.Message) error {
 	body, err := m.Bytes()
 	if err != nil {
@@ -142,7 +142,7 @@ func TestEveryMessageCanBeRead(t *testing.T) {
 	})
 }
 
-// nested are lists in lists.
+// nested returns lists in lists.
 func nested(levels int) json.RawMessage {
 	return json.RawMessage(strings.Repeat("[", levels) + strings.Repeat("]", levels))
 }

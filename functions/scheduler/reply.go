@@ -43,7 +43,6 @@ func replied(r *message.Reply) core.Event {
 	return ev
 }
 
-// printable returns a note as one printable line.
 func printable(note string) string {
 	return strings.Map(func(c rune) rune {
 		if core.Unprintable(c) {
@@ -60,9 +59,9 @@ func (in *reply) answer(s *Scheduler) {
 	}
 }
 
-// recordQueueWait records how long the request of an accepted reply waited in the queue of the agent that its
-// step asked. It never takes the agent from the reply, so that replies cannot make Waits grow. It limits the
-// wait to the time since the request was made, whatever the reply contains.
+// recordQueueWait records how long the request of an accepted reply waited in its agent's queue. It does not
+// trust the reply: it takes the agent from the task, so that replies cannot make Waits grow, and limits the
+// wait to the time since the request was made.
 func (in *reply) recordQueueWait(s *Scheduler) {
 	r, ok := in.Event.(core.Reply)
 	if !ok || in.Before == nil || !in.Decision.Changed {
@@ -74,7 +73,7 @@ func (in *reply) recordQueueWait(s *Scheduler) {
 	}
 	step, def := &in.Before.Steps[i], &in.Definition.Steps[i]
 	agent, operation := def.AskedAgent(step), def.Operation
-	if step.Attempt == r.Attempt { // it shows the present queue wait
+	if step.Attempt == r.Attempt { // a reply to an earlier attempt shows an old wait
 		s.cfg.Waits.record(agent, Wait{min(in.waited, max(0, in.At.Sub(step.Claim.At))), in.At})
 	}
 	if s.cfg.Replied == nil {

@@ -25,7 +25,7 @@ func body(text string) port.Delivery {
 	return port.Delivery{Message: port.Message{Body: []byte(text)}, ID: "m0", Receipt: "r0", Received: 1}
 }
 
-// statuses takes the statuses of a reply-to.
+// statuses takes the status messages from the queue of a reply-to.
 func statuses(t *testing.T, w *world.World, queue string) (all []core.Status) {
 	t.Helper()
 	for _, d := range w.Take(queue) {
@@ -50,7 +50,7 @@ func logged(t *testing.T, w *world.World) *bytes.Buffer {
 	return &log
 }
 
-// lines are the log's, each with its keys in order.
+// lines returns the lines of the log, each with its keys in order.
 func lines(t *testing.T, log *bytes.Buffer) (all []map[string]any) {
 	t.Helper()
 	for _, line := range strings.Split(strings.TrimSpace(log.String()), "\n") {
@@ -134,17 +134,17 @@ func TestRefusalThatCannotBeSentComesBack(t *testing.T) {
 	}
 }
 
-// panicky are queues that panic when one reply-to is looked up.
+// panicky panics when one reply-to is looked up.
 type panicky struct{ port.Queues }
 
-func (q panicky) ReplyTo(name string) (port.Queue, error) {
+func (q panicky) ReplyTo(name string) (port.Sender, error) {
 	if name == "panics" {
 		panic("a faulty adapter")
 	}
 	return q.Queues.ReplyTo(name)
 }
 
-// A panic while a sender is answered concerns that message only.
+// A panic while a sender is notified affects only that message.
 func TestAPanicInAnAnswerConcernsItsMessage(t *testing.T) {
 	w, _ := begun(t)
 	config := w.SchedulerConfig(w.NewState(w.Store, 0), "faulty")
@@ -161,7 +161,24 @@ func TestAPanicInAnAnswerConcernsItsMessage(t *testing.T) {
 	}
 }
 
-// An outage is not the answer that no such reply-to is deployed.
+// unknownQueue finds no queue.
+type unknownQueue struct{ port.Queues }
+
+func (unknownQueue) Queue(string) (port.Queue, error) { return nil, port.ErrUnavailable }
+
+// An answer that cannot be sent again stays in its queue.
+func TestAnEarlyAnswerWithoutAQueueComesBack(t *testing.T) {
+	w := world.New(t, approving()).Boot()
+	config := w.SchedulerConfig(w.NewState(w.Store, 0), "cut off")
+	config.Queues = unknownQueue{config.Queues}
+	panics := port.Panics()
+	failed := scheduler.New(config).Handle(ctx, port.Control, deliver(answer("x-1", "yes")))
+	if len(failed) != 1 || port.Panics() != panics {
+		t.Errorf("returned %v, after %d panics", failed, port.Panics()-panics)
+	}
+}
+
+// An outage does not count as a reply-to that is not deployed.
 func TestOutageIsNoUnknownReplyTo(t *testing.T) {
 	for _, c := range []struct{ name, queue, body, want string }{
 		{"new order", port.Intake,
@@ -226,7 +243,7 @@ func TestOutageIsNoUnknownReplyTo(t *testing.T) {
 	})
 }
 
-// An order over 64 KiB is answered as far as its sender can be read; the quarantine has its hash.
+// The sender of an order over 64 KiB is notified if it can be read. The quarantine has the hash of the order.
 func TestOrderThatIsTooLargeIsAnswered(t *testing.T) {
 	content := `"` + strings.Repeat("x", port.MaxOrder) + `"`
 	for _, c := range []struct {
@@ -473,7 +490,7 @@ func TestPriorityHasNoEffectAndSaysSo(t *testing.T) {
 	}
 }
 
-// P8: what is ahead of the document stays in its queue; people can see that, and of which step it is.
+// P8: a message that is ahead of the document stays in its queue. The log shows this, and names the step.
 func TestWhatIsAheadIsLoggedAndCounted(t *testing.T) {
 	w, asked := begun(t)
 	log := logged(t, w)

@@ -16,9 +16,9 @@ const restartPage = 200
 // farFuture is later than every due time.
 var farFuture = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 
-// Restart sends all open messages of every task that is not at rest again, from its document alone (P27, the
-// embedded runtime survives its queues). It is for a process whose queues ended with its predecessor, before
-// it takes new messages.
+// Restart reads every task that is not at rest and sends its open messages again (P27, the embedded runtime
+// survives its queues). A process calls it before it takes new messages, if its queues were lost with the
+// process before it.
 //
 // It returns the number of restarted tasks. The error names the tasks that it could not restart, which the
 // Supervisor finds when they are due. It logs and skips a task whose document cannot be read, so that the

@@ -14,7 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// wide is a workflow of n steps of one agent, in a row or all at once, whose steps see no outputs.
+// wide returns a workflow of n steps of one agent, in sequence or parallel, whose inputs read no outputs.
 func wide(n int, inARow bool) *core.Definition {
 	def := world.Definition()
 	like := def.Steps[0]
@@ -83,7 +83,7 @@ func TestOrdersNearTheDocumentLimitEnd(t *testing.T) {
 	}
 }
 
-// settle runs the world until every order is at rest.
+// settle runs the world until all orders are at rest.
 func settle(t *testing.T, w *world.World, ids []string) {
 	t.Helper()
 	for range 1500 {
@@ -105,8 +105,8 @@ func settle(t *testing.T, w *world.World, ids []string) {
 	}
 }
 
-// endsWhole sees that the order, at rest, was reported, and is undone after the operator has repaired its
-// services. It answers 1 where the order met the limit.
+// endsWhole checks that the order, at rest, was reported, and is undone after the operator has repaired its
+// services. It returns 1 if the order reached the limit.
 func endsWhole(t *testing.T, w *world.World, id string, refuses map[string]bool) (limited int) {
 	t.Helper()
 	task := w.Task(id)

@@ -19,24 +19,20 @@ type Config struct {
 	// Waits holds the known waits of the agents' queues. The Scheduler adds to it. nil means that none are
 	// known (P32, queue time is not a failure).
 	Waits *Waits
-	// Pause waits before a submission or a command that came without a queue is retried, because not all of
-	// its effects were sent (P12a, who emits again). An error ends the retries. If Pause is nil, the task
-	// waits for its due time (P9, tasks not at rest are due).
+	// Pause waits before the next try to send the effects of a submission or a command that came without a
+	// queue (P12a, who emits again). An error ends the tries. If Pause is nil, the effects are sent at the
+	// task's due time (P9, tasks not at rest are due).
 	Pause func(ctx context.Context, try int) error
 	// Capacity returns how many requests an agent takes at a time, concurrency × batch. 0 means unknown. With
-	// it the Scheduler reads the queue lengths of agents that a step may choose, at most every 10 s (P44,
-	// several agents can do one step). If it is nil, the Scheduler does not read them.
+	// Capacity the Scheduler reads the queue lengths of agents that a step may choose, at most every 10 s
+	// (P44, several agents can do one step). If Capacity is nil, the Scheduler reads none.
 	Capacity func(agent string) int
-	// FairQueues puts the order's tenant on each request, see message.Tenant (rule 4).
-	FairQueues bool
 	// Priorities means that the agents' queues deliver orders of high priority first (P46, priority changes
 	// the order of requests only). Otherwise receipts note that the priority has no effect.
 	Priorities bool
-	// Senders lists the role IDs from which the replies of an agent come, by agent (P3, a reply names request
-	// and sender). Without an entry, only the agent's name is compared.
-	Senders map[string][]string
-	// Replied is called with each accepted reply: the agent, its operation and the reply. It can find the
-	// agents that make no calls (P45, "not now" is not a failure). It may be nil.
+	// Replied is called with each accepted reply: the agent, its operation and the reply. For example, it can
+	// count the replies of agents that did not call their service (P45, "not now" is not a failure). It may
+	// be nil.
 	Replied func(agent, operation string, r core.Reply)
 	// Restarted is called with each task that Restart has restarted. It may be nil.
 	Restarted func(t *core.Task)
@@ -59,15 +55,13 @@ func New(cfg Config) *Scheduler {
 	}
 	known := &lengths{}
 	return &Scheduler{cfg: cfg, log: cfg.Logger, lengths: known, engine: engine.Engine{Config: engine.Config{
-		Span:  "scheduler",
-		Parts: cfg.Parts, Tries: cfg.Tries, Waits: cfg.Waits.At, Lengths: known.all,
-		FairQueues: cfg.FairQueues, Claims: true, Senders: cfg.Senders,
+		Parts: cfg.Parts, Span: "scheduler", Tries: cfg.Tries, Waits: cfg.Waits.At, Lengths: known.all,
+		Claims: true,
 	}}}
 }
 
 func (s *Scheduler) now() core.Time { return core.TimeOf(s.cfg.Clock.Now()) }
 
-// notes returns the parts of an order that have no effect.
 func (s *Scheduler) notes(priority string) []string {
 	if s.cfg.Priorities {
 		return nil

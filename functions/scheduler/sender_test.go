@@ -78,7 +78,7 @@ func TestReplyOfAnotherAgent(t *testing.T) {
 	}
 }
 
-// P3, P32: what another agent says of its wait is not learnt either.
+// P3, P32: a queue wait that another agent reports is not learnt either.
 func TestWaitOfAnotherAgentIsNotLearnt(t *testing.T) {
 	w, asked := begun(t)
 	forged := world.Done(asked["o-1 a/1 do"])

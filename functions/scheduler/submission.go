@@ -6,18 +6,17 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// submission is a submitted order.
 type submission struct {
 	engine.Message
 	order  *message.SubmitOrder
-	direct bool // it came without a queue
+	direct bool // the order came through Submit and not through a queue
 }
 
 func (in *submission) decided() *engine.Message { return &in.Message }
 
 // newSubmission returns a submission. It has an event only if the order is valid.
-func newSubmission(o *message.SubmitOrder, valid, direct bool) *submission {
-	in := &submission{order: o, direct: direct}
+func newSubmission(o *message.SubmitOrder, valid bool) *submission {
+	in := &submission{order: o}
 	if in.OrderID, _ = o.Known(); !valid {
 		return in
 	}
@@ -44,7 +43,7 @@ func (in *submission) answer(s *Scheduler) {
 		s.notify(&in.Message, in.order.ReplyTo, core.Status{Kind: core.StatusCancelled, OrderID: t.OrderID,
 			At: t.End.At, Message: "the order was cancelled before it came; it does not run"})
 	case in.direct && in.Before != nil && !in.Again:
-		// a copy whose sender learns at once that the order exists
+		// Submit reports to the sender of a copy that the order exists
 	case t.ReplyTo != "" && in.Definition != nil && in.Definition.Notifies(core.StatusReceived):
 		in.Answer = []core.Effect{core.SendStatus{ReplyTo: t.ReplyTo, Status: core.Status{
 			Kind: core.StatusReceived, OrderID: t.OrderID, Workflow: t.Workflow, At: t.Created,

@@ -30,8 +30,8 @@ func (s *Scheduler) Submit(ctx context.Context, orders []message.SubmitOrder) []
 	var batch engine.Batch
 	for i := range orders {
 		err := orders[i].Check()
-		in := newSubmission(&orders[i], err == nil, true)
-		if ins[i] = in; err != nil {
+		in := newSubmission(&orders[i], err == nil)
+		if in.direct, ins[i] = true, in; err != nil {
 			in.Refusal = err.(*message.Refusal) // Check returns nothing else
 			s.count("refused", in.Refusal.Code)
 			continue
@@ -87,9 +87,9 @@ func (s *Scheduler) Command(ctx context.Context, c message.Control) (core.Verdic
 	return *in.Decision.Verdict, nil
 }
 
-// carry repeats the decisions and their sends until every effect is sent, because no queue would deliver the
-// sender's message again (P12a, who emits again). If it gives up, a sweep finds the task at its due time and
-// sends the rest (P9, tasks not at rest are due).
+// carry runs the jobs until all their effects are sent, because no queue would deliver the messages again
+// (P12a, who emits again). After the last try, a sweep finds the task at its due time and sends the other
+// effects (P9, tasks not at rest are due).
 func (s *Scheduler) carry(ctx context.Context, jobs []*engine.Job, all []incoming) {
 	for try := 1; ; try++ {
 		s.run(ctx, jobs, all)

@@ -17,7 +17,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// linking sends tokens to the approval after it; need and who are those of the question.
+// linking has a call whose input contains tokens for the approval after it. need and who are the fields of
+// the question.
 func linking(t *testing.T, question string) *core.Definition {
 	t.Helper()
 	def := approving()
@@ -41,7 +42,7 @@ func keys(ring **token.Keys) func(*scheduler.Config) {
 	}
 }
 
-// linked is an order that waits for its answer, and the tokens that were sent.
+// linked returns a world with an order that waits for its answer, and the tokens that were sent.
 func linked(t *testing.T,
 	question string) (w *world.World, ring **token.Keys, sent struct{ Ann, Either string }) {
 	t.Helper()
@@ -78,7 +79,8 @@ func byToken(id, text, value string) *message.Control {
 	return changed(answer(id, value), func(a *core.Answered) { a.Step, a.By, a.Token = "", "", text })
 }
 
-// P39: an answer by token is the person's whom the token names; a bad token is refused and not stored.
+// P39: an answer with a token counts as the answer of the person in the token. A bad token is refused and not
+// stored.
 func TestATokenAnswersItsStep(t *testing.T) {
 	w, ring, sent := linked(t, `{"who":["ann","bob"]}`)
 	before := w.Task("o-1").Version
@@ -158,7 +160,7 @@ func TestASentTokenStaysTheSame(t *testing.T) {
 	}
 }
 
-// P39: where the keys cannot be read, nothing is decided; where there are none, orders that need them are
+// P39: while the keys cannot be read, nothing is decided. If there are none, orders that need them are
 // refused.
 func TestWithoutKeys(t *testing.T) {
 	w := world.New(t, linking(t, `{}`))

@@ -14,7 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// waiting is a, then a wait, then c.
+// waiting has three steps: a, then a wait, then c.
 func waiting(d core.Duration) *core.Definition {
 	def := world.Definition()
 	def.Schema = 2
@@ -24,8 +24,8 @@ func waiting(d core.Duration) *core.Definition {
 	return def
 }
 
-// P34: a wait of up to 15 minutes is woken by a delayed message alone, a longer one by the Supervisor, also
-// where that message is lost.
+// P34: a delayed message alone ends a wait of up to 15 minutes. The Supervisor ends a longer one, and also
+// one whose message is lost.
 func TestAWaitEndsAtItsTime(t *testing.T) {
 	for _, c := range []struct {
 		wait core.Duration
@@ -65,8 +65,8 @@ func TestAWaitEndsAtItsTime(t *testing.T) {
 	}
 }
 
-// A Scheduler and a Supervisor of a version that knows no waits work on the same store and queues: they
-// return to the queue what belongs to an order with one, change nothing of it, and go on with all others.
+// A Scheduler and a Supervisor of a version without waits work on the same store and queues. They return the
+// messages of an order with a wait to the queue, do not change that order, and handle all others.
 func TestOlderCodeLeavesWaitsAlone(t *testing.T) {
 	const waitTime = 10 * core.Minute
 	w := world.New(t, waiting(waitTime))

@@ -7,13 +7,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Wait is the queue wait of an agent's last request whose reply counted (P32, queue time is not a failure).
+// Wait is the queue wait of an agent's latest request with an accepted reply (P32, queue time is not a
+// failure).
 type Wait struct {
 	Waited core.Duration
 	Learnt core.Time
 }
 
-// At returns the part of the wait that counts at a time: half of it after each minute, so that an earlier
+// At returns the part of the wait that counts at a time. The part halves each minute, so that an earlier
 // flood does not delay the undo of later orders.
 func (w Wait) At(now core.Time) core.Duration {
 	return w.Waited >> (max(0, now.Sub(w.Learnt)) / core.Minute)

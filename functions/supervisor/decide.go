@@ -11,8 +11,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// events adds an event to a job for everything overdue in its task, in the order of the core. If nothing is
-// overdue, the due time was early, which is allowed, and it is moved forward (P9, tasks not at rest are due).
+// events adds an event to a job for each overdue part of its task, in the order of core.SweepEvents. A due
+// time may be early (P9, tasks not at rest are due). If nothing is overdue, the job moves the due time
+// forward.
 func (w *sweep) events(ctx context.Context, j *engine.Job) error {
 	if j.Task == nil || j.Task.AtRest() { // the index is a hint
 		w.report.Stale++
@@ -57,7 +58,6 @@ func (w *sweep) tally(j *engine.Job) {
 	}
 }
 
-// count counts the effects of one event on a task.
 func (r *Report) count(ev core.Event, before, after *core.Task) {
 	if before.ProcessState != after.ProcessState {
 		switch after.ProcessState {
@@ -85,9 +85,9 @@ func (r *Report) count(ev core.Event, before, after *core.Task) {
 	}
 }
 
-// backlog reports whether a step in flight may be late because of a queue (P32, queue time is not a failure):
-// its agent does not run, more requests wait than the agent takes at a time, or more replies than the
-// Scheduler does.
+// backlog reports whether a step in flight may be late because of a queue (P32, queue time is not a failure).
+// There are three cases: its agent does not run, more requests wait than the agent takes at a time, or more
+// replies wait than the Scheduler takes at a time.
 func (w *sweep) backlog(ctx context.Context, def *core.Definition, t *core.Task,
 	o core.Overdue) (bool, error) {
 	i, st := def.Index(o.Step), t.Step(o.Step)
@@ -102,8 +102,8 @@ func (w *sweep) backlog(ctx context.Context, def *core.Definition, t *core.Task,
 	return w.waiting(ctx, port.Replies, Scheduler)
 }
 
-// asked reports whether another Wake for a waiting step would only lengthen the control queue, where the
-// earlier one most likely is. The step stays due, and a later sweep sends a Wake.
+// asked reports whether the control queue has a backlog that most likely contains the earlier Wake of a
+// waiting step. Another Wake would only lengthen the queue. The step stays due for a later sweep.
 func (w *sweep) asked(ctx context.Context, t *core.Task, o core.Overdue) (bool, error) {
 	if st := t.Step(o.Step); st == nil || st.InFlight() {
 		return false, nil
@@ -115,9 +115,10 @@ func (w *sweep) asked(ctx context.Context, t *core.Task, o core.Overdue) (bool, 
 // two calls.
 const pause = 5 * time.Second
 
-// untaken reports whether an agent takes no requests, so that a request of that time is most likely still in
-// its queue. Either requests are visible and none is in flight, or a visible one is as old as the step's. A
-// queue on SQS does not know the age of its messages.
+// untaken reports whether a request that was sent at the time claimed is most likely still in its queue. That
+// is so if requests are visible and none is in flight, because then no agent takes them, or if the oldest
+// visible request is as old as the step's. SQS does not report the age of messages, so that Oldest is 0
+// there.
 func (w *sweep) untaken(d port.Depth, claimed core.Time) bool {
 	switch {
 	case d.Visible == 0:
@@ -130,7 +131,7 @@ func (w *sweep) untaken(d port.Depth, claimed core.Time) bool {
 }
 
 // full reports whether a queue holds more messages than its consumer takes at a time. Messages in flight
-// count, because those of throttled or failed handlings are hidden while they wait.
+// count, because messages of throttled or failed handlings are hidden while they wait.
 func (w *sweep) full(d port.Depth, taker string) bool {
 	capacity := 0
 	if w.cfg.Capacity != nil {
@@ -147,8 +148,8 @@ func (w *sweep) waiting(ctx context.Context, queue, taker string) (bool, error) 
 	return err == nil && w.full(depth, taker), err
 }
 
-// depth reads each queue once in a sweep. A queue that is not deployed, or was deleted, counts as empty, so
-// that the failure counts.
+// depth returns the depth of a queue, which it reads once per sweep. A queue that does not exist counts as
+// empty, so that the step's failure counts.
 func (w *sweep) depth(ctx context.Context, queue string) (port.Depth, error) {
 	if known, ok := w.depths[queue]; ok {
 		return known, nil

@@ -10,7 +10,7 @@
 // written. Leases on shards prevent two instances from doing the same work. Without them the version of the
 // task still keeps it correct.
 //
-// Failures: work that a sweep did not do stays due for the next one. A task that cannot be read affects no
-// other. A step that is late because of a backlog in its agent's queue, or in the queue of replies, is handed
-// back without a counted failure (P32, queue time is not a failure).
+// Failures: work that a sweep did not finish stays due for the next sweep. A task that cannot be read does
+// not affect the other tasks. A step that is late because of a backlog in its agent's queue, or in the queue
+// of replies, is handed back without a counted failure (P32, queue time is not a failure).
 package supervisor

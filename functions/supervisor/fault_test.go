@@ -19,7 +19,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// watched are queues that count how often each is asked for its depth, and fail where a test says so.
+// watched counts how often the depth of each queue is read, and fails for the queues that a test selects.
 type watched struct {
 	port.Queues
 	depths  map[string]int
@@ -56,7 +56,7 @@ func (q watchedQueue) Depth(ctx context.Context) (port.Depth, error) {
 	return q.Queue.Depth(ctx)
 }
 
-// late is a world with n orders whose steps are overdue by a second, and its watched queues.
+// late returns a world with n orders whose steps are overdue by a second, and its watched queues.
 func late(t *testing.T, n int, change func(*watched)) (*world.World, *watched) {
 	t.Helper()
 	q := &watched{depths: map[string]int{}}
@@ -73,8 +73,8 @@ func late(t *testing.T, n int, change func(*watched)) (*world.World, *watched) {
 	return w, q
 }
 
-// A queue that is not there holds no backlog: what is overdue is counted and handed back. One that
-// cannot be asked leaves its tasks for the next sweep, and no others.
+// A missing queue has no backlog, so overdue steps are counted and handed back. If the depth of a queue
+// cannot be read, only the tasks that need it wait for the next sweep.
 func TestQueuesThatCannotBeAsked(t *testing.T) {
 	for name, c := range map[string]struct {
 		change     func(*watched)
@@ -126,7 +126,7 @@ func TestQueuesThatCannotBeAsked(t *testing.T) {
 	})
 }
 
-// The report says how long the most overdue task has been due, wherever it stands in the index.
+// The report states how long the most overdue task has been due, wherever it is in the index.
 func TestOldestOverdue(t *testing.T) {
 	for _, first := range []int{0, 1, 2, 3, 4, 5} {
 		w := world.New(t, world.Definition()).Boot()
@@ -148,7 +148,7 @@ func TestOldestOverdue(t *testing.T) {
 	}
 }
 
-// A lease binds within a tick and never past it: the next one may be served by another process.
+// A lease holds for one tick at most, because another process may handle the next tick.
 func TestLeaseEndsBeforeTheNextTick(t *testing.T) {
 	for _, c := range []struct{ interval, ttl, held time.Duration }{
 		{0, 0, 30 * time.Second}, {0, 10 * time.Minute, 30 * time.Second}, {0, time.Minute, 30 * time.Second},
@@ -318,7 +318,7 @@ func TestSweepEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// What was decided is counted by what it did.
+// Decisions are counted by their effect.
 func TestReportCountsWhatWasDone(t *testing.T) {
 	give := func(change func(*core.Definition)) (*world.World, supervisor.Report) {
 		def := world.Definition()
@@ -354,7 +354,7 @@ func TestReportCountsWhatWasDone(t *testing.T) {
 	}
 }
 
-// The line that a sweep leaves in the log says all that happened, and nothing that did not.
+// The log line of a sweep reports everything that happened, and nothing else.
 func TestReportInOneLine(t *testing.T) {
 	for want, r := range map[string]supervisor.Report{
 		"0 scanned in 0 shards": {},
@@ -386,7 +386,7 @@ func (s *limits) Due(ctx context.Context, b port.Bucket, shard int, before time.
 	return s.Store.Due(ctx, b, shard, before, after, limit)
 }
 
-// Rule 17: a sweep takes 50 pages of 100 unless it is set otherwise, and says where it was cut short.
+// Rule 17: a sweep reads 50 pages of 100 by default, and reports where it was cut short.
 func TestBoundsOfASweep(t *testing.T) {
 	w, _ := late(t, 1, nil)
 	store := &limits{Faulty: world.Faulty{Store: w.Store}}
@@ -407,7 +407,8 @@ func TestBoundsOfASweep(t *testing.T) {
 	}
 }
 
-// Rule 17: a page that is not full is a page too; the shards after it are left, with their leases.
+// Rule 17: a page that is not full counts as a page too. The shards after the last page are left, and no
+// lease of them is taken.
 func TestAPageThatIsNotFullCounts(t *testing.T) {
 	w := begun(t, world.Definition(), 60, func(w *world.World) {
 		w.Sweeping = func(c *supervisor.Config) { c.PagesPerSweep = 1 }
@@ -447,7 +448,7 @@ func TestWakesComeAfterTheirTime(t *testing.T) {
 	}
 }
 
-// unfit shows a task that its definition does not fit.
+// unfit returns a task that its definition does not fit.
 type unfit struct {
 	*memory.Store
 	id string
@@ -474,7 +475,7 @@ func (s unfit) Load(ctx context.Context, ids []string) ([]*port.Record, []error)
 	return records, errs
 }
 
-// A task that cannot be decided on is left as it is, and reported; the others are decided.
+// A task for which no decision is possible is left unchanged and reported. The others are decided.
 func TestUnfitTaskIsLeft(t *testing.T) {
 	w, _ := late(t, 3, nil)
 	r, err := w.SupervisorOn(unfit{w.Store, "o-2"}, "other").Sweep(ctx)

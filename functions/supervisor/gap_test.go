@@ -38,7 +38,7 @@ func TestLostSweepSendsNothing(t *testing.T) {
 	}
 }
 
-// silent raises no alert.
+// silent fails to raise alerts.
 type silent struct{}
 
 func (silent) Raise(context.Context, core.RaiseAlert) error { return errors.New("no topic") }
@@ -64,8 +64,8 @@ func TestFailedAlertIsNotSettled(t *testing.T) {
 	}
 }
 
-// P32: what an agent has in hand is its work and no backlog, as long as it is not more than it takes at a
-// time. What is hidden beyond that was throttled or returned, and waits.
+// P32: requests that an agent has received are not a backlog, as long as they are not more than it takes at a
+// time. Hidden messages beyond that were throttled or returned, and count as waiting.
 func TestWorkInHandIsNoBacklog(t *testing.T) {
 	for _, c := range []struct {
 		name                        string
@@ -115,8 +115,8 @@ func TestWorkInHandIsNoBacklog(t *testing.T) {
 	}
 }
 
-// P32: a request that its agent has not received is no failed attempt, however few of them wait. What the
-// agent has received counts, and so it does where other requests wait only for a moment.
+// P32: a request that its agent has not received is not a failed attempt, however few requests wait. A
+// received request counts, and so does one beside requests that wait only for a moment.
 func TestAnAgentThatIsAway(t *testing.T) {
 	for name, c := range map[string]struct {
 		ours, others int           // requests of step a, and of other orders
@@ -172,8 +172,7 @@ func TestAnAgentThatIsAway(t *testing.T) {
 	}
 }
 
-// P44, P32: the backlog that counts is that of the agent which the step has asked, of the several that it may
-// ask.
+// P44, P32: of the agents that a step may ask, only the backlog of the agent that it has asked counts.
 func TestBacklogOfTheAgentThatWasAsked(t *testing.T) {
 	for agent, uncounted := range map[string]int{"agent-a": 0, "agent-east": 1} {
 		def := world.Definition()
@@ -202,8 +201,8 @@ func TestBacklogOfTheAgentThatWasAsked(t *testing.T) {
 	}
 }
 
-// P32: a reply that waits for the Scheduler is no failure of its step, and a control queue that is
-// too long is not made longer by asking again.
+// P32: a reply that waits for the Scheduler is not a failure of its step, and no Wakes are added to a control
+// queue that is too long.
 func TestBacklogOfTheScheduler(t *testing.T) {
 	w := begun(t, world.Definition(), 1, func(w *world.World) {
 		w.Sweeping = func(c *supervisor.Config) {
@@ -280,7 +279,7 @@ func TestPagesBoundASweep(t *testing.T) {
 	}
 }
 
-// noted are leases that others hold; it is noted which were asked for.
+// noted refuses every lease, and records which leases were requested.
 type noted struct{ asked []string }
 
 func (l *noted) Acquire(_ context.Context, name, _ string, _ time.Time, _ time.Duration) (bool, error) {

@@ -17,8 +17,8 @@ type Schedules struct {
 	Current func() []*core.Definition
 	// Records stores the result of each start, see schedule.Record.
 	Records port.Ledger
-	// Submit submits orders. The errors have the order of the orders. An error is nil if the order was
-	// accepted, or refused for good.
+	// Submit submits orders and returns an error for each, in the same sequence. The error is nil if the
+	// order was accepted, or refused for good.
 	Submit func(ctx context.Context, orders []message.SubmitOrder) []error
 }
 
@@ -26,8 +26,8 @@ type Schedules struct {
 // queue.
 const takeTime = core.Day
 
-// schedules starts the due orders. A fault of one workflow does not affect the others. There is no lease: of
-// two Supervisors only the one whose record is stored sends.
+// schedules starts the due orders. A fault of one workflow does not affect the others. It needs no lease: if
+// two Supervisors run, only the one that stores the record submits.
 func (w *sweep) schedules(ctx context.Context) error {
 	if w.cfg.Schedules.Current == nil {
 		return nil
@@ -42,8 +42,8 @@ func (w *sweep) schedules(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// start decides the scheduled times of one workflow, and stores the decision. Then it submits the orders, and
-// those of an earlier sweep that may not have arrived.
+// start decides the scheduled times of one workflow, and stores the decision. Then it submits these orders,
+// and orders of an earlier sweep that may not have arrived.
 func (w *sweep) start(ctx context.Context, def *core.Definition) error {
 	r, e, err := schedule.Load(ctx, w.cfg.Schedules.Records, def.Name)
 	if err != nil {

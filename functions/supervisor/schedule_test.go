@@ -115,7 +115,7 @@ func (x *timed) Drain() {
 	}
 }
 
-// tasks are the orders that exist.
+// tasks returns the orders that exist.
 func (x *timed) tasks() (ids []string) {
 	x.Helper()
 	page, err := x.Store.List(ctx, port.Query{Limit: 1000})
@@ -205,7 +205,8 @@ func (s unreadable) Load(ctx context.Context, ids []string) ([]*port.Record, []e
 	return records, errs
 }
 
-// TestOverlapThatCannotBeRead: an order whose end is not known keeps the next from starting.
+// TestOverlapThatCannotBeRead: an order of which it is unknown whether it has ended keeps the next from
+// starting.
 func TestOverlapThatCannotBeRead(t *testing.T) {
 	x := newTimed(t, hourly)
 	x.pass(61 * time.Minute)
@@ -226,8 +227,8 @@ func TestOverlapThatCannotBeRead(t *testing.T) {
 	x.want("1100", "1300")
 }
 
-// TestOutage: for a day no sweep comes. What is not older than catchUp starts, the rest is skipped and
-// counted.
+// TestOutage: no sweep runs for a day. Orders whose time is not older than catchUp start, and the others are
+// skipped and counted.
 func TestOutage(t *testing.T) {
 	s := hourly
 	s.Overlap, s.CatchUp = core.OverlapAllow, 3*core.Hour
@@ -293,8 +294,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// TestChangedSchedule: another expression counts from when it is in force; a record that cannot be read stops
-// only its workflow.
+// TestChangedSchedule: a new expression counts from the time of its deployment. A record that cannot be read
+// stops only its own workflow.
 func TestChangedSchedule(t *testing.T) {
 	x := newTimed(t, hourly)
 	x.pass(30 * time.Minute)
@@ -336,7 +337,8 @@ func TestScheduleThatCannotBeKept(t *testing.T) {
 	}
 }
 
-// TestOnlyOneOfTwoSupervisorsStarts: what another one has stored meanwhile is not sent.
+// TestOnlyOneOfTwoSupervisorsStarts: a Supervisor does not send an order that another one has stored
+// meanwhile.
 func TestOnlyOneOfTwoSupervisorsStarts(t *testing.T) {
 	x := newTimed(t, hourly)
 	x.pass(59 * time.Minute)

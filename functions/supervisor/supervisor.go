@@ -26,9 +26,8 @@ type Config struct {
 	Capacity      func(taker string) int
 	PagesPerSweep int // bound on the work of one sweep; 0 means 50
 	PageSize      int // entries of the index per page; 0 means 100
-	// LeaseTTL is the time that a lease of a shard lasts without a renewal. The next tick may come from
-	// another process, so it is shorter than Interval. 0, or a value that is not shorter, means half of
-	// Interval.
+	// LeaseTTL is the duration of a lease of a shard. It is shorter than Interval, because another process
+	// may run the next sweep. 0, or a value that is not shorter, means half of Interval.
 	LeaseTTL time.Duration
 	Interval time.Duration // time between two sweeps; each begins at the next shard (rule 17); 0 means 1 m
 }
@@ -38,8 +37,8 @@ type Supervisor struct {
 	cfg    Config
 	engine engine.Engine
 	log    *slog.Logger
-	// damaged holds the tasks with unreadable documents. Each sweep meets them again, and one line of the log
-	// is enough.
+	// damaged holds the tasks with unreadable documents. Every sweep finds them again, but the log names each
+	// task only once.
 	damaged sync.Map
 }
 
@@ -52,12 +51,12 @@ func New(cfg Config) *Supervisor {
 		cfg.LeaseTTL = cfg.Interval / 2
 	}
 	return &Supervisor{cfg: cfg, log: cfg.Logger, engine: engine.Engine{Config: engine.Config{
-		Parts: cfg.Parts, Span: "supervisor", Tries: 1, // the next sweep is the second
+		Parts: cfg.Parts, Span: "supervisor", Tries: 1, // the next sweep tries again
 	}}}
 }
 
 // first returns the shard at which a sweep begins. It follows from the clock alone, because a process on
-// Lambda may run only this one sweep, so that its own count would always begin at 0.
+// Lambda may run only this one sweep: a count in the process would always be 0.
 func (s *Supervisor) first(shards int) int {
 	n := s.cfg.Clock.Now().UnixNano() / int64(s.cfg.Interval) % int64(shards)
 	return int((n + int64(shards)) % int64(shards)) // clocks of tests may show times before 1970
@@ -65,24 +64,24 @@ func (s *Supervisor) first(shards int) int {
 
 // Report is the result of one sweep.
 type Report struct {
-	Shards     int  // swept
-	Skipped    int  // leased by another Supervisor
+	Shards     int  // shards that were swept
+	Skipped    int  // shards that another Supervisor has leased
 	Scanned    int  // entries of the index
 	Overdue    int  // tasks with an overdue part
-	HandedBack int  // steps handed back, a failure counted
-	Uncounted  int  // steps handed back without one, because of a backlog (P32)
-	Asked      int  // waits whose Wake was sent again
+	HandedBack int  // steps handed back with a counted failure
+	Uncounted  int  // steps handed back without a counted failure, because of a backlog (P32)
+	Asked      int  // steps whose Wake was sent again
 	GivenUp    int  // tasks whose undo was started
 	Errors     int  // tasks that entered Error
-	Unreported int  // ends whose notifications are sent again
-	Pushed     int  // lazy due times moved forward (P10, moving a due time is conditional)
+	Unreported int  // ended tasks whose final status is sent again
+	Pushed     int  // due times moved forward (P10, moving a due time is conditional)
 	Stale      int  // entries of the index without overdue work
 	Lost       int  // commits for which another writer was faster
 	Failed     int  // tasks left for the next sweep because of a fault
 	Started    int  // orders started by their schedules
 	Missed     int  // scheduled times at which no order started
 	Truncated  bool // the pages of this sweep were used up
-	// OldestOverdue is how long the most overdue task has been due.
+	// OldestOverdue is the time for which the most overdue task has been due.
 	OldestOverdue time.Duration
 	InError       map[string]port.Stopped // open incidents by workflow
 }
@@ -126,7 +125,6 @@ func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
 // Scheduler is the Scheduler's name for Capacity. A deployed agent cannot have that name.
 const Scheduler = "scheduler"
 
-// sweep is one Sweep.
 type sweep struct {
 	*Supervisor
 	report Report
@@ -137,8 +135,8 @@ type sweep struct {
 	unavailable int // orders left because the store is unavailable
 }
 
-// maxNamed is the number of orders that a sweep names in the log if the store is unavailable. Every due order
-// meets that fault in every sweep, and the log may be on the full disk.
+// maxNamed is the number of orders that a sweep names in the log if the store is unavailable. The fault
+// affects all due orders in each sweep, and the log may be on the same full disk as the store.
 const maxNamed = 10
 
 func (w *sweep) shard(ctx context.Context, shard int) error {

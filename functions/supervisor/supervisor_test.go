@@ -19,7 +19,7 @@ import (
 
 var ctx = world.Context
 
-// begun is a world with n orders, all of whose requests were taken by agents that never answer.
+// begun returns a world with n orders, whose requests were received by agents that never reply.
 func begun(t *testing.T, def *core.Definition, n int, change func(*world.World)) *world.World {
 	t.Helper()
 	w := world.New(t, def)
@@ -36,7 +36,7 @@ func begun(t *testing.T, def *core.Definition, n int, change func(*world.World))
 	return w
 }
 
-// taken lets the agents receive what waits for them, and never answer.
+// taken lets the agents receive their waiting requests without a reply.
 func taken(w *world.World) {
 	w.Take("requests-agent-a")
 	w.Take("requests-agent-b")
@@ -117,7 +117,7 @@ func TestBacklogIsNotCounted(t *testing.T) {
 	}
 }
 
-// P10: the lazy due time is early, never late; it moves forward by a conditional commit.
+// P10: a stored due time can be too early, but never too late. A conditional commit moves it forward.
 func TestDueIsPushedForward(t *testing.T) {
 	w := begun(t, world.Definition(), 1, nil)
 	w.Clock.Advance(29 * time.Second)
@@ -137,8 +137,8 @@ func TestDueIsPushedForward(t *testing.T) {
 	}
 }
 
-// P11: entering Error, the Supervisor alerts; with a reply-to the Scheduler sends it all, without
-// one the alert is all.
+// P11: if the Supervisor puts a task into Error, it raises the alert itself. With a reply-to the Scheduler
+// sends all reports, and without one the alert is the only report.
 func TestErrorIsReported(t *testing.T) {
 	for _, replyTo := range []string{"shop", ""} {
 		def := world.Definition()
@@ -198,7 +198,7 @@ func TestUnreportedEndIsAskedForAgain(t *testing.T) {
 	}
 }
 
-// The index is a hint: what is at rest, or gone, is passed over and left alone.
+// The index is only a hint: the sweep skips tasks that are at rest or do not exist any more.
 func TestStaleIndex(t *testing.T) {
 	w := begun(t, world.Definition(), 1, nil)
 	w.Clock.Advance(31 * time.Second)
@@ -235,7 +235,7 @@ func (s hinting) Due(context.Context, port.Bucket, int, time.Time, *port.Due, in
 	return s.due, nil
 }
 
-// P16, P8: several at once do no harm, with leases and without.
+// P16, P8: several sweeps at once are harmless, with and without leases.
 func TestSeveralAtOnce(t *testing.T) {
 	w := begun(t, world.Definition(), 20, nil)
 	w.Clock.Advance(31 * time.Second)
@@ -279,7 +279,8 @@ func (s *racing) Commit(ctx context.Context, writes []port.Write) []error {
 	return s.Store.Commit(ctx, writes)
 }
 
-// One sweep does a bounded amount of work, and the next begins elsewhere, so that all get a turn.
+// One sweep does a bounded amount of work, and the next begins at another shard, so that every shard is
+// reached.
 func TestSweepIsBounded(t *testing.T) {
 	w := begun(t, world.Definition(), 40, func(w *world.World) {
 		w.Sweeping = func(c *supervisor.Config) { c.PagesPerSweep, c.PageSize = 2, 3 }
@@ -301,7 +302,7 @@ func TestSweepIsBounded(t *testing.T) {
 	}
 }
 
-// A fault of one task or shard is reported and harms no other.
+// A fault of one task or shard is reported and affects no other.
 func TestFaults(t *testing.T) {
 	w := begun(t, world.Definition(), 10, nil)
 	w.Clock.Advance(31 * time.Second)
@@ -315,7 +316,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// broken cannot list shard 1, and holds a document of a newer program.
+// broken is a store that cannot list shard 1, and has a document of a newer version.
 type broken struct{ *memory.Store }
 
 func (s broken) Due(ctx context.Context, b port.Bucket, shard int, before time.Time, after *port.Due,

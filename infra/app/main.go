@@ -11,13 +11,14 @@
 //	workflows  files and folders, with commas between them                   app/order.yaml
 //	email      who gets alerts and alarms                                    none, with a warning
 //	operators  ARNs that may redrive dead letters, with commas               none
-//	reply-to   status queues, name=ARN with commas between them              a queue "shop" of the stack
+//	reply-to   status queues and event buses, name=ARN with commas between   a queue "shop" of the stack
 //	profile    Dev for a cheap stack that nobody depends on                  Production
 //	keep       false deletes tables and queues with the stack                true; Dev: false
 //	x86        build for x86-64                                              false
 //	key        encrypt everything with a key of the stack's own              false
 //	finished   list ended orders too                                         false
 //	dashboard  a page in CloudWatch of what an operator looks at first       false
+//	outcomes   metrics of ended orders, which AWS bills                      false
 //	fair       fair queues: an order's tenant stands before the first colon  false
 //	           of its ID
 //	priorities  functions for orders of high priority alone: intake=2 and    none
@@ -33,8 +34,8 @@
 //
 // A secret is agent.VARIABLE=PLACE, as in payment.TOKEN=arn:aws:secretsmanager:…:secret:pay-AbCdEf#token,
 // where #token is a field of a secret that is a JSON object, or payment.TOKEN=/pay/token, the name of a
-// SecureString of the Parameter Store. Only the place is in the template. A secret that is encrypted
-// with a key of its own asks for an app of your own.
+// SecureString of the Parameter Store. Only the place is in the template. A secret that is encrypted with a
+// key of its own needs an app of your own.
 //
 // A table is orders=ARN, tasks=ARN, definitions=ARN, or ledger.AGENT=ARN; docs/how-to/aws-restore.md says
 // when.

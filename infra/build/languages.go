@@ -54,7 +54,7 @@ func LanguageOf(folder string) Language {
 }
 
 // Bundle writes an agent in Python or TypeScript, with what it requires, to the folder out, for Lambda.
-// Python needs pip, and TypeScript npm and esbuild among the requirements; neither needs Docker.
+// Python needs pip. TypeScript needs npm, and esbuild among the requirements. Neither needs Docker.
 func Bundle(folder, out string, x86 bool) error {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
@@ -67,7 +67,7 @@ func Bundle(folder, out string, x86 bool) error {
 
 // Bounds of one program that bundles an agent.
 const (
-	bundleTime = 10 * time.Minute // a registry that does not answer ends it
+	bundleTime = 10 * time.Minute // limit, in case a registry does not respond
 	bundleText = 8 << 10          // last bytes of its output in an error
 )
 
@@ -110,7 +110,7 @@ func bundlePython(folder, out string, x86 bool) error {
 	return copySources(folder, out)
 }
 
-// copySources copies a program in Python without its tests and without what tools have made.
+// copySources copies a program in Python without its tests and without files that tools have made.
 func copySources(folder, out string) error {
 	return filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		name := filepath.Base(path)
@@ -140,7 +140,7 @@ func bundleTypeScript(folder, out string) error {
 		if _, err := os.Stat(filepath.Join(folder, "package-lock.json")); err == nil {
 			install = "ci"
 		}
-		if err := run(folder, "npm", install, "--silent", "--no-audit", "--no-fund"); err != nil {
+		if err := run(folder, "npm", install, "--loglevel=error", "--no-audit", "--no-fund"); err != nil {
 			return err
 		}
 	}

@@ -19,9 +19,9 @@ var archives = map[string]string{Scheduler: "scheduler", Supervisor: "supervisor
 const maxArchive = 250 << 20
 
 // Prebuilt returns a Builder that takes the shipped functions from the files of a release, so that an app
-// needs no Go sources of ours: scheduler_arm64.zip, supervisor_arm64.zip and agent_arm64.zip, or the same
-// with amd64, and checksums.txt in one folder. It builds any other package by Go. The error names a file that
-// is missing, or whose checksum differs.
+// needs no sources of Stepkeeper: scheduler_arm64.zip, supervisor_arm64.zip and agent_arm64.zip, or the same
+// with amd64, and checksums.txt in one folder. It builds every other package with Go. The error names a file
+// that is missing, or whose checksum differs.
 func Prebuilt(folder string) Builder {
 	return func(b Binary) error {
 		name, shipped := archives[b.Package]

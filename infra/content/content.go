@@ -22,14 +22,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-// Agent is what the content of an agent's function depends on.
+// Agent holds the settings that determine the content of an agent's function.
 type Agent struct {
 	HTTP        string // agents file with its entry; "" means another kind
 	Folder      string // folder of its program
 	External    bool   // it has no function
 	Environment map[string]string
 	Secrets     []string      // variables that hold secrets
-	Timeout     time.Duration // timeout of the function; below Least it was reported already
+	Timeout     time.Duration // timeout of the function; the construct reports a value below Least
 }
 
 // Content holds the content of the functions: binaries, and compiled files beside them, so that no function
@@ -40,6 +40,8 @@ type Content struct {
 	X86    bool
 	// Emulated allows services on this machine, which the functions of an emulator reach.
 	Emulated bool
+	// Bus allows workflows with "events: true", because there is a bus for their events.
+	Bus bool
 
 	Dir      string // folder of the built functions
 	Warnings []string
@@ -237,6 +239,10 @@ func (a *Content) add(d *core.Definition) error {
 	a.Workflows[file] = data
 	if d.Schedule != nil {
 		a.Scheduled[file], a.Clocked = data, append(a.Clocked, d.Name)
+	}
+	if d.Events && !a.Bus {
+		return fmt.Errorf("workflow %s has events: true, and the deployment has no bus for them; set "+
+			"ReplyToBuses[%q], or remove the line", d.Name, core.Events)
 	}
 	a.Hashes[d.Name] = workflow.Hash(data)
 	a.Tokens = a.Tokens || d.Tokens

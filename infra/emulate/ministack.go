@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// MiniStack changes a template for MiniStack 1.5.33 with policies enforced. Four things are unlike
-// AWS there:
+// MiniStack changes a template for MiniStack 1.5.33 with policies enforced. It differs from
+// AWS in four ways:
 //
-//   - A batch of SQS is an action of its own, sqs:SendMessageBatch and the like; AWS asks for
-//     sqs:SendMessage. Statements that allow the one allow the other here, so that a grant that is
-//     missing is still missing.
-//   - aws:PrincipalArn of a function is its session's; on AWS it is its role's. Conditions on roles
-//     get the sessions of those roles beside them.
-//   - It refuses alarms on a calculation over several metrics; they are left out.
-//   - Ref of a secret is its name; on AWS it is its ARN, which is its Id in both.
+//   - A batch call of SQS needs its own action, such as sqs:SendMessageBatch; on AWS it needs
+//     sqs:SendMessage. Statements that allow the single action get the batch action too, so that a
+//     missing grant still fails.
+//   - aws:PrincipalArn of a function is the ARN of its session; on AWS it is the ARN of its role.
+//     Conditions on roles get the ARNs of the roles' sessions too.
+//   - It refuses alarms on a calculation over several metrics. The template then has none of them.
+//   - Ref of a secret is its name; on AWS it is its ARN. The attribute Id, its ARN on both, replaces Ref.
 func MiniStack(template map[string]any) error {
 	resources, _ := template["Resources"].(map[string]any)
 	walk(template, func(id any) bool {

@@ -121,7 +121,7 @@ func size(v any) int {
 	return 0
 }
 
-// sizeOfReference returns the size of Ref, Fn::GetAtt and Fn::Join.
+// sizeOfReference returns the size of a reference, such as Ref or Fn::GetAtt, and of Fn::Join.
 func sizeOfReference(name string, argument any) (n int, is bool) {
 	list, _ := argument.([]any)
 	switch {

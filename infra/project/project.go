@@ -14,9 +14,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/infra"
 )
 
-// Agents returns the agents of a project for a stage: those of dir/agents.STAGE.yaml, or else of
-// dir/agents.yaml, and those whose folders `stepkeeper agent new` wrote. Such a folder is at most two levels
-// below dir, and its own agents.yaml declares the agent external.
+// Agents returns the agents of a project for a stage: the agents of dir/agents.STAGE.yaml, or else of
+// dir/agents.yaml, and agents in folders that `stepkeeper agent new` wrote. Such a folder is at most two
+// levels below dir, and its own agents.yaml declares the agent external.
 func Agents(dir, stage string) (map[string]infra.Agent, error) {
 	file := filepath.Join(dir, "agents."+stage+".yaml")
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
@@ -43,8 +43,8 @@ func Agents(dir, stage string) (map[string]infra.Agent, error) {
 			maps.DeleteFunc(declared, func(_ string, a infra.Agent) bool { return !a.External })
 			for name := range declared {
 				if agents[name].HTTP != "" || agents[name].Folder != "" {
-					return nil, fmt.Errorf("agent %q is in %s and in %s; rename one of them", name,
-						agents[name].HTTP+agents[name].Folder, filepath.Dir(file))
+					return nil, fmt.Errorf("agent %q is in %s and in %s; rename one of them, or remove "+
+						"the unused one", name, agents[name].HTTP+agents[name].Folder, filepath.Dir(file))
 				}
 				agents[name] = infra.Agent{Folder: filepath.Dir(file)}
 			}

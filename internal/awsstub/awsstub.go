@@ -1,6 +1,6 @@
 // Package awsstub imitates AWS for tests of wiring, on loopback. It accepts everything except the operations
-// that the test makes fail, records calls and bodies, and stores only the tables that the test names. Runtime
-// is the other side of a function: Lambda's runtime API.
+// that the test makes fail, records calls and bodies, and stores only the tables that the test names.
+// Function runs a program against Lambda's runtime API.
 package awsstub
 
 import (
@@ -56,7 +56,7 @@ func New(t *testing.T) *Stub {
 	return s
 }
 
-// Fail makes an operation fail, such as "AmazonSQS.SendMessageBatch".
+// Fail makes an operation such as "AmazonSQS.SendMessageBatch" fail.
 func (s *Stub) Fail(target string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,22 +116,19 @@ func (s *Stub) Holds(queue string, visible, inFlight int) {
 }
 
 // Published returns the messages of SNS so far, and forgets them.
-func (s *Stub) Published() []string {
+func (s *Stub) Published() []string { return taken(s, &s.published) }
+
+// taken returns a list, and empties it.
+func taken[T any](s *Stub, list *[]T) []T {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	published := s.published
-	s.published = nil
-	return published
+	all := *list
+	*list = nil
+	return all
 }
 
 // Extended returns the changes of visibility so far, and forgets them.
-func (s *Stub) Extended() []Extension {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	extended := s.extended
-	s.extended = nil
-	return extended
-}
+func (s *Stub) Extended() []Extension { return taken(s, &s.extended) }
 
 // Item returns the item of a stored table under a key, or nil.
 func (s *Stub) Item(table, key string) Item {
@@ -148,14 +145,7 @@ func (s *Stub) Keep(name, key string) {
 }
 
 // Calls returns the calls so far, such as "SendMessageBatch replies", sorted, and forgets them.
-func (s *Stub) Calls() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	calls := s.calls
-	s.calls = nil
-	slices.Sort(calls)
-	return calls
-}
+func (s *Stub) Calls() []string { return slices.Sorted(slices.Values(taken(s, &s.calls))) }
 
 // Sent returns the bodies that were sent to a queue so far, and forgets them.
 func (s *Stub) Sent(queue string) []string {
@@ -166,7 +156,7 @@ func (s *Stub) Sent(queue string) []string {
 	return sent
 }
 
-// Queues returns the URLs of the named queues, in the form of the variable.
+// Queues returns the URLs of the named queues, as a function's environment variable holds them.
 func (s *Stub) Queues(names ...string) string {
 	urls := map[string]string{}
 	for _, name := range names {
@@ -215,7 +205,7 @@ func (s *Stub) serve(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	target := r.Header.Get("X-Amz-Target")
 	var in call
-	if target == "" { // the query protocol, of SNS
+	if target == "" { // the request uses the query protocol, as for SNS
 		form, _ := url.ParseQuery(string(body))
 		target, in.topic, in.published = "SNS."+form.Get("Action"), form.Get("TopicArn"), form.Get("Message")
 	} else {

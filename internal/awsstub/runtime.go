@@ -95,8 +95,8 @@ func (f *Function) Ends() int {
 	}
 }
 
-// Invoke passes an event to the function, and returns the identifiers of the messages that come again. The
-// list must exist, even if it is empty (rule 2).
+// Invoke passes an event to the function, and returns the IDs of the messages that it returns to the queue.
+// The list must exist, even if it is empty (rule 2).
 func (f *Function) Invoke(event events.SQSEvent) (again []string) {
 	f.t.Helper()
 	answer := f.Answer(event)
@@ -107,7 +107,7 @@ func (f *Function) Invoke(event events.SQSEvent) (again []string) {
 	return again
 }
 
-// Asks waits until the function has asked for work for the first time.
+// Asks waits until the function has requested its first event.
 func (f *Function) Asks() {
 	f.t.Helper()
 	select {
@@ -130,7 +130,7 @@ func (f *Function) Memory() int64 {
 	return kb << 10
 }
 
-// Answer passes any event to the function, and returns the response.
+// Answer passes an event of any kind to the function, and returns the response.
 func (f *Function) Answer(event any) []byte {
 	f.t.Helper()
 	text, err := json.Marshal(event)

@@ -27,12 +27,12 @@ type Capacities struct {
 	ProvisionedPerMonth float64 `json:"provisioned_per_month"`
 	// BreakEven is the utilisation from which provisioned capacity costs less than requests on demand.
 	BreakEven float64 `json:"break_even_utilisation"`
-	// BreakEvenRate is the mean rate from which capacity that always stays ready for Rate costs less.
+	// BreakEvenRate is the mean rate above which provisioned capacity for Rate costs less than on demand.
 	BreakEvenRate float64 `json:"break_even_orders_per_second"`
 }
 
-// CompareCapacities compares for the user's own orders, or for the measured ones. The error says that the
-// rate is out of bounds.
+// CompareCapacities compares the two ways of billing for the user's own orders, or for the measured ones. It
+// returns an error if the rate is out of bounds.
 func (r Report) CompareCapacities(rate int) (*Capacities, error) {
 	if rate < 1 || rate > MaxRate {
 		return nil, fmt.Errorf("%d orders a second: give 1 to %d", rate, MaxRate)

@@ -1,4 +1,3 @@
-// Package cost says what an order costs on AWS: units measured by `make cost`, prices published by
-// those who charge them, and the arithmetic between the two. Prices are those of us-east-1, without
-// free tiers and discounts.
+// Package cost computes the cost of an order on AWS, from units that `make cost` measures and published
+// prices. Prices are those of us-east-1, without free tiers and discounts.
 package cost

@@ -179,6 +179,9 @@ func TestDocumentShowsAnIdleMonth(t *testing.T) {
 	page.row("metric of the oldest overdue task", 1, metric, metric)
 	topicKey := sumOf(t, r.Idle, "Key of the topic of alarms")
 	page.row("key of the topic of alarms", 1, topicKey, topicKey)
+	outcomes, _, _ := strings.Cut(page.cells("`OutcomeMetrics` of a workflow"), "|")
+	page.figures("OutcomeMetrics", outcomes, []float64{outcomeMetrics, r.Prices.Prices[Metric].Of(1),
+		r.Prices.Prices[LogsGB].Of(outcomeLine * million / gigabyte)})
 	for row, whats := range map[string][]string{
 		"leases, queries and open incidents of the sweeps": {"Supervisor, leases on shards",
 			"Supervisor, queries of the index"},

@@ -5,19 +5,20 @@ import (
 	"math"
 )
 
-// Workload is the user's own: what an Estimate is made for.
+// Workload describes the user's orders, for an Estimate.
 type Workload struct {
 	Name   string `json:"workflow,omitempty"`
 	Steps  int    `json:"steps"`  // sequential steps that call an agent in a successful order; 1 to MaxSteps
 	Waits  int    `json:"waits"`  // steps that wait, each up to 15 minutes, at most MaxSteps
 	Agents int    `json:"agents"` // number of deployed agents; 1 or more
+	Events int    `json:"events"` // events that an order sends to a bus; 0 or 1
 	Orders int    `json:"orders_per_month"`
 }
 
-// MaxSteps is how far the estimate is carried from what was measured.
+// MaxSteps is the largest number of steps in an estimate, because the measurements have four and eight steps.
 const MaxSteps = 100
 
-// Estimate is what a Workload costs: per million orders, and by the month.
+// Estimate is the cost of a Workload, per million orders and per month.
 type Estimate struct {
 	Workload
 	// largest item of an order, from the sizes measured at 4 and 8 steps
@@ -25,14 +26,14 @@ type Estimate struct {
 	PerOrder          map[string]Totals  `json:"per_order"`
 	PerMillion        map[string][]Entry `json:"arithmetic"`
 	DollarsPerMillion map[string]float64 `json:"dollars_per_million"`
-	// computed as in the report, not in the totals
+	// computed as in the report; not included in the totals
 	AgentFunctions  map[string][]Entry `json:"agent_functions"`
 	IdlePerMonth    float64            `json:"idle_per_month"`
-	DollarsPerMonth map[string]float64 `json:"dollars_per_month"` // orders and what idles
+	DollarsPerMonth map[string]float64 `json:"dollars_per_month"` // orders and the idle deployment
 	Peers           []PeerEstimate     `json:"peers"`
 }
 
-// PeerEstimate is what another vendor's service costs for the same orders, without what comes on top.
+// PeerEstimate is the cost of another vendor's service for the same orders, without additional costs.
 type PeerEstimate struct {
 	Name            string  `json:"name"`
 	PerMillion      float64 `json:"dollars_per_million"`
@@ -41,9 +42,9 @@ type PeerEstimate struct {
 	PerMonthUpper   float64 `json:"upper_per_month,omitempty"`
 }
 
-// Estimate carries the measurements of four and of eight steps to a workload. All but the writes
-// grows by the same for each step. Writes are counted by the item's size, every commit as if the
-// item were at its largest already: at most that many. An error says what of the workload is wrong.
+// Estimate extrapolates the measurements of four and eight steps to a workload. Everything except writes
+// grows linearly with the steps. Writes depend on the item's size. They are an upper bound, because each
+// commit counts with the largest size of the item. The error states what is wrong with the workload.
 func (r Report) Estimate(w Workload) (*Estimate, error) {
 	switch {
 	case w.Steps < 1 || w.Steps > MaxSteps:
@@ -68,6 +69,7 @@ func (r Report) Estimate(w Workload) (*Estimate, error) {
 		}
 		t := four.carried(further, float64(w.Steps), w.Steps+w.Waits > inlineSteps).waiting(r, name,
 			float64(w.Waits))
+		t.Events = float64(w.Events)
 		e.ItemBytes = max(e.ItemBytes, t.ItemBytes)
 		e.PerOrder[name], e.PerMillion[name] = t, entries(t, r.Prices)
 		e.DollarsPerMillion[name], e.AgentFunctions[name] = sum(e.PerMillion[name]), r.agentFunctions(t)
@@ -82,18 +84,18 @@ func (r Report) Estimate(w Workload) (*Estimate, error) {
 }
 
 const (
-	// inlineSteps is how many steps and waits a workflow has at most whose items hold the measured order
-	// (core.InlineOrder).
+	// inlineSteps is the largest number of steps and waits of a workflow whose items contain the measured
+	// order (core.InlineOrder).
 	inlineSteps = 4
-	// inlineBytes is what an item takes more if it holds that order instead of its hash.
+	// inlineBytes is the number of additional bytes of an item that contains that order instead of its hash.
 	inlineBytes = 313 - 39
-	// apartWRU and apartReads are what an order costs that is kept apart: its item, and half a unit for each
-	// claim but the first.
+	// apartWRU and apartReads are the additional units of an order that is kept apart: one for its item, and
+	// half a unit for each claim except the first.
 	apartWRU, apartReads = 1, 0.5
 )
 
-// carried goes on from four steps, by the difference that four further ones make. apart reports that the
-// order is kept apart, as it was measured at eight steps and not at four.
+// carried extrapolates the totals of four steps by the difference to eight steps. apart means that the order
+// is kept apart, as in the measurement of eight steps, but not of four.
 func (t Totals) carried(eight Totals, steps float64, apart bool) Totals {
 	line := func(a, b float64) float64 { return math.Max(0, a+(b-a)/4*(steps-4)) }
 	item := line(float64(t.ItemBytes-inlineBytes), float64(eight.ItemBytes))
@@ -104,8 +106,8 @@ func (t Totals) carried(eight Totals, steps float64, apart bool) Totals {
 	kib, reads := math.Ceil(item/1024), math.Ceil(item/4096)
 	strong := line(t.StrongReads, eight.StrongReads)
 	return Totals{
-		// The content, if it is kept apart; the item, written at creation, for each step and for the end; the
-		// index entry put and taken out (rule 12).
+		// Writes of the content if it is kept apart, of the item at creation, for each step and at the end,
+		// and of the index entry, which is added and removed (rule 12).
 		WRU:           contentWRU + kib + steps*kib + kib + 2,
 		RRU:           strong*reads + contentReads,
 		StrongReads:   strong,
@@ -118,8 +120,8 @@ func (t Totals) carried(eight Totals, steps float64, apart bool) Totals {
 	}
 }
 
-// waiting adds what waits cost: the difference that one makes under load, without that of the order, which is
-// kept apart because of it. Alone, each message is a batch of its own.
+// waiting adds the cost of waits: the measured difference of one wait under load, without the cost of keeping
+// the order apart, which the wait causes. Without load each message is a separate batch.
 func (t Totals) waiting(r Report, shape string, waits float64) Totals {
 	with, without, batch := r.PerOrder[Wait], r.PerOrder[Load], 1.0
 	if shape == Trickle {

@@ -41,6 +41,7 @@ const (
 	Metric          = "metric"
 	Key             = "kms-key"
 	Schedule        = "schedule"
+	Event           = "event"
 )
 
 // Peer is the cost of the same saga with another vendor's service.
@@ -49,7 +50,7 @@ type Peer struct {
 	Dollars    float64 `json:"dollars_per_million"`
 	Upper      float64 `json:"upper,omitempty"` // upper end of a range; absent if the price is not a range
 	Arithmetic string  `json:"arithmetic"`
-	Beside     string  `json:"beside"` // costs that are not included
+	Beside     string  `json:"beside"` // costs that Dollars does not include
 	// The same for other numbers of steps: a million sagas cost UnitDollars for each of FixedUnits and of
 	// UnitsPerStep × steps, and FurtherUnits more at the upper end of a range.
 	UnitDollars  float64 `json:"unit_dollars"`
@@ -72,7 +73,7 @@ type Prices struct {
 //go:embed prices.json
 var pricesFile []byte
 
-// Published returns the prices. It panics if that part of the program is damaged.
+// Published returns the prices. It panics if the embedded file is damaged.
 func Published() (p Prices) {
 	if err := json.Unmarshal(pricesFile, &p); err != nil {
 		panic(fmt.Errorf("prices: %w", err))

@@ -16,7 +16,7 @@ type Receipt struct {
 	Checked string  `json:"checked"`
 	Least   float64 `json:"dollars_least"` // cost if every batch was full
 	Most    float64 `json:"dollars_most"`  // cost if every message came alone
-	// Arithmetic is the calculation for a million such orders. Units are those of one order.
+	// Arithmetic is the calculation for a million such orders. Its units are those of one order.
 	Arithmetic map[string][]Entry `json:"arithmetic"`
 	PerOrder   map[string]Totals  `json:"per_order"`
 }
@@ -46,7 +46,7 @@ func (r Receipt) Lines() (lines []ReceiptLine) {
 
 // apartBytes returns the size of the item with an order's content, or 0 if the order's own item holds it.
 func apartBytes(t *view.Task, content json.RawMessage) float64 {
-	const overhead = 200 // key and names, at most
+	const overhead = 200 // upper bound for the key and the names
 	def := &core.Definition{Steps: make([]core.StepDefinition, len(t.Steps))}
 	for i := range t.Steps {
 		def.Steps[i].Name = t.Steps[i].Name
@@ -62,8 +62,8 @@ func ReceiptOf(t *view.Task, content json.RawMessage) (Receipt, bool) {
 	return Report{Units: Measured(), Prices: Published()}.Receipt(t, content)
 }
 
-// Receipt estimates an order's consumption. ok is false if the size of its item is unknown, because only a
-// stack's is billed. content is the order as it was submitted. Child orders have receipts of their own.
+// Receipt estimates an order's consumption. ok is false if the size of its item is unknown, as without a
+// stack on AWS. content is the order as it was submitted. Child orders have receipts of their own.
 func (r Report) Receipt(t *view.Task, content json.RawMessage) (receipt Receipt, ok bool) {
 	if t.ItemBytes == 0 {
 		return Receipt{}, false
@@ -80,7 +80,7 @@ func (r Report) Receipt(t *view.Task, content json.RawMessage) (receipt Receipt,
 
 // traffic counts messages of an order, to the Scheduler and from it.
 type traffic struct {
-	requests, replies, wakes, commands, children, statuses float64
+	requests, replies, wakes, commands, children, statuses, events float64
 }
 
 func trafficOf(t *view.Task) (m traffic) {
@@ -119,13 +119,24 @@ func trafficOf(t *view.Task) (m traffic) {
 	}
 	for i := range t.Steps {
 		if t.Steps[i].InFlight() {
-			overdue++ // no reply yet
+			overdue++ // the attempt has no reply yet
 		}
 	}
 	m.replies += max(0, m.requests-overdue)
 	m.commands += float64(len(t.Verdicts))
-	if m.statuses = float64(t.Statuses); t.ReplyTo != "" {
-		m.statuses++ // the status "received" is not in t.Statuses
+	numbered := float64(t.Statuses + 1) // the status "received" is not in t.Statuses
+	switch t.ReplyTo {
+	case "":
+	case core.Events:
+		m.events = numbered
+		return m
+	default:
+		m.statuses = numbered
+	}
+	for _, sent := range t.Messages {
+		if sent.Kind == view.MessageStatus && sent.Peer == core.Events {
+			m.events++
+		}
 	}
 	return m
 }
@@ -139,10 +150,11 @@ func consumed(t *view.Task, apart float64, shape Shape) Totals {
 	settled := 0.0
 	submitted := 1.0
 	toParent := 0.0
-	if t.Ended && (t.Reported || t.ReplyTo == "") {
+	reports := m.statuses+m.events > 0
+	if t.Ended && (t.Reported || !reports) {
 		ended = 1 // the index entry is removed
 	}
-	if t.Reported && (t.ReplyTo != "" || t.Parent != nil || t.State == core.Error) {
+	if t.Reported && (reports || t.Parent != nil || t.State == core.Error) {
 		settled = 1
 	}
 	if t.Parent != nil {
@@ -167,6 +179,7 @@ func consumed(t *view.Task, apart float64, shape Shape) Totals {
 		SQSRequests: (2*toScheduler+m.requests+m.wakes+m.children+m.statuses+toParent)/batch +
 			(2*m.requests+m.replies)/agents,
 		AppRequests: (2*m.statuses + m.commands + submitted) / batch,
+		Events:      m.events,
 		Invocations: toScheduler / batch, AgentInvoked: m.requests / agents, ItemBytes: t.ItemBytes,
 	}
 	got.SchedulerGBms = got.Invocations * math.Max(1,

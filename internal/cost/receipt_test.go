@@ -60,6 +60,9 @@ func TestReceiptGrows(t *testing.T) {
 				Accepted: true}}
 		},
 		"statuses": func(x *view.Task) { x.Statuses++ },
+		"an end on the bus": func(x *view.Task) {
+			x.Messages = []view.Message{{Kind: view.MessageStatus, Peer: core.Events}}
+		},
 		"failures": func(x *view.Task) {
 			x.Attempts = []view.Attempt{{Outcome: core.OutcomeFailed}}
 		},

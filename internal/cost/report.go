@@ -65,13 +65,15 @@ type IdleProfile struct {
 
 // Totals are the units of one order.
 type Totals struct {
-	WRU           float64 `json:"wru"`
-	RRU           float64 `json:"rru"`
-	StrongReads   float64 `json:"strong_reads"`       // strongly consistent reads of tasks
-	SQSRequests   float64 `json:"sqs_requests"`       // requests of the deployment
-	AppRequests   float64 `json:"application_sqs"`    // the application's own
-	Invocations   float64 `json:"lambda_invocations"` // invocations of the Scheduler
-	AgentInvoked  float64 `json:"agent_invocations"`  // not in the total; Report.AgentFunctions has the price
+	WRU         float64 `json:"wru"`
+	RRU         float64 `json:"rru"`
+	StrongReads float64 `json:"strong_reads"`       // strongly consistent reads of tasks
+	SQSRequests float64 `json:"sqs_requests"`       // requests of the deployment
+	AppRequests float64 `json:"application_sqs"`    // requests of the application
+	Events      float64 `json:"events,omitempty"`   // events on buses of EventBridge
+	Invocations float64 `json:"lambda_invocations"` // invocations of the Scheduler
+	// invocations of agents; not in the total, see Report.AgentFunctions
+	AgentInvoked  float64 `json:"agent_invocations"`
 	SchedulerGBms float64 `json:"scheduler_gb_ms"`    // measured value
 	ItemBytes     int     `json:"largest_item_bytes"` // largest item of an order
 	LogBytes      float64 `json:"log_bytes"`          // logs of the functions and the platform
@@ -121,6 +123,9 @@ const (
 	pollers        = 5 // pollers of an idle mapping
 	pollsMin       = 3 // long polls of 20 s in a minute
 	metrics        = 1
+	// metrics of OutcomeMetrics, for each workflow: OrdersEnded in five states, OrderDuration in four.
+	outcomeMetrics = 9
+	outcomeLine    = 350 // bytes of their line, which names one order if messages travel alone
 )
 
 // ServiceTime is the time of a service that a report assumes by default.
@@ -160,16 +165,22 @@ func Calculate(u Units, p Prices, service time.Duration) Report {
 			LongestDelay: interval,
 			PerMonth:     sum(sweeps(u.Shapes[Sweep], p, minutes))})
 	}
-	load, trickle := r.PerOrder[Load], r.PerOrder[Trickle]
+	r.Notes = r.notes()
+	return r
+}
+
+// notes returns what the report leaves out, and the prices of options.
+func (r *Report) notes() []string {
+	p, load, trickle := r.Prices, r.PerOrder[Load], r.PerOrder[Trickle]
 	info := p.Prices[LogsGB].Of((platformLog("INFO") - platformLog(SystemLogLevel)) * million / gigabyte)
-	r.Notes = []string{
+	return []string{
 		"Agents' functions are not in the totals, because their time is that of your services. Their " +
 			"messages are. " +
 			"Lambda bills an invocation once for all requests of its batch, which the agent handles at " +
 			"the same time.",
 		fmt.Sprintf(
 			"Lambda's time is what the Scheduler took on the machine that measured, %.0f ms a batch under "+
-				"load, with emulators beside it.", u.Shapes[Load].Milliseconds["scheduler"]),
+				"load, with emulators beside it.", r.Units.Shapes[Load].Milliseconds["scheduler"]),
 		fmt.Sprintf(
 			"Lambda's own log lines are left out by the level %s. With Tuning.SystemLogLevel INFO they "+
 				"cost $%.2f a million orders under load and $%.2f at trickle, assumed to be %.0f bytes an "+
@@ -182,10 +193,15 @@ func Calculate(u Units, p Prices, service time.Duration) Report {
 				"%d alarms of its queue for high priority.",
 			p.Prices[SQSRequest].Of(pollers*pollsMin*minutesPerMonth)+p.Prices[Alarm].Of(alarmsQueue),
 			alarmsQueue),
+		fmt.Sprintf(
+			"OutcomeMetrics costs $%.2f a month for each metric that has values, at most %d of each "+
+				"workflow, and up to $%.2f of logs for a million orders.",
+			p.Prices[Metric].Of(1), outcomeMetrics, p.Prices[LogsGB].Of(outcomeLine*million/gigabyte)),
+		fmt.Sprintf("A status on an event bus costs $%s, the end of an order with events: true among them.",
+			each(p.Prices[Event])),
 		"An order that fails costs more: each failed attempt a write, a read, and the messages of a step; " +
 			"an alert one publication.",
 	}
-	return r
 }
 
 func totals(s Shape) Totals {
@@ -198,7 +214,7 @@ func totals(s Shape) Totals {
 		t.RRU += l.RRU + l.IndexRRU
 		switch {
 		case l.Service == "dynamodb" && l.Operation == "GetItem" && l.Resource == "Orders":
-			// a strong read costs a unit, and the other reads, of contents, half a unit
+			// a strongly consistent read costs a unit, and each other read half a unit
 			t.StrongReads += 2*l.RRU - l.Calls
 		case l.Service == "sqs" && l.Application:
 			t.AppRequests += l.Requests
@@ -220,7 +236,7 @@ func entries(t Totals, p Prices) []Entry {
 	logs.Assumed = platformLog(SystemLogLevel) > 0
 	taken := line("Lambda, Scheduler, time", t.SchedulerGBms/1000, "GB-s", LambdaTime)
 	taken.How = fmt.Sprintf("%.2f GB-ms at $%s a GB-s", t.SchedulerGBms, each(p.Prices[LambdaTime]))
-	return []Entry{
+	all := []Entry{
 		line("DynamoDB, writes", t.WRU, "WRU", DynamoWrite),
 		line("DynamoDB, reads", t.RRU, "RRU", DynamoRead),
 		line("SQS, the deployment's requests", t.SQSRequests, "requests", SQSRequest),
@@ -228,6 +244,10 @@ func entries(t Totals, p Prices) []Entry {
 		line("Lambda, Scheduler, invocations", t.Invocations, "invocations", LambdaRequest),
 		taken, logs,
 	}
+	if t.Events > 0 {
+		all = append(all, line("EventBridge, events", t.Events, "events", Event))
+	}
+	return all
 }
 
 // agentFunctions returns the invocations of the agents' functions and the time that these wait for their

@@ -13,7 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Queues returns queues in memory. An order may name those of replyTo as its reply-to.
+// Queues returns queues in memory. An order may name a queue of replyTo as its reply-to.
 func Queues(clock port.Clock, replyTo []string, names ...string) (*memory.Queues, error) {
 	var configs []memory.QueueConfig
 	for _, name := range append(names, replyTo...) {

@@ -1,4 +1,4 @@
-// Package reference keeps the parts of documents that are made from code equal to the code.
+// Package reference keeps generated parts of documents up to date with the code.
 package reference
 
 import (

@@ -104,7 +104,7 @@ func New(t testing.TB, store Store) *Deployment {
 		t.Fatal(err)
 	}
 	w := &Deployment{Store: store, Queues: queues}
-	server := httptest.NewServer(sqsproto.New(sqsproto.Config{Queues: named{queues}}))
+	server := httptest.NewServer(sqsproto.New(sqsproto.Config{Queues: queues}))
 	t.Cleanup(server.Close)
 	w.URL = server.URL
 	c, err := awsclient.Load(t.Context(), awsclient.Options{Endpoint: server.URL})
@@ -190,10 +190,6 @@ func (q queue) Depth(ctx context.Context) (port.Depth, error) {
 	return q.Queue.Depth(ctx)
 }
 
-type named struct{ *memory.Queues }
-
-func (n named) QueueNames() []string { return n.Names() }
-
 func (w *Deployment) run(t testing.TB, clock port.Clock) {
 	current := map[string]*core.Definition{}
 	for name, text := range Workflows {
@@ -231,7 +227,7 @@ func (w *Deployment) consume(ctx context.Context, name string,
 	}
 	m := inprocess.Mapping{Queue: q, Batch: port.MaxBatch, Visibility: time.Minute,
 		Handle: func(ctx context.Context, name string, batch []port.Delivery) []string {
-			for w.Held.Load() && ctx.Err() == nil { // a receive may have begun before
+			for w.Held.Load() && ctx.Err() == nil { // the receive may have begun before Held was set
 				time.Sleep(time.Millisecond)
 			}
 			return handle(ctx, name, batch)
@@ -264,7 +260,7 @@ func (w *Deployment) reply(r *message.Request) *message.Reply {
 		Agent: r.Agent, Attempt: r.Attempt,
 		Operation: r.Operation, Outcome: core.OutcomeDone, Output: json.RawMessage(`{"ok":true}`)}
 	var in struct{ End string }
-	_ = json.Unmarshal(r.Input, &in) // the input of reserve has none
+	_ = json.Unmarshal(r.Input, &in) // the input of reserve has no such fields
 	switch {
 	case r.Operation == core.UndoOp || r.Step != "charge":
 	case in.End == "never":

@@ -20,14 +20,15 @@ func (q cutQueues) Queue(name string) (port.Queue, error) {
 	return cutQueue{inner, q.world}, err
 }
 
-func (q cutQueues) ReplyTo(name string) (port.Queue, error) {
+func (q cutQueues) ReplyTo(name string) (port.Sender, error) {
 	if q.world.Outage {
 		return nil, port.ErrUnavailable
 	}
 	if name == q.world.Gone {
 		return nil, fmt.Errorf("reply-to %q: %w", name, port.ErrNotFound)
 	}
-	inner, err := q.Queues.ReplyTo(name)
+	found, err := q.Queues.ReplyTo(name)
+	inner, _ := found.(port.Queue)
 	return cutQueue{inner, q.world}, err
 }
 

@@ -11,26 +11,26 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Faulty is a store that counts its calls and fails where it is set to.
+// Faulty is a store that counts its calls, and fails as its fields say.
 type Faulty struct {
 	*memory.Store
 	Commits, Loads, Orders, Dues int
 	FailCommit, FailLoad         func(call int) error
 	FailOrder                    func(call int) error
 	FailDue                      func(shard int) error
-	Damaged                      string // the task whose document cannot be read
-	Unread                       string // the task whose read fails
+	Damaged                      string // ID of the task whose document cannot be read
+	Unread                       string // ID of the task whose read fails
 
-	world *World // world that looks at the calls; nil if none does
+	world *World // world that checks the calls; nil if no world does
 }
 
-// errCut is what an actor sees of an I/O once its process is dead.
+// errCut is the error of every I/O of an actor whose process is dead.
 var errCut = errors.New("connection lost")
 
-// ErrFailing is a fault that will pass.
+// ErrFailing is a temporary failure of the store.
 var ErrFailing = fmt.Errorf("the store is failing: %w", port.ErrUnavailable)
 
-// OnCall fails the n-th call, n from 1.
+// OnCall returns a function that fails the n-th call, n from 1.
 func OnCall(n int, err error) func(int) error {
 	return func(call int) error {
 		if call == n {
@@ -54,7 +54,7 @@ func (s *Faulty) call(ctx context.Context, name string, calls *int, fail func(ca
 	return fail(*calls)
 }
 
-// Commit fails for all writes, or none.
+// Commit fails for all writes or for none.
 func (s *Faulty) Commit(ctx context.Context, writes []port.Write) []error {
 	if err := s.call(ctx, "Commit", &s.Commits, s.FailCommit); err != nil {
 		return slices.Repeat([]error{err}, len(writes))
@@ -62,7 +62,7 @@ func (s *Faulty) Commit(ctx context.Context, writes []port.Write) []error {
 	return s.Store.Commit(ctx, writes)
 }
 
-// Load shows one document damaged, and does not answer the records of Unread.
+// Load damages the document of Damaged, and returns an error for Unread.
 func (s *Faulty) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
 	if err := s.call(ctx, "Load", &s.Loads, s.FailLoad); err != nil {
 		return make([]*port.Record, len(ids)), slices.Repeat([]error{err}, len(ids))
@@ -81,7 +81,7 @@ func (s *Faulty) Load(ctx context.Context, ids []string) ([]*port.Record, []erro
 	return records, errs
 }
 
-// Content of port.Store.
+// Content implements port.Store.
 func (s *Faulty) Content(ctx context.Context, id, hash string) ([]byte, error) {
 	if err := s.call(ctx, "Content", &s.Orders, s.FailOrder); err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (s *Faulty) Content(ctx context.Context, id, hash string) ([]byte, error) {
 	return s.Store.Content(ctx, id, hash)
 }
 
-// Erase of port.Store.
+// Erase implements port.Store.
 func (s *Faulty) Erase(ctx context.Context, id, hash string) error {
 	if err := s.call(ctx, "Erase", &s.Orders, s.FailOrder); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (s *Faulty) Erase(ctx context.Context, id, hash string) error {
 	return s.Store.Erase(ctx, id, hash)
 }
 
-// Ended of port.Store.
+// Ended implements port.Store.
 func (s *Faulty) Ended(ctx context.Context, id string) (bool, error) {
 	if err := s.call(ctx, "Ended", &s.Orders, s.FailOrder); err != nil {
 		return false, err
@@ -105,7 +105,7 @@ func (s *Faulty) Ended(ctx context.Context, id string) (bool, error) {
 	return s.Store.Ended(ctx, id)
 }
 
-// Due of port.Store.
+// Due implements port.Store.
 func (s *Faulty) Due(ctx context.Context, b port.Bucket, shard int, before time.Time, after *port.Due,
 	limit int) ([]port.Due, error) {
 	if err := s.call(ctx, "Due", &s.Dues, func(int) error {

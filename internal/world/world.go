@@ -1,5 +1,5 @@
-// Package world is what the tests of the actors run in: the adapters in memory, a clock that the
-// test moves, agents that follow a script, and faults of the actors' I/O.
+// Package world is the environment for tests of the actors: adapters in memory, a clock that the test moves,
+// agents that follow a script, and faults of the actors' I/O.
 package world
 
 import (
@@ -25,10 +25,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// Visibility is how long the actors have for a batch.
+// Visibility is the time that the actors have for a batch.
 const Visibility = 30 * time.Second
 
-// Start is when every world begins.
+// Start is the time at which every world begins.
 var Start = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
 // World is one deployment.
@@ -51,14 +51,14 @@ type World struct {
 	Asked    map[string]string // request by task, run, step, attempt
 	Ledger   map[string]*Entry // effects of the services, by key
 	Statuses map[string]string // status messages by order and sequence number
-	Unnumber []core.Status     // received, refused
+	Unnumber []core.Status     // statuses without a number: received and refused
 	Counts   map[string]int
 	Config   func(*scheduler.Config) // changes the Scheduler's configuration before it starts
 	Sweeping func(*supervisor.Config)
 	CacheFor int    // number of tasks in the cache
 	Limit    int    // limit of a message in bytes; 0 means no limit
-	Refuse   string // the reply-to queue that takes nothing
-	Gone     string // the reply-to name that is off the list
+	Refuse   string // name of the reply-to queue that accepts nothing
+	Gone     string // reply-to name that is not registered
 	Outage   bool   // reply-to names cannot be looked up
 	// error of every read and write of a definition; nil means no error
 	Unread error
@@ -67,14 +67,14 @@ type World struct {
 	instance int
 }
 
-// Entry is what a fenced service knows of one key.
+// Entry is a fenced service's record of one key.
 type Entry struct {
 	Fenced bool
 	Calls  int
 }
 
-// New makes a world with the definition; its queues are those of the definition's agents, and the
-// reply-tos "shop" and "desk".
+// New returns a world with the definition. It has the queues of the definition's agents, and the reply-to
+// queues "shop", "desk" and "events".
 func New(t testing.TB, def *core.Definition) *World {
 	t.Helper()
 	def.Link()
@@ -93,7 +93,8 @@ func New(t testing.TB, def *core.Definition) *World {
 	for _, name := range slices.Sorted(maps.Keys(def.Agents)) {
 		names = append(names, port.Requests(name))
 	}
-	if w.Queues, err = inprocess.Queues(w.Clock, []string{"shop", "desk"}, names...); err != nil {
+	if w.Queues, err = inprocess.Queues(w.Clock, []string{"shop", "desk", core.Events},
+		names...); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -112,12 +113,12 @@ func (w *World) Boot() *World {
 	return w
 }
 
-// SupervisorOn is another Supervisor of this world, on a store of its own.
+// SupervisorOn returns another Supervisor of this world, on the given store.
 func (w *World) SupervisorOn(store port.Store, name string) *supervisor.Supervisor {
 	return w.SupervisorWith(store, w.Leases, name)
 }
 
-// SupervisorWith has leases of its own too.
+// SupervisorWith returns another Supervisor, on the given store and leases.
 func (w *World) SupervisorWith(store port.Store, leases port.Leases, name string) *supervisor.Supervisor {
 	return w.supervisor(w.NewState(store, 0), leases, name)
 }
@@ -130,15 +131,15 @@ func (w *World) supervisor(s *state.Store, leases port.Leases, name string) *sup
 	return supervisor.New(c)
 }
 
-// SchedulerOn is another Scheduler of this world, on a store of its own.
+// SchedulerOn returns another Scheduler of this world, on the given store.
 func (w *World) SchedulerOn(store port.Store, cached int, name string) *scheduler.Scheduler {
 	return scheduler.New(w.SchedulerConfig(w.NewState(store, cached), name))
 }
 
-// Control is the control queue.
+// Control returns the control queue.
 func (w *World) Control() port.Queue { return w.queue(port.Control) }
 
-// NewState is another view of a store.
+// NewState returns another state store on a store.
 func (w *World) NewState(store port.Store, cached int) *state.Store {
 	return state.New(state.Config{
 		Store: store, Definitions: definitions{w.Defs, w}, CacheTasks: cached,
@@ -159,14 +160,14 @@ func (w *World) NewState(store port.Store, cached int) *state.Store {
 	})
 }
 
-// SchedulerConfig is for a Scheduler of this world.
+// SchedulerConfig returns the configuration for a Scheduler of this world.
 func (w *World) SchedulerConfig(s *state.Store, name string) scheduler.Config {
 	p := w.Parts(s, nil, name)
 	p.Count = func(what, why string) { w.Counts[what+": "+why]++ }
 	return scheduler.Config{Parts: p}
 }
 
-// Parts are what an actor of this world stands on.
+// Parts returns the adapters for an actor of this world.
 func (w *World) Parts(s *state.Store, shared port.Leases, name string) engine.Parts {
 	return engine.Parts{
 		State: s, Queues: cutQueues{w.Queues, w}, Alerts: w, Leases: leases{shared, w}, Clock: w.Clock,
@@ -174,7 +175,7 @@ func (w *World) Parts(s *state.Store, shared port.Leases, name string) engine.Pa
 	}
 }
 
-// quiet drops the actors' logs, unless the environment asks for them.
+// quiet returns a logger that discards the actors' logs, unless the environment asks for them.
 func quiet() *slog.Logger {
 	out := io.Discard
 	if os.Getenv("STEPKEEPER_TEST_LOG") != "" {
@@ -183,7 +184,7 @@ func quiet() *slog.Logger {
 	return slog.New(slog.NewTextHandler(out, nil))
 }
 
-// Raise keeps the alert.
+// Raise records the alert.
 func (w *World) Raise(ctx context.Context, a core.RaiseAlert) error {
 	err := w.call(ctx, "Raise")
 	if err == nil {
@@ -211,7 +212,7 @@ func (w *World) queue(name string) port.Queue {
 	return q
 }
 
-// Take receives what is visible and deletes it.
+// Take receives and deletes the visible messages.
 func (w *World) Take(queue string) (all []port.Delivery) {
 	w.t.Helper()
 	for {
@@ -223,7 +224,7 @@ func (w *World) Take(queue string) (all []port.Delivery) {
 	}
 }
 
-// Handle lets the Scheduler take one batch of a queue; it reports how many messages there were.
+// Handle lets the Scheduler handle one batch of a queue, and returns the number of messages in it.
 func (w *World) Handle(queue string) int {
 	w.t.Helper()
 	return len(w.step(queue, w.Scheduler.Handle))
@@ -255,8 +256,8 @@ func (w *World) Round() {
 	w.Clock.Advance(time.Second)
 }
 
-// Agents lets every agent answer what it is asked; a request must be the same, byte for byte,
-// each time (P12, effects are emitted again).
+// Agents lets every agent reply to its requests. A repeated request must be the same, byte for byte (P12,
+// effects are emitted again).
 func (w *World) Agents() {
 	w.t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(w.Def.Agents)) {
@@ -299,21 +300,21 @@ func (w *World) answer(r *message.Request) *message.Reply {
 		w.Ledger[r.Key] = e
 	}
 	e.Calls++
-	if e.Fenced && r.Operation != core.UndoOp { // the answer to a do that comes after its undo
+	if e.Fenced && r.Operation != core.UndoOp { // reply to a do that comes after its undo
 		return Failed(r, "fenced")
 	}
 	e.Fenced = r.Operation == core.UndoOp
 	return reply
 }
 
-// Done returns that it is done.
+// Done returns a reply with the outcome done.
 func Done(r *message.Request) *message.Reply {
 	return &message.Reply{Schema: 1, OrderID: r.OrderID, Run: r.Run, Step: r.Step, Agent: r.Agent,
 		Attempt:   r.Attempt,
 		Operation: r.Operation, Outcome: core.OutcomeDone, Output: json.RawMessage(`{"key":"` + r.Key + `"}`)}
 }
 
-// Failed returns a permanent failure.
+// Failed returns a reply with a permanent failure.
 func Failed(r *message.Request, code string) *message.Reply {
 	reply := Done(r)
 	reply.Outcome, reply.Output, reply.Error = core.OutcomeFailed, nil,
@@ -321,14 +322,14 @@ func Failed(r *message.Request, code string) *message.Reply {
 	return reply
 }
 
-// Later returns a transient failure.
+// Later returns a reply with a transient failure.
 func Later(r *message.Request) *message.Reply {
 	reply := Failed(r, "http-503")
 	reply.Outcome = core.OutcomeRetryLater
 	return reply
 }
 
-// Listen takes the application's statuses; one of the same number must be the same each time.
+// Listen receives the application's statuses. A repeated number must have the same content each time.
 func (w *World) Listen() {
 	w.t.Helper()
 	for _, d := range w.Take("shop") {
@@ -344,13 +345,13 @@ func (w *World) Listen() {
 	}
 }
 
-// FinalStatus is the status of the order's present end, "" if none came.
+// FinalStatus returns the status of the order's present end, or "" if none came.
 func (w *World) FinalStatus(id string) string {
 	w.t.Helper()
 	return w.Statuses[fmt.Sprintf("%s/%d", id, w.Task(id).End.Seq)]
 }
 
-// Task loads a task past every cache.
+// Task loads a task from the store, without a cache.
 func (w *World) Task(id string) *core.Task {
 	w.t.Helper()
 	records, errs := w.Store.Load(Context, []string{id})
@@ -367,29 +368,30 @@ func (w *World) Task(id string) *core.Task {
 	return task
 }
 
-// Order is a submission of the world's workflow.
+// Order returns a submission of the world's workflow.
 func Order(id string) *message.SubmitOrder {
 	return &message.SubmitOrder{Schema: 1, OrderID: id, Workflow: "order",
 		Order: json.RawMessage(`{ "total": 12.50 }`), ReplyTo: "shop"}
 }
 
-// Expressions pass everything on, so that a request shows what its step could see.
+// Expressions implements the expressions of a workflow. It returns all values that a step can read, so that
+// its request shows them.
 type Expressions struct{}
 
-// Input is the order and the outputs.
+// Input returns the order and the outputs.
 func (Expressions) Input(step int, env core.Environment) (json.RawMessage, error) {
 	return json.Marshal(map[string]any{"step": step, "order": env.Order, "outputs": env.Outputs})
 }
 
-// InputReads is empty: the inputs are those of any order.
+// InputReads returns nil, because no input depends on certain steps.
 func (Expressions) InputReads(int) []string { return nil }
 
-// UndoInput is the same.
+// UndoInput returns the same as Input.
 func (e Expressions) UndoInput(step int, env core.Environment) (json.RawMessage, error) {
 	return e.Input(step, env)
 }
 
-// When is always true.
+// When returns true.
 func (Expressions) When(int, core.Environment) (bool, error) { return true, nil }
 
 // CheckOrder accepts every order.
@@ -415,17 +417,18 @@ func (Expressions) ChildOrder(_ int, env core.Environment) (json.RawMessage, err
 	return json.RawMessage(`{"item":` + string(env.Item) + `}`), nil
 }
 
-// Refused refuses "no".
+// Refused reports whether the answer is "no".
 func (Expressions) Refused(_ int, env core.Environment) (bool, error) {
 	return string(env.Value) == `"no"`, nil
 }
 
-// Output is all outputs.
+// Output returns all outputs.
 func (Expressions) Output(env core.Environment) (json.RawMessage, error) {
 	return json.Marshal(env.Outputs)
 }
 
-// Definition is (a beside b), then c; each with its own agent and its undo.
+// Definition returns a workflow with the steps a and b in parallel, then c. Each step has its own agent and
+// an undo.
 func Definition() *core.Definition {
 	retry := core.Retry{MaxFailures: 3, Backoff: core.Backoff{Initial: 2 * core.Second, Max: 10 * core.Second,
 		Multiplier: 2, Jitter: 0.5}}

@@ -81,7 +81,7 @@ func TestCommandLine(t *testing.T) {
 			}
 			return done()
 		})
-		s.cli(t, o.line(), notProcessed, submit, o.id+": Error")
+		s.cli(t, o.line(), notProcessed, submit, o.id+": accepted, Error")
 		return o
 	}
 	for name, test := range map[string]func(t *testing.T){

@@ -200,9 +200,9 @@ func TestOrdersGoOnWithCopiedTables(t *testing.T) {
 	if n := first.switchMappings(t, false); n != mappings {
 		t.Fatalf("%d mappings were stopped", n)
 	}
-	first.cli(t, "", ok, []string{"list"}, "nothing has taken intake for",
-		"nothing has taken requests-payment for",
-		"0 waiting: its event source mapping is disabled; enable it with `aws lambda "+
+	first.cli(t, "", ok, []string{"list"}, "queue intake has had no consumer for",
+		"queue requests-payment has had no consumer for",
+		"0 messages waiting: its event source mapping is disabled; enable it with `aws lambda "+
 			"update-event-source-mapping --uuid")
 	settings := maps.Clone(s.settings)
 	settings["paused"] = "true"
@@ -236,7 +236,7 @@ func TestOrdersGoOnWithCopiedTables(t *testing.T) {
 		t.Errorf("the stack that waits has worked: %+v %s", k, lost.item())
 	}
 	second.cli(t, "", ok, []string{"list"},
-		", 1 waiting: its event source mapping is disabled; the stack was deployed with Paused: deploy it "+
+		", 1 message waiting: its event source mapping is disabled; the stack was deployed with Paused: deploy it "+
 			"without")
 
 	calls := len(s.remote.of(ended.id, ""))

@@ -39,6 +39,7 @@ type site struct {
 
 	resources map[string]string // by their IDs in the template
 	secret    string            // its ARN; MiniStack only
+	bus       string            // ARN of an event bus that was there before; LocalStack only
 	remote    *remote
 	proxy     *proxy
 	statuses  *inbox
@@ -134,11 +135,22 @@ func (s *site) synthesise(ctx context.Context) error {
 		if err := os.WriteFile(path, []byte(stocking), 0o600); err != nil {
 			return err
 		}
-		workflows = append(workflows, path)
+		publishing := filepath.Join(s.dir, "publishing.yaml")
+		if err := os.WriteFile(publishing, []byte("events: true\n"+chain("publishing", 1, "undo")),
+			0o600); err != nil {
+			return err
+		}
+		workflows = append(workflows, path, publishing)
 	}
 	s.settings = map[string]string{
 		"agents": agents, "workflows": strings.Join(workflows, ","), "keep": "false",
 		"priorities": "intake=2,notification=2", "stack": name,
+	}
+	if s.backend == localstack {
+		if err := s.makeBus(ctx, name); err != nil {
+			return err
+		}
+		s.settings["reply-to"] = "events=" + s.bus
 	}
 	var err error
 	s.assembly, err = stack.Synthesise(ctx, filepath.Join("..", "..", "infra"),

@@ -108,7 +108,7 @@ link_java() {
 start() {
 	local settings=(
 		GATEWAY_LISTEN="127.0.0.1:$port"
-		LOCALSTACK_HOST="localhost:$port"  # what stands in queue URLs
+		LOCALSTACK_HOST="127.0.0.1:$port"  # what stands in queue URLs
 		SQS_ENDPOINT_STRATEGY=path         # queue URLs without host names that need LocalStack's DNS server
 		DNS_ADDRESS=0                      # and no such server
 		OVERRIDE_IN_DOCKER=0               # even if this machine is a container itself

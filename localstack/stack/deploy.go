@@ -24,19 +24,20 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Account is the emulators' one.
+// Account is the account of every emulator.
 const Account = "000000000000"
 
-// pause between two looks at a stack that is being changed.
+// pause is the time between two reads of the state of a changing stack.
 const pause = time.Second
 
-// Deploy creates the stack, or updates it, and answers its outputs. The error names the resources
-// failed and why.
+// Deploy creates or updates the stack, and returns its outputs. The error names the failed resources and the
+// reasons.
 func Deploy(ctx context.Context, c aws.Config, a *Assembly) (map[string]string, error) {
 	return DeployAs(ctx, c, a, a.Stack)
 }
 
-// DeployAs is Deploy under another name: nothing in a template of ours has a name of its own.
+// DeployAs deploys the stack under another name. That works because CloudFormation makes all names of its
+// resources.
 func DeployAs(ctx context.Context, c aws.Config, a *Assembly, name string) (map[string]string, error) {
 	if err := upload(ctx, c, a); err != nil {
 		return nil, err
@@ -45,7 +46,7 @@ func DeployAs(ctx context.Context, c aws.Config, a *Assembly, name string) (map[
 	if err != nil {
 		return nil, err
 	}
-	// A template is larger than CloudFormation takes in a call; it reads it from the bucket.
+	// The template is too large for a call of CloudFormation, so CloudFormation reads it from the bucket.
 	where, err := put(ctx, c, bucket(c), name+".template.json", body)
 	if err != nil {
 		return nil, err
@@ -67,7 +68,7 @@ func DeployAs(ctx context.Context, c aws.Config, a *Assembly, name string) (map[
 	return settled(ctx, client, name)
 }
 
-// Delete deletes the stack; one that is not there is deleted.
+// Delete deletes the stack. A missing stack is no error.
 func Delete(ctx context.Context, c aws.Config, name string) error {
 	client := cloudformation.NewFromConfig(c)
 	if _, err := client.DeleteStack(ctx, &cloudformation.DeleteStackInput{StackName: &name}); err != nil {
@@ -96,7 +97,7 @@ func describe(ctx context.Context, client *cloudformation.Client, name string) (
 	return &out.Stacks[0], nil
 }
 
-// settled waits until nothing is in progress any more.
+// settled waits until no change of the stack is in progress.
 func settled(ctx context.Context, client *cloudformation.Client, name string) (map[string]string, error) {
 	for {
 		s, err := describe(ctx, client, name)
@@ -136,7 +137,7 @@ func failures(ctx context.Context, client *cloudformation.Client, name string) s
 	return b.String()
 }
 
-// manifest is what the CDK says of the files that a stack needs.
+// manifest is the CDK's list of the files that a stack needs.
 type manifest struct {
 	Files map[string]struct {
 		Source struct {
@@ -150,19 +151,26 @@ type manifest struct {
 	}
 }
 
+func (a *Assembly) manifest() (m manifest, err error) {
+	data, err := os.ReadFile(filepath.Join(a.Dir, a.Stack+".assets.json"))
+	if err == nil {
+		err = json.Unmarshal(data, &m)
+	}
+	if err != nil {
+		err = fmt.Errorf("assets of stack %s: %w", a.Stack, err)
+	}
+	return m, err
+}
+
 func bucket(c aws.Config) string {
 	return fmt.Sprintf("cdk-hnb659fds-assets-%s-%s", Account, c.Region)
 }
 
-// upload puts the functions where the template says they are.
+// upload stores the code of the functions at the addresses in the template.
 func upload(ctx context.Context, c aws.Config, a *Assembly) error {
-	data, err := os.ReadFile(filepath.Join(a.Dir, a.Stack+".assets.json"))
+	m, err := a.manifest()
 	if err != nil {
-		return fmt.Errorf("assets of stack %s: %w", a.Stack, err)
-	}
-	var m manifest
-	if err := json.Unmarshal(data, &m); err != nil {
-		return fmt.Errorf("assets of stack %s: %w", a.Stack, err)
+		return err
 	}
 	in := &s3.CreateBucketInput{Bucket: aws.String(bucket(c))}
 	if c.Region != "us-east-1" {
@@ -189,7 +197,7 @@ func upload(ctx context.Context, c aws.Config, a *Assembly) error {
 }
 
 func storage(c aws.Config) *s3.Client {
-	// no host names of their own here
+	// emulators have no host names for buckets
 	return s3.NewFromConfig(c, func(o *s3.Options) { o.UsePathStyle = true })
 }
 
@@ -198,7 +206,7 @@ func owned(err error) bool {
 	return errors.As(err, &mine)
 }
 
-// put stores an object and answers its address.
+// put stores an object and returns its address.
 func put(ctx context.Context, c aws.Config, bucket, key string, body []byte) (string, error) {
 	if _, err := storage(c).PutObject(ctx,
 		&s3.PutObjectInput{Bucket: &bucket, Key: &key, Body: bytes.NewReader(body)}); err != nil {

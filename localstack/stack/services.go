@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// ServicesFile holds the address of a checkout's example services, below its root: agents that are
-// deployed from one checkout must not call another one's services.
+// ServicesFile is the file, below the root of a checkout, with the address of its example services. Agents
+// that are deployed from one checkout must not call the services of another one.
 const ServicesFile = "localstack/.state/services"
 
-// ServicesAddress is the loopback address of the example's services of the checkout at root. The first call
-// chooses a port that is free, and later ones answer the same.
+// ServicesAddress returns the loopback address of the example services of the checkout at root. The first
+// call chooses a free port, and later calls return the same one.
 func ServicesAddress(root string) (string, error) {
 	file := filepath.Join(root, ServicesFile)
 	data, err := os.ReadFile(file)

@@ -28,8 +28,8 @@ type Template map[string]any
 // ErrNoApp means that a folder holds no CDK app.
 var ErrNoApp = errors.New("there is no CDK app: no cdk.json")
 
-// Synthesise runs the CDK app in the folder app, as its cdk.json says, and writes into dir. The settings are
-// added to the app's context. The functions are built for this machine's architecture (rule 26).
+// Synthesise runs the CDK app in the folder app with the command in its cdk.json, and writes into dir. The
+// settings are added to the app's context. The functions are built for this machine's architecture (rule 26).
 func Synthesise(ctx context.Context, app, dir, emulator string,
 	settings map[string]string) (*Assembly, error) {
 	data, err := os.ReadFile(filepath.Join(app, "cdk.json"))
@@ -68,7 +68,7 @@ func Synthesise(ctx context.Context, app, dir, emulator string,
 	}
 	found, err := filepath.Glob(filepath.Join(dir, "*.template.json"))
 	if err != nil || len(found) != 1 {
-		return nil, fmt.Errorf("the CDK app in %s has %d stacks; one is meant", app, len(found))
+		return nil, fmt.Errorf("the CDK app in %s has %d stacks; it must have one", app, len(found))
 	}
 	return open(dir, strings.TrimSuffix(filepath.Base(found[0]), ".template.json"))
 }

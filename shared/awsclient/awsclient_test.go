@@ -20,8 +20,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 )
 
-// hasty answers each request as soon as its headers are there, and reads the body afterwards. It
-// counts connections and requests.
+// hasty replies to each request as soon as the headers have arrived, and reads the body afterwards. It counts
+// connections and requests.
 type hasty struct {
 	listener        net.Listener
 	conns, requests atomic.Int32
@@ -64,7 +64,7 @@ func (h *hasty) serve(conn net.Conn) {
 	}
 }
 
-// closesEarly does what the SDK does: it closes the request's body as soon as headers are there.
+// closesEarly closes the request's body as soon as the response headers have arrived, as the SDK does.
 func closesEarly(rt http.RoundTripper, url string, body io.Reader) error {
 	tracked := &closable{Reader: body}
 	req, err := http.NewRequest(http.MethodPost, url, tracked)
@@ -96,8 +96,8 @@ func (c *closable) Read(p []byte) (int, error) {
 
 func (c *closable) Close() error { c.closed.Store(true); return nil }
 
-// Against a server that answers before it has the body: with the bare transport calls fail that
-// have landed; with ours none.
+// If a server replies before it has read the body, calls that took effect fail with the plain transport. With
+// the transport of this package none fails.
 func TestAnEarlyAnswerIsNoFailure(t *testing.T) {
 	for name, wrapped := range map[string]bool{"bare": false, "ours": true} {
 		h := newHasty(t)
@@ -224,7 +224,7 @@ func TestACancelledCallEnds(t *testing.T) {
 	}
 }
 
-// Invented credentials are for this machine only.
+// Invented credentials are used for this machine only.
 func TestLocalDefaults(t *testing.T) {
 	for _, endpoint := range []string{"http://127.0.0.1:7070", "https://127.0.0.2", "http://localhost:7070",
 		"http://LocalHost", "http://[::1]:7070", "http://[::ffff:127.0.0.1]"} {
@@ -254,7 +254,7 @@ func TestLocalDefaults(t *testing.T) {
 	}
 }
 
-// Nothing is invented on this machine either where the user has set it.
+// Nothing is invented for this machine if the user has set credentials.
 func TestLocalKeepsWhatIsSet(t *testing.T) {
 	const local = "http://127.0.0.1:7070"
 	_ = load(t, Options{Endpoint: local}) // clears the environment

@@ -23,7 +23,7 @@ import (
 type Options struct {
 	// Endpoint is the address of all services. "" means AWS, or the SDK's own environment variables.
 	Endpoint string
-	// Region is the Region. "" means that of the environment or the user's profile.
+	// Region is the Region. "" means the Region of the environment or the user's profile.
 	Region string
 	// MaxAttempts is the number of attempts of one call; default 4.
 	MaxAttempts int
@@ -47,8 +47,8 @@ func Endpoint(service string) string {
 }
 
 // Load returns the configuration. Region and credentials come from the environment, as the SDK finds them. If
-// the endpoint is on this machine, as with `stepkeeper dev`, whose queues need none, Load fills in invented
-// values for missing ones. It never does so for other endpoints.
+// the endpoint is on this machine, as with `stepkeeper dev`, Load invents a missing Region and missing
+// credentials. It never does so for other endpoints.
 func Load(ctx context.Context, o Options) (aws.Config, error) {
 	o.MaxAttempts = cmp.Or(o.MaxAttempts, wire.DefaultMaxAttempts)
 	o.CallTimeout = cmp.Or(o.CallTimeout, wire.DefaultCallTimeout)

@@ -35,10 +35,10 @@ func (s *Step) DecisionText() (Decided, string) {
 	return was, fmt.Sprintf("step %s was decided%s: %s by %s", s.Name, at, Shown(was.Value), was.By)
 }
 
-// TimedOut reports whether the time for an answer ended without a value for that case.
+// TimedOut reports whether the time for an answer ended and the workflow gives no value for that case.
 func (d Decided) TimedOut() bool { return d.By == ByTimeout && string(d.Value) == "null" }
 
-// Shown returns a value as text for people, shortened.
+// Shown returns a value as text for people. A long value becomes "another value".
 func Shown(value json.RawMessage) string {
 	if len(value) > MaxApproval {
 		return "another value"
@@ -56,8 +56,8 @@ func (s *Step) OwnAnswers() *Answers {
 	return s.Answers
 }
 
-// AsAsked returns a question with the values that its claim has stored. The definition of a task that was
-// moved since may hold others (P49, move pins another definition).
+// AsAsked returns a question with the values that the step's claim stored. If the task was moved after the
+// claim, its definition may contain other values (P49, move pins another definition).
 func (s *Step) AsAsked(question json.RawMessage, timeout Duration) json.RawMessage {
 	now, timeout, err := ReadQuestion(question, timeout)
 	a, asked := s.Answers, s.Wait.Until.Sub(s.Claim.At)
@@ -120,10 +120,9 @@ func ReadQuestion(text json.RawMessage, timeout Duration) (*Answers, Duration, e
 	case len(q.Who) > 0 && allowed < a.Need:
 		return nil, 0, errors.New("fewer people may answer than are needed")
 	case slices.ContainsFunc(names, func(n string) bool { return !PersonName(n) }):
-		return nil, 0,
-			fmt.Errorf(
-				`who and notSelf must hold names of 1 to %d bytes without control characters and < > & " \`,
-				MaxAnswerBy)
+		return nil, 0, fmt.Errorf(
+			`who and notSelf must hold names of 1 to %d bytes without control characters and < > & " \`,
+			MaxAnswerBy)
 	}
 	slices.Sort(a.Who)
 	a.Who = slices.Compact(a.Who)
@@ -169,7 +168,7 @@ func (a *Answers) Excludes(by string) string {
 	return ""
 }
 
-// Complete returns the first value that enough people gave, and their names. It does not set the time.
+// Complete returns the first value that enough people gave, and their names. It does not set At.
 func (a *Answers) Complete() (Decided, bool) {
 	if a.Need == 0 {
 		return Decided{}, false
@@ -206,10 +205,8 @@ func (d *Definition) AnswerValue(i int, value json.RawMessage) (json.RawMessage,
 		return value, ""
 	}
 	if len(value) > MaxAnswerValue {
-		return nil,
-			fmt.Sprintf(
-				"the value has %d bytes, the limit is %d; store large data elsewhere and send a reference",
-				len(value), MaxAnswerValue)
+		return nil, fmt.Sprintf("the value has %d bytes, the limit is %d; store large data elsewhere and "+
+			"send a reference", len(value), MaxAnswerValue)
 	}
 	if a.Schema != nil {
 		if err := d.Expr.CheckAnswer(i, value); err != nil {
@@ -219,7 +216,7 @@ func (d *Definition) AnswerValue(i int, value json.RawMessage) (json.RawMessage,
 	return value, ""
 }
 
-// Addressed returns the steps that an answer is for. Without any it returns the reason.
+// Addressed returns the steps that an answer is for. If there are none, it returns the reason.
 func (t *Task) Addressed(def *Definition, e Answered) (steps []int, reason string) {
 	if def == nil {
 		return nil, "the order was cancelled before it came"
@@ -241,8 +238,8 @@ func (t *Task) Addressed(def *Definition, e Answered) (steps []int, reason strin
 	return nil, "step " + e.Step + " is not one that is answered"
 }
 
-// HasEnded returns the text that the order no longer goes forward. The text adds how the step was decided if
-// the answer is for that round and its sender may answer.
+// HasEnded returns the refusal of an answer to an order that no longer goes forward. If the answer is for the
+// decided round and its sender may answer, the text states the decision.
 func (t *Task) HasEnded(s *Step, e Answered) string {
 	why := "the order goes no longer forward; it is " + string(t.ProcessState)
 	if e.Run != t.Run || e.Step != "" && e.Round != s.Round() || s.Answers == nil ||

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// AllAgents returns the agents of a call. Each of them reaches the same service (P44, several agents can do
+// AllAgents returns the agents of a call. All of them reach the same service (P44, several agents can do
 // one step).
 func (d *StepDefinition) AllAgents() []string { return append([]string{d.Agent}, d.Others...) }
 
-// AskedAgent returns the agent that the last attempt of a step asked. Of a step without an attempt it is the
-// first one.
+// AskedAgent returns the agent that the last attempt of a step asked. If there was no attempt, it returns the
+// first agent of the step.
 func (d *StepDefinition) AskedAgent(s *Step) string { return cmp.Or(s.Claim.Agent, d.Agent) }
 
 // TimeoutOf returns the timeout of the step's present attempt, which is a do or an undo.
@@ -25,7 +25,7 @@ func (d *StepDefinition) TimeoutOf(s *Step) Duration {
 // long work reports progress).
 func (d *StepDefinition) Long(s *Step) bool { return d.MaxDuration > 0 && !s.Claim.Undo }
 
-// Longest returns the longest total time of a handling of the present attempt (P43).
+// Longest returns how long a handling of the present attempt may take in total (P43).
 func (d *StepDefinition) Longest(s *Step) Duration {
 	if d.Long(s) {
 		return max(d.MaxDuration, d.Timeout)
@@ -33,8 +33,8 @@ func (d *StepDefinition) Longest(s *Step) Duration {
 	return d.TimeoutOf(s)
 }
 
-// FirstCompleteBy returns the complete-by of the present claim before any Progress. A request that is emitted
-// again names the same (P12, effects are emitted again).
+// FirstCompleteBy returns the complete-by time that the present claim set, before any Progress moved it. A
+// request that is emitted again contains this time (P12, effects are emitted again).
 func (d *StepDefinition) FirstCompleteBy(s *Step) Time {
 	if !d.Long(s) {
 		return s.Claim.StopBy
@@ -51,8 +51,8 @@ func (d *StepDefinition) NextLook(s *Step) Time {
 	return min(d.ReminderDue(s, d.Intervals(s)+1), s.Wait.At)
 }
 
-// Intervals returns how many intervals of a question had passed when its last reminder was sent first. It is
-// the number of that reminder unless the task was moved to a definition with another interval.
+// Intervals returns how many intervals of a question had passed when its last reminder was first sent. It
+// equals the number of that reminder, unless a move changed the interval.
 func (d *StepDefinition) Intervals(s *Step) int {
 	if d.Answer.Remind <= 0 || s.Answers.RemindedAt == 0 {
 		return 0
@@ -80,20 +80,22 @@ func ShortNote(note string) string {
 	return strings.ToValidUTF8(note[:min(len(note), MaxNote)], "")
 }
 
-// MaxOutput is the largest output of a step, in bytes: a reply must fit into one message.
+// MaxOutput is the largest output of a step, in bytes: a reply must fit into one message. The step fails for
+// good. A larger reply from an agent in another language goes to quarantine.
 const MaxOutput = 48 << 10
 
-// KnownUntil returns the time until which the service surely holds the key of a step. Its effects came after
-// the first claim, or after the operator stated a fact. 0 means for ever.
+// KnownUntil returns the time until which the service is certain to remember the key of a step. The service
+// remembers a key from its first use, which is not earlier than the first claim, or than the latest fact that
+// the operator stated. 0 means for ever.
 func (t *Task) KnownUntil(def *Definition, i int, now Time) Time {
 	s, agent := &t.Steps[i], def.Agents[def.Steps[i].Agent]
 	if agent.KeyRetention == 0 {
 		return 0
 	}
-	since := cmp.Or(s.FirstClaim(), now) // Without an earlier claim the first one is made now.
+	since := cmp.Or(s.FirstClaim(), now) // if the step was not claimed, its first claim is now
 	switch {
 	case s.Resolved == nil:
-	case s.Resolved.At > s.Claim.At: // no request was sent since
+	case s.Resolved.At > s.Claim.At: // no request was sent after the fact
 		since = now
 	default:
 		since = max(since, s.Resolved.At)
@@ -108,8 +110,8 @@ func (t *Task) KeyMayExpire(def *Definition, i int, now Time) bool {
 	return s.AwaitsWake() && s.Attempted() && until != 0 && now.Add(def.Steps[i].TimeoutOf(s)) > until
 }
 
-// NotDone returns the agents at which the last attempts of a step ended without the outcome done. It returns
-// fewer agents than the step has.
+// NotDone returns the agents whose recent attempts of a step were unsuccessful. It leaves out old attempts,
+// so that it never returns all agents of the step.
 func (t *Task) NotDone(d *StepDefinition, s *Step) (agents []string) {
 	for _, a := range t.Attempts.Last {
 		if a.Step == s.Name && a.Number > s.Attempt-len(d.Others) && a.Outcome != OutcomeSuperseded {
@@ -119,8 +121,9 @@ func (t *Task) NotDone(d *StepDefinition, s *Step) (agents []string) {
 	return agents
 }
 
-// ReminderStopBy returns the time after which the last reminder of step i is not sent any more: when the next
-// one is due, or when the service of its ask may have forgotten the key (P18), whichever comes first.
+// ReminderStopBy returns the time after which the last reminder of step i must not be sent. It is the earlier
+// of two times: when the next reminder is due, and when the service of the step ask may have forgotten the
+// key (P18).
 func (t *Task) ReminderStopBy(def *Definition, i, ask int) Time {
 	s, q, d := &t.Steps[i], &def.Steps[i], &def.Steps[ask]
 	a, next, agent := s.Answers, q.ReminderDue(s, q.Intervals(s)+1), def.Agents[d.Agent]

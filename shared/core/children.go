@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// A step asks again for all open children after a pause: firstRound, doubled each time up to lastRound.
+// Bounds of the pause after which a step asks all open children again. The pause doubles each time.
 const (
 	firstRound = 10 * Minute
 	lastRound  = 6 * Hour
 )
 
-// Pause returns the wait until the step asks again.
+// Pause returns the wait until the step asks all open children again.
 func (c *Children) Pause() Duration { return min(firstRound<<min(c.Rounds, 10), lastRound) }
 
 // OwnChildren returns the step's own copy of its record of children.
@@ -24,9 +24,9 @@ func (s *Step) OwnChildren() *Children {
 	return &c
 }
 
-// Close removes the open children for which of returns true.
-func (c *Children) Close(of func(OpenChild) bool) {
-	if c.Open = slices.DeleteFunc(c.Open, of); len(c.Open) == 0 {
+// Close removes the open children that match.
+func (c *Children) Close(match func(OpenChild) bool) {
+	if c.Open = slices.DeleteFunc(c.Open, match); len(c.Open) == 0 {
 		c.Open = nil
 	}
 }
@@ -117,8 +117,7 @@ func (c *Children) Settled() *Children {
 
 // Refusal returns the text that lists the commands an operator can give to a child.
 func (p *Parent) Refusal() string {
-	return fmt.Sprintf(
-		"the order is child %d of step %s of %s, which decides about it; a child in Error can be "+
-			"resubmitted, moved, resolved or closed, and for all else give the command to %s", p.Index,
+	return fmt.Sprintf("the order is child %d of step %s of %s, which decides about it; a child in Error "+
+		"can be resubmitted, moved, resolved or closed, and for all else give the command to %s", p.Index,
 		p.Step, p.OrderID, p.OrderID)
 }

@@ -3,32 +3,39 @@ package core
 // noNumber stands for the number of an event that carries none.
 const noNumber = -1
 
-// CommandOf returns the ID and the sender of a command, and the command number that it carries. Of an answer
-// it returns the ID.
-func CommandOf(ev Event) (id string, from Sender, number int) {
-	switch e := ev.(type) {
-	case Cancel:
-		return e.ID, e.Sender, noNumber
-	case UndoCommand:
-		return e.ID, e.Sender, e.Command
-	case Resubmit:
-		return e.ID, e.Sender, e.Command
-	case Resolve:
-		return e.ID, e.Sender, e.Command
-	case Close:
-		return e.ID, e.Sender, e.Command
-	case Move:
-		return e.ID, e.Sender, e.Command
-	case Erase:
-		return e.ID, e.Sender, e.Command
-	case Answered:
-		return e.ID, Sender{}, noNumber
-	}
-	return "", Sender{}, noNumber
+// Command holds the common fields of all commands by people, and of answers.
+type Command struct {
+	Name   string // "cancel", "undo", "answer" and so on; "" if the event is no command
+	ID     string
+	Number int    // command number; -1 for an event without one
+	From   Sender // zero for an answer
 }
 
-// Stamped is the inverse of CommandOf: it returns the command with that ID, sender and number. Of a Cancel it
-// leaves out the number, and an answer gets the ID only.
+// CommandOf returns the command that an event contains.
+func CommandOf(ev Event) Command {
+	switch e := ev.(type) {
+	case Cancel:
+		return Command{"cancel", e.ID, noNumber, e.Sender}
+	case UndoCommand:
+		return Command{"undo", e.ID, e.Command, e.Sender}
+	case Resubmit:
+		return Command{"resubmit", e.ID, e.Command, e.Sender}
+	case Resolve:
+		return Command{"resolve", e.ID, e.Command, e.Sender}
+	case Close:
+		return Command{"close", e.ID, e.Command, e.Sender}
+	case Move:
+		return Command{"move", e.ID, e.Command, e.Sender}
+	case Erase:
+		return Command{"erase", e.ID, e.Command, e.Sender}
+	case Answered:
+		return Command{Name: "answer", ID: e.ID, Number: noNumber}
+	}
+	return Command{Number: noNumber}
+}
+
+// Stamped returns the event with that ID, sender and number. A Cancel gets no number, and an answer only the
+// ID.
 func Stamped(ev Event, id string, from Sender, number int) Event {
 	switch e := ev.(type) {
 	case Cancel:

@@ -21,8 +21,8 @@ const (
 	// Idempotent means that do(key) happens at most once, and undo(key) succeeds if there is nothing to undo.
 	// A later do(key) is not refused.
 	Idempotent Grade = "idempotent"
-	// Plain means that the service offers neither. A plain service needs a ledger (P31), which the agent
-	// keeps.
+	// Plain means that the service guarantees nothing. It needs a ledger, which the agent
+	// keeps (P31, a plain service needs a ledger).
 	Plain Grade = "plain"
 )
 
@@ -68,10 +68,12 @@ type Definition struct {
 	// longest time that a final status stays unacknowledged before the Supervisor sends Settle (P11, an end
 	// is reported until settled)
 	ResendAfter Duration `json:"tellAfter"`
-	// forward claims between operator commands (P23, a hop budget bounds claims)
+	// largest number of forward claims between two commands of the operator (P23, a hop budget bounds claims)
 	HopBudget int `json:"hopBudget"`
 	// kinds of status messages that an order with a reply-to gets
 	Notify []StatusKind `json:"notify"`
+	// the end of every order is sent to the reply-to Events too
+	Events bool `json:"events,omitempty"`
 	// an order that is undone because a step failed raises an alert (P11)
 	AlertUndone bool `json:"alertUndone,omitempty"`
 	// an input makes tokens of answers (P39, a token is an answer's permission)
@@ -83,7 +85,7 @@ type Definition struct {
 	byName    map[string]int // set by Link
 	after     [][]int
 	ancestors [][]int
-	asks      []int // step of the answer that a call asks for; -1 for every other step
+	asks      []int // step that gets the answer to the question of a call; -1 for every other step
 }
 
 // AgentDefinition holds the facts about an agent that the core needs.
@@ -129,7 +131,8 @@ type StepDefinition struct {
 	// nil if the step has no effect to undo ("undo: none"), or is past the point of no return
 	Undo  *Undo `json:"undo,omitempty"`
 	Grade Grade `json:"grade"`
-	// with OnFailureUndo: its proven refusal undoes the task (P22a, a proven refusal permits undo)
+	// the step is a point of no return; with OnFailureUndo, its proven refusal undoes the task (P22a, a
+	// proven refusal permits undo)
 	PointOfNoReturn bool `json:"pointOfNoReturn,omitempty"`
 }
 
@@ -167,7 +170,7 @@ const MaxWait = 366 * Day
 // RFC 3339 that the input evaluates to. If that time has passed, it ends at once.
 type Wait struct {
 	For Duration `json:"for,omitempty"` // 0 to MaxWait
-	// a hash of the task adds up to this much, so that many waits do not end at once
+	// upper bound of an additional wait, computed from the order's ID, so that many waits do not end at once
 	Spread Duration `json:"spread,omitempty"`
 }
 
@@ -191,7 +194,7 @@ type Each struct {
 	Tolerate    int             `json:"tolerate,omitempty"` // number of children that may fail
 	// definition named by Definition, if it was read with the parent
 	Child   *Definition `json:"-"`
-	Collect bool        `json:"collect,omitempty"` // the step's output holds those of the children
+	Collect bool        `json:"collect,omitempty"` // the step's output holds the children's outputs
 }
 
 // Bounds of child tasks (P40).
@@ -200,16 +203,16 @@ const (
 	MaxConcurrency = 100      // per step
 	MaxChildDepth  = 3        // depth of workflows within workflows
 	MaxChildOrder  = 48 << 10 // bytes of a child's order
-	MaxCollected   = 16 << 10 // bytes of all that a step collects
+	MaxCollected   = 16 << 10 // bytes of all outputs that a step collects
 	maxFailedAt    = 20
 )
 
 // MaxID is the longest ID of a task, in bytes.
 const MaxID = 128
 
-// ChildID returns the ID of a child task. The order of a task never changes, and that of a child may change
-// in the parent's next run, so each run has its own children. An ID longer than MaxID ends with its hash
-// after two ChildMarks, which no other ID has. So every child has an ID that its readers accept.
+// ChildID returns the ID of a child task. It contains the parent's run, because a task's order never changes
+// and a child may get another order in the parent's next run. If the ID would be longer than MaxID, ChildID
+// shortens it and appends two ChildMarks and a hash. No other ID has two ChildMarks.
 func (p Parent) ChildID() string {
 	id := p.OrderID + ChildMark + p.Step + ChildMark + strconv.Itoa(p.Index)
 	if p.Run > 0 {
@@ -318,7 +321,8 @@ type Retry struct {
 // and gives up).
 func (r Retry) Budget() int { return r.MaxFailures + r.ExtendedRounds }
 
-// Backoff grows exponentially from Initial to Max. Jitter subtracts up to that share of it.
+// Backoff grows exponentially from Initial to Max. Jitter is the largest part of a wait that is subtracted at
+// random.
 type Backoff struct {
 	Initial    Duration `json:"initial"`
 	Max        Duration `json:"max"`
@@ -339,13 +343,13 @@ type Environment struct {
 	OrderID string
 	Run     int
 	Order   json.RawMessage
-	// Outputs holds the outputs that the expression may read. For a step these are the outputs of the steps
-	// that it comes after, directly or not. So a redelivery computes the same bytes (P12, effects are emitted
-	// again). For its undo they include its own. For the workflow's output they are all. A Skipped step, or
-	// one with an unknown output (resolved by the operator), has no entry.
+	// Outputs holds the outputs that the expression may read. An expression of a step reads the outputs of
+	// its predecessors, direct or not, so that a redelivery computes the same bytes (P12, effects are emitted
+	// again). The step's undo also reads the step's own output. The workflow's output reads the outputs of
+	// all steps. A step that was skipped has no entry, and neither has a step whose output the operator did
+	// not state.
 	Outputs map[string]json.RawMessage
-	// error codes of those steps that failed and without which the order continues (P42, orders can go on
-	// after failures)
+	// error codes of the failed steps that did not stop the order (P42, orders can go on after failures)
 	Failures map[string]string
 	Value    json.RawMessage // value of an answer; only Answer.Refuse reads it
 	// Token makes a token of an answer to a step, for a person or for anyone (P39). It is only called if
@@ -401,7 +405,7 @@ func (d *Definition) Link() {
 	}
 	d.ancestors = make([][]int, len(d.Steps))
 	for i := range d.Steps {
-		// P38: the result of an ask may change after steps behind it were claimed (P12).
+		// P38: the result of an ask may change after later steps were claimed (P12).
 		d.ancestors[i] = slices.DeleteFunc(d.before(i), func(j int) bool { return d.asks[j] >= 0 })
 	}
 }
@@ -409,11 +413,11 @@ func (d *Definition) Link() {
 // Predecessors returns the steps that step i names in After.
 func (d *Definition) Predecessors(i int) []int { return d.after[i] }
 
-// Ancestors returns the steps whose results step i may read: those that it comes after, directly or not,
-// without the asks.
+// Ancestors returns the steps whose results step i may read: its direct and indirect predecessors, except
+// asks.
 func (d *Definition) Ancestors(i int) []int { return d.ancestors[i] }
 
-// AsksFor returns the step whose answer step i asks for, or -1.
+// AsksFor returns the step that gets the answer to the question of step i, or -1 if step i asks no question.
 func (d *Definition) AsksFor(i int) int { return d.asks[i] }
 
 // before returns the steps that step i comes after, directly or not, nearest first.
@@ -444,8 +448,8 @@ func (d *Definition) Index(step string) int {
 	return -1
 }
 
-// Notifies reports whether tasks of this definition send that kind of status. "closed" is sent whenever
-// "failed" is, because definitions from before Close existed do not name it.
+// Notifies reports whether tasks of this definition send that kind of status. A task sends "closed" if it
+// sends "failed", because definitions older than the command Close do not list "closed".
 func (d *Definition) Notifies(kind StatusKind) bool {
 	if kind == StatusClosed {
 		kind = StatusFailed
@@ -466,5 +470,5 @@ func (e *Environment) Show(s *Step) {
 	}
 }
 
-// Error returns the message of a rule that came true, as the error of its claim.
+// Error returns the message of the rule, which becomes the error of the step's claim.
 func (f *Fail) Error() string { return f.Message }

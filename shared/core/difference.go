@@ -22,7 +22,7 @@ func Differences(from, to *Definition, t *Task) []Difference {
 	for i := range from.Steps {
 		d := &from.Steps[i]
 		s := t.Step(d.Name)
-		// The next run of a Compensated task begins anew, so nothing binds it.
+		// The next run of a Compensated task uses new keys, so every difference is allowed.
 		bound := s != nil && t.ProcessState != Compensated && s.Begun()
 		j := to.Index(d.Name)
 		if j < 0 {
@@ -62,7 +62,8 @@ func Differences(from, to *Definition, t *Task) []Difference {
 	if from.Deadline != to.Deadline || from.OnDeadline != to.OnDeadline || from.HopBudget != to.HopBudget ||
 		from.Grace != to.Grace ||
 		from.ResendAfter != to.ResendAfter || from.AlertUndone != to.AlertUndone ||
-		!slices.Equal(from.Notify, to.Notify) || !maps.Equal(from.Agents, to.Agents) {
+		from.Events != to.Events || !slices.Equal(from.Notify, to.Notify) ||
+		!maps.Equal(from.Agents, to.Agents) {
 		all = append(all,
 			Difference{
 				What: "the deadline, the limits, the status messages, the alerts or the times of agents " +
@@ -128,7 +129,6 @@ func fixed(d, n *StepDefinition, bound bool, s *Step) (all []Difference) {
 	return all
 }
 
-// sameInput reports whether the input means the same in both definitions.
 func sameInput(d, n *StepDefinition) bool {
 	return d.Kind() == n.Kind() && d.Operation == n.Operation && bytes.Equal(d.Input, n.Input)
 }
@@ -154,16 +154,14 @@ func free(d, n *StepDefinition) (all []Difference) {
 			"when, stays", d.Answer != nil && n.Answer != nil &&
 			(!bytes.Equal(d.Input, n.Input) || !d.Answer.waits(n.Answer)))
 	add("code or message is another one", d.Fail != nil && n.Fail != nil && *d.Fail != *n.Fail)
-	add(
-		"children have another definition, which holds for those that have not started, and for those "+
-			"that start again", d.Each != nil && n.Each != nil &&
-			d.Each.Workflow == n.Each.Workflow && d.Each.Definition != n.Each.Definition)
+	add("children have another definition, which holds for those that have not started, and for those that "+
+		"start again", d.Each != nil && n.Each != nil && d.Each.Workflow == n.Each.Workflow &&
+		d.Each.Definition != n.Each.Definition)
 	add("concurrency, or how many children may fail, is another one", d.Each != nil && n.Each != nil &&
 		(d.Each.Concurrency != n.Each.Concurrency || d.Each.Tolerate != n.Each.Tolerate))
 	add("condition is another one", d.When != n.When)
 	add("place is another one: it came after ["+strings.Join(d.After, ", ")+"] and comes after ["+
-		strings.Join(n.After, ", ")+"]",
-		!slices.Equal(d.After, n.After))
+		strings.Join(n.After, ", ")+"]", !slices.Equal(d.After, n.After))
 	add("timeouts or retries are others", d.Timeout != n.Timeout || d.MaxQueueTime != n.MaxQueueTime ||
 		d.PollFor != n.PollFor || d.MaxDuration != n.MaxDuration || d.Retry != n.Retry ||
 		d.Undo != nil && n.Undo != nil && (d.Undo.Timeout != n.Undo.Timeout || d.Undo.Retry != n.Undo.Retry))
@@ -172,24 +170,24 @@ func free(d, n *StepDefinition) (all []Difference) {
 	return all
 }
 
-// takes reports whether the same answers lead to the same decision in both.
+// takes reports whether the same answers lead to the same decision at both steps.
 func (a *Answer) takes(n *Answer) bool {
 	return a.Event == n.Event && a.Ask == n.Ask && slices.Equal(a.Values, n.Values) &&
 		bytes.Equal(a.Schema, n.Schema) && a.Refuse == n.Refuse
 }
 
-// same reports whether both have the same children with the same orders, and collect the same outputs. The
-// child's definition may differ, because each child pins its own.
+// same reports whether both steps have the same children with the same orders, and collect the same outputs.
+// The definition of the children may differ, because each child pins its own.
 func (e *Each) same(n *Each) bool {
 	return e.Workflow == n.Workflow && e.Collect == n.Collect && bytes.Equal(e.Order, n.Order)
 }
 
-// waits reports whether both treat the end of the time for an answer alike.
+// waits reports whether both steps react in the same way when the time for an answer ends.
 func (a *Answer) waits(n *Answer) bool {
 	return a.OnTimeout == n.OnTimeout && a.Remind == n.Remind && bytes.Equal(a.TimeoutValue, n.TimeoutValue)
 }
 
-// order returns a difference for each predecessor of a begun step that was neither attempted nor skipped.
+// order returns a difference for each predecessor that has not begun, although the step itself has begun.
 func order(n *StepDefinition, t *Task) (all []Difference) {
 	for _, name := range n.After {
 		if s := t.Step(name); s == nil || !s.Begun() {
@@ -202,8 +200,8 @@ func order(n *StepDefinition, t *Task) (all []Difference) {
 
 // MovedTo returns the task with the definition pinned and the steps in its order.
 //
-// Attempted and skipped steps stay as they are. Attempt numbers go on if a name returns (P1, every claim has
-// a new attempt). The old final status was acknowledged, and is not sent again with the new steps.
+// Attempted and skipped steps stay as they are. A removed step's attempt numbers go on if its name returns
+// (P1, every claim has a new attempt). The old final status was acknowledged, and is not sent again.
 func (t *Task) MovedTo(from, to *Definition) *Task {
 	c, removed := t.Clone(), maps.Clone(t.Attempts.Removed)
 	if removed == nil {
@@ -223,14 +221,14 @@ func (t *Task) MovedTo(from, to *Definition) *Task {
 		}
 		s := &c.Steps[i]
 		if was := from.Index(name); s.Corrected != nil && !sameInput(&from.Steps[was], &to.Steps[i]) {
-			s.Corrected = nil // P51, a call can get another input: the input of the new definition counts
+			s.Corrected = nil // the input of the new definition applies (P51, a call can get another input)
 		}
-		// the new definition may ask otherwise, and a key never means two things
+		// the new definition may change the question, and one key never stands for two questions
 		if a := s.Answers; a != nil && a.RemindedAt != 0 {
 			kept := *a
 			kept.Moved, s.Answers = true, &kept
 		}
-		s.Claim.Agent = "" // each claim chooses; the attempts below show which agent the last one asked
+		s.Claim.Agent = "" // the next claim chooses an agent; Attempts records the agent of the last one
 
 		if s.EndState = ""; s.State == Failed && !s.Attempted() { // its expression failed
 			s.State, s.Error = Pending, nil

@@ -2,7 +2,7 @@
 // [Task] of an order with its steps, the events that happen to a task, the effects that follow, and times.
 // Its functions only read them. Package protocol decides what each event does to a task.
 //
-// Authority: none. A [Task] is a value; only package protocol makes the next one of it.
+// Authority: none. A [Task] is a value, and only package protocol makes its next version.
 //
 // States: a task is Processing until it is Processed, Compensating until it is Compensated or Cancelled, in
 // Error until an operator's command, or Closed. A step is Pending, Skipped, Processing, Waiting, Processed,

@@ -58,27 +58,28 @@ const (
 	StatusStarted      StatusKind = "started"
 	StatusStepFinished StatusKind = "step-finished"
 	// StatusUndoing reports that the undo of a step waits until none of its calls can take effect any more
-	// (P21, an undo waits for quiet). It is sent once when the wait begins, and is not sent again if that
-	// fails.
+	// (P21, an undo waits for quiet). It is sent once when the wait begins, and is not sent again if the
+	// sending fails.
 	StatusUndoing StatusKind = "undoing"
-	// StatusProgress carries the report of a running attempt (P43). It is not sent again if that fails.
+	// StatusProgress carries the report of a running attempt (P43). It is not sent again if the sending
+	// fails.
 	StatusProgress  StatusKind = "progress"
 	StatusCompleted StatusKind = "completed"
 	StatusFailed    StatusKind = "failed" // Error: an operator is needed
 	StatusUndone    StatusKind = "undone"
 	StatusCancelled StatusKind = "cancelled"
-	StatusClosed    StatusKind = "closed" // close ends an order as it stands (P48)
+	StatusClosed    StatusKind = "closed" // the operator closed it (P48, close ends an order as it stands)
 	// StatusCommandRefused reports that a command from the control queue was refused. The order continues
 	// unchanged.
 	StatusCommandRefused StatusKind = "command-refused"
 )
 
-// Status is a message to the application's own queue. The one for an end is a complete summary,
-// so that lost earlier ones cost nothing (P11).
+// Status is a message to the application's own queue. The status of an end is a complete summary, so that
+// lost earlier statuses do no harm (P11).
 type Status struct {
 	Kind    StatusKind `json:"status"`
 	OrderID string     `json:"orderId"`
-	// received, refused, command-refused, undoing and progress have none
+	// number of the status; 0 for received, refused, command-refused, undoing and progress
 	Seq      int             `json:"seq,omitempty"`
 	Run      int             `json:"run"`
 	Workflow string          `json:"workflow,omitempty"`
@@ -90,8 +91,8 @@ type Status struct {
 	Output   json.RawMessage `json:"output,omitempty"`  // output of the step or of the workflow
 	Code     string          `json:"code,omitempty"`
 	Message  string          `json:"message,omitempty"`
-	Notes    []string        `json:"notes,omitempty"` // received: what of the submission has no effect
-	// command-refused: "cancel", "undo", "resubmit", "resolve", "close", "move", "erase"
+	Notes    []string        `json:"notes,omitempty"` // received: parts of the submission without effect
+	// command-refused: name of the command, such as "cancel"
 	Command   string        `json:"command,omitempty"`
 	CommandID string        `json:"commandId,omitempty"` // command-refused
 	By        string        `json:"by,omitempty"`        // closed: who closed it
@@ -112,6 +113,9 @@ type SendStatus struct {
 	Status  Status
 }
 
+// Events is the reply-to name of the event bus that gets the ends of all orders of a workflow with Events.
+const Events = "events"
+
 // RaiseAlert alerts the operator: a task stopped in Error, or was undone because a step failed.
 type RaiseAlert struct {
 	OrderID  string   `json:"orderId"`
@@ -119,7 +123,7 @@ type RaiseAlert struct {
 	Run      int      `json:"run"`
 	Command  int      `json:"command"` // the number to send back with Resubmit, Undo or Resolve
 	Phase    Phase    `json:"phase"`
-	Undone   bool     `json:"undone,omitempty"` // it was undone, and waits for nothing
+	Undone   bool     `json:"undone,omitempty"` // the order was undone and needs no command
 	Step     string   `json:"step,omitempty"`
 	Attempts int      `json:"attempts,omitempty"` // attempts of the step
 	FirstTry Time     `json:"firstTry,omitzero"`  // first claim in this run; LastTry is the last one
@@ -142,20 +146,13 @@ type Accepted struct {
 	Resolve  bool `json:"resolve"` // accepts Resolve of the step that caused the Error
 }
 
-func (SendRequest) effect() {}
-
-func (SendWake) effect() {}
-
-func (SendSettle) effect() {}
-
-func (SendStatus) effect() {}
-
-func (RaiseAlert) effect() {}
-
-func (AskChild) effect() {}
-
-func (ChildEnded) effect() {}
-
+func (SendRequest) effect()  {}
+func (SendWake) effect()     {}
+func (SendSettle) effect()   {}
+func (SendStatus) effect()   {}
+func (RaiseAlert) effect()   {}
+func (AskChild) effect()     {}
+func (ChildEnded) effect()   {}
 func (EraseContent) effect() {}
 
 // Settles reports whether the effects hold every unacknowledged status and alert of the present end. Only the
@@ -196,7 +193,7 @@ func AlertOf(def *Definition, task *Task) RaiseAlert {
 		Phase: t.Phase,
 		Step:  t.Reason.Step, Code: t.Reason.Code, Message: t.Reason.Text, At: t.End.At}
 	if a.Undone = t.ProcessState == Compensated; a.Undone {
-		a.Accepts.Resubmit = t.Parent == nil // only its parent resubmits a child
+		a.Accepts.Resubmit = t.Parent == nil // only the parent resubmits a child
 		return a
 	}
 	a.Accepts = Accepted{Resubmit: t.ExpiredKey(def, t.End.At) == "", Undo: t.UndoRefusal(def) == ""}
@@ -226,6 +223,17 @@ func (t *Task) FinishedStatus(s *Step) SendStatus {
 	return t.Status(Status{Kind: StatusStepFinished, Seq: s.Finish.Seq, At: s.Finish.At,
 		Step:   s.Name,
 		Output: s.Output})
+}
+
+// EndReceivers returns the reply-to names that get the final status.
+func (t *Task) EndReceivers(def *Definition) (names []string) {
+	if t.ReplyTo != "" {
+		names = append(names, t.ReplyTo)
+	}
+	if def != nil && def.Events && t.ReplyTo != Events {
+		names = append(names, Events)
+	}
+	return names
 }
 
 // FinalStatus returns the status of the present end.

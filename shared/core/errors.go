@@ -51,7 +51,7 @@ func TrimMessage(s string) string {
 	return s[:cut] + "…"
 }
 
-// CodeOvertaken is the code of an ask that failed because its step was answered first.
+// CodeOvertaken is the code of a failed ask whose question was already answered.
 const CodeOvertaken = "answered"
 
 // CodeFailed replaces the code of a failure that has none.

@@ -34,7 +34,7 @@ type Submitted struct {
 	KnownHash   string // submission hash of the stored task; "" if none is stored
 	Priority    string
 	ReplyTo     string
-	Deadline    Time // deadline of the order; zero means the definition's, if any
+	Deadline    Time // deadline of the order; zero means the definition's deadline, if any
 }
 
 // Reply is an agent's answer (P15, a late "done" counts).
@@ -64,7 +64,7 @@ type Progress struct {
 	Note      string
 }
 
-// Overdue reports that a step's complete-by has passed. Only the Supervisor decides it (P16, the Supervisor
+// Overdue reports that a step's complete-by has passed. Only the Supervisor creates it (P16, the Supervisor
 // hands back and gives up).
 type Overdue struct {
 	Step    string
@@ -72,11 +72,11 @@ type Overdue struct {
 	Backlog bool // the agent's queue holds a backlog (P32, queue time is not a failure)
 }
 
-// DeadlinePassed reports that the task's deadline has passed. Only the Supervisor decides it (P23a, a
+// DeadlinePassed reports that the task's deadline has passed. Only the Supervisor creates it (P23a, a
 // deadline stops or undoes the order).
 type DeadlinePassed struct{ Run int }
 
-// ResendDue reports that a final status is unacknowledged past its time. Only the Supervisor decides it
+// ResendDue reports that a final status is unacknowledged past its time. Only the Supervisor creates it
 // (P11, an end is reported until settled).
 type ResendDue struct{}
 
@@ -90,8 +90,8 @@ type Wake struct {
 // Settle asks the Scheduler to send the final status again (P11).
 type Settle struct{}
 
-// The commands below are also the bodies of HTTP requests. Their tags describe the fields there and set the
-// bounds. Fields that an actor adds have no name in JSON.
+// The commands below are also the bodies of HTTP requests. Their tags describe and bound the fields of the
+// bodies. Fields that an actor adds have no name in JSON.
 
 // Sender names the sender of a command and the reason in the sender's words. The verdict stores both. Both
 // may be absent.
@@ -118,8 +118,8 @@ type UndoCommand struct {
 // Resubmit is the operator's decision to continue, or to start a Compensated order again (P18, resubmit uses
 // a remembered key).
 //
-// Definition names the definition to move to first, as in a Move; "" keeps the pinned one. Step gets another
-// Input (P51, a call can get another input).
+// Definition names the definition to move to first, as in a Move; "" keeps the pinned one. Step, if set, gets
+// Input instead of its present input (P51, a call can get another input).
 type Resubmit struct {
 	ID         string          `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
 	Command    int             `json:"command" minimum:"0" doc:"the task's command number as last seen; any other number is refused, because another command came first"`
@@ -168,10 +168,10 @@ type Move struct {
 type Erase struct {
 	ID      string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
 	Command int    `json:"command" minimum:"0" doc:"the task's command number as last seen; any other number is refused, because another command came first"`
-	// Unrested is the ID of an ancestor of this order that is not at rest. It is "" if there is none. The
+	// ActiveAncestor is the ID of an ancestor of this order that is not at rest, or "" if there is none. The
 	// actor that decides fills it in.
-	Unrested  string `json:"-"`
-	KnownHash string `json:"-"` // hash of what the task was submitted with, which stays
+	ActiveAncestor string `json:"-"`
+	KnownHash      string `json:"-"` // hash of the submission, which the erased task keeps
 	Sender
 }
 
@@ -197,13 +197,13 @@ type ChildAsk string
 // Requests to a child task.
 const (
 	AskStart  ChildAsk = "start"
-	AskCancel ChildAsk = "cancel" // undo it, unless it is Processed
+	AskCancel ChildAsk = "cancel" // undo the child, unless it is Processed
 	AskUndo   ChildAsk = "undo"
 )
 
 // AskChild is a step's request to a child task (P41, parent and child talk by messages). It is an effect of
-// the parent's decision, and an event of the child. It always holds the whole child, because the child may
-// not know any other request.
+// the parent's decision, and an event of the child. It always holds all data of the child, because it may be
+// the first request that the child gets.
 type AskChild struct {
 	OrderID     string          `json:"task"` // ID of the child
 	Parent      Parent          `json:"parent"`
@@ -220,61 +220,44 @@ type AskChild struct {
 // ChildState is the state in which a child task ended or stopped.
 type ChildState string
 
-// States of a child task that its parent learns.
+// States of a child task that are reported to its parent.
 const (
 	ChildProcessed   ChildState = "processed"
 	ChildCompensated ChildState = "compensated"
-	ChildError       ChildState = "error"  // it waits for the operator, and will end otherwise
+	ChildError       ChildState = "error"  // it waits for the operator, and will end later
 	ChildClosed      ChildState = "closed" // the operator has ended it as it stood (P48): it is in doubt
 	// The child had ended, and is no longer stored (P26, an ID never runs twice).
 	ChildExpired ChildState = "expired"
 )
 
 // ChildEnded reports to a parent how a child task has ended (P41). It is an effect of the child's decision,
-// and an event of the parent. It names the parent's latest attempt that asked.
+// and an event of the parent. It names the latest attempt of the parent's step that asked.
 type ChildEnded struct {
 	Parent  Parent          `json:"parent"`
 	State   ChildState      `json:"state"`
 	Output  json.RawMessage `json:"output,omitempty"` // output of the child's workflow
-	Code    string          `json:"code,omitempty"`   // reason why it has not ended forward
+	Code    string          `json:"code,omitempty"`   // reason why the child did not succeed
 	Message string          `json:"message,omitempty"`
 }
 
-func (Submitted) event() {}
-
-func (Reply) event() {}
-
-func (Progress) event() {}
-
-func (Overdue) event() {}
-
+func (Submitted) event()      {}
+func (Reply) event()          {}
+func (Progress) event()       {}
+func (Overdue) event()        {}
 func (DeadlinePassed) event() {}
-
-func (ResendDue) event() {}
-
-func (Wake) event() {}
-
-func (Settle) event() {}
-
-func (Cancel) event() {}
-
-func (UndoCommand) event() {}
-
-func (Resubmit) event() {}
-
-func (Resolve) event() {}
-
-func (Close) event() {}
-
-func (Move) event() {}
-
-func (Erase) event() {}
-
-func (Answered) event() {}
-
-func (AskChild) event() {}
-
-func (ChildEnded) event() {}
+func (ResendDue) event()      {}
+func (Wake) event()           {}
+func (Settle) event()         {}
+func (Cancel) event()         {}
+func (UndoCommand) event()    {}
+func (Resubmit) event()       {}
+func (Resolve) event()        {}
+func (Close) event()          {}
+func (Move) event()           {}
+func (Erase) event()          {}
+func (Answered) event()       {}
+func (AskChild) event()       {}
+func (ChildEnded) event()     {}
 
 // Target is the definition to which a task is to be moved. Absent gives the reason if there is none.
 type Target struct {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Key returns the idempotency key of a step. Attempts of a run share a key (P2), do and undo alike.
+// Key returns the idempotency key of a step, for do and undo (P2, attempts of a run share a key).
 func Key(orderID string, run int, step string) string {
 	return orderID + "/" + strconv.Itoa(run) + "/" + step
 }

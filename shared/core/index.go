@@ -7,8 +7,9 @@ const (
 	bucketAttention = "attention"
 )
 
-// Live returns the earliest live time of the task (P9, tasks not at rest are due). It is zero if the task is
-// at rest.
+// Live returns the earliest live time of the task: the time at which it needs the Supervisor (P9, tasks not
+// at rest are due). Live times are the resend time of an end, the deadline, and the complete-by of a step.
+// Live returns zero if the task is at rest.
 func Live(t *Task) Time {
 	live := t.End.ResendAt
 	going := t.ProcessState == Processing || t.ProcessState == Compensating
@@ -24,8 +25,8 @@ func Live(t *Task) Time {
 	return live
 }
 
-// AwaitsWake reports whether the step waits for a Wake: it was handed back, is in doubt, has its undo put
-// off, or is a wait.
+// AwaitsWake reports whether the step waits for a Wake: it was handed back, is in doubt, waits before its
+// undo, or is a wait.
 func (s *Step) AwaitsWake() bool {
 	return s.HandedBack() || s.State == Failed || s.State == UndoWait || s.State == Waiting
 }
@@ -49,8 +50,8 @@ func OnlyWaits(t *Task) bool {
 	return waits
 }
 
-// Index returns the task's place in the state store's index: the bucket "due" with the lazy due time,
-// "attention" with the time that it entered Error, or "" (P9).
+// Index returns the task's place in the state store's index: the bucket "due" with the due time, which may be
+// earlier than Live, "attention" with the time that it entered Error, or "" (P9).
 func Index(t *Task) (bucket string, at Time) {
 	switch {
 	case t.Due != 0:
@@ -79,9 +80,9 @@ func Reindex(t *Task, exact bool) {
 	t.Attention = t.ProcessState == Error && live == 0
 }
 
-// Push moves a lazy due time to the earliest live time, for the Supervisor that found nothing overdue. It
-// reports whether that changed anything; the commit is conditional on the version (P10, moving a due time is
-// conditional).
+// Push moves a due time that is too early forward to Live. The Supervisor calls it if it found nothing
+// overdue. It reports whether that changed anything; the commit is conditional on the version (P10, moving a
+// due time is conditional).
 func Push(t *Task) (*Task, bool) {
 	c := t.Clone()
 	Reindex(c, true)

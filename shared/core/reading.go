@@ -132,8 +132,9 @@ func (t *Task) Direction() Phase {
 	return Forward
 }
 
-// Passed reports whether later steps no longer wait for this one in a task that goes forward. This includes a
-// Compensated step, because the task goes on without it (P42, orders can go on after failures).
+// Passed reports whether the later steps of a task that goes forward need not wait for this step any more.
+// This includes a Compensated step, because the task continues without it (P42, orders can go on after
+// failures).
 func (s *Step) Passed() bool {
 	return s.State == Processed || s.State == Skipped || s.State == Compensated
 }
@@ -165,8 +166,7 @@ func EndKind(t *Task) StatusKind {
 // the workflow has notify: [undone], of an order that was undone because a step failed.
 func RaisesAlert(def *Definition, t *Task) bool {
 	return t.ProcessState == Error || t.ProcessState == Compensated && t.Undo.Why == WhyFailure &&
-		def != nil &&
-		def.AlertUndone
+		def != nil && def.AlertUndone
 }
 
 // UndoneNext returns the step that the undo of a task has reached (P20), or nil if the task is not being

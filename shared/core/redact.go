@@ -22,7 +22,7 @@ const (
 var tokenClaims = regexp.MustCompile(`^[0-9]{1,9}/[a-z][a-z0-9-]*/`)
 
 // RedactText replaces each token in a text, whether it is plain, percent-encoded, or escaped as in JSON. It
-// also replaces the rest of a token that was cut.
+// also replaces a token whose end was cut off.
 func RedactText(text string) string {
 	if at := nextToken([]byte(text), 0, false); at.end == 0 {
 		return text
@@ -54,14 +54,14 @@ func redact(text []byte, isJSON bool) (redacted []byte) {
 	return append(redacted, text[kept:]...)
 }
 
-// span is a part of a text; its end is 0 if there is none.
+// span is a part of a text. The zero value means that no part was found.
 type span struct{ start, end int }
 
 // nextToken finds the first token from a position on. A token is a key's ID of eight hexadecimal digits, a
 // dot, the claims, a dot, and the MAC, which may be cut. It reads each character at most twice.
 func nextToken(text []byte, from int, isJSON bool) span {
 	var digits [maxKeyID]int // starts of the last consecutive hexadecimal digits
-	// length of the present run of digits, and the start of digits that were read as the end of an escape
+	// row is the number of consecutive digits before i, and plain is the end of the last JSON escape
 	row, plain := 0, from
 	for i := from; i < len(text); {
 		c, size := tokenCharacter(text, i, isJSON)
@@ -171,7 +171,6 @@ func tokenCharacter(text []byte, i int, isJSON bool) (c byte, size int) {
 	return text[i], 1
 }
 
-// hexByte reads two hexadecimal digits.
 func hexByte(text []byte, at int) (c byte, ok bool) {
 	if at+2 > len(text) {
 		return 0, false

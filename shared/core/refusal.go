@@ -78,20 +78,20 @@ func (t *Task) ResolveRefusal(def *Definition, i int, fact Fact, now Time) strin
 		return s.Children.ResolveRefusal(fact)
 	case def.Steps[i].Answer != nil:
 		return "the step is answered from outside, so there is nothing in doubt; fix: resubmit the order, " +
-			"and it is asked again where it was decided"
+			"and it asks again if its round was decided"
 	case s.State == Waiting:
 		return "the step is a wait, so there is nothing in doubt; fix: resubmit the order, and it goes on " +
 			"at its time"
 	case s.State != Pending && !s.AwaitsWake():
-		// A step that was handed back is refused too: its key may have expired (P18, resubmit uses a
-		// remembered key), and then only Resolve helps.
+		// A handed-back step is Pending, and takes a fact. If its service may have forgotten the key, a
+		// Resubmit cannot claim it before a Resolve (P18, resubmit uses a remembered key).
 		return "the step is " + string(s.State) +
 			"; only one that is Failed, UndoWait, or handed back is in doubt"
 	case !s.Attempted():
 		return "no request of the step was ever sent, so there is nothing in doubt; fix: correct the " +
 			"workflow or the order"
 	case t.Phase == Undoing && fact == Happened && def.Steps[i].PointOfNoReturn:
-		// P22a, a proven refusal permits undo
+		// happened would contradict the proof that the undo relies on (P22a, a proven refusal permits undo)
 		return "the step is the point of no return, and the order is being undone because the step was " +
 			"proven to have had no effect; fix: reverse its effect at the service, then state undone"
 	case now <= t.LastActivity(def, i):
@@ -104,7 +104,7 @@ func (t *Task) ResolveRefusal(def *Definition, i int, fact Fact, now Time) strin
 func (t *Task) MoveRefusal(def *Definition, to Target) string {
 	switch {
 	case t.Parent != nil && t.ProcessState == Compensated:
-		// P41, parent and child talk by messages: its parent decides about the next run
+		// only the parent's step starts a child's next run (P41, parent and child talk by messages)
 		return t.Parent.Refusal()
 	case t.ProcessState != Error && t.ProcessState != Compensated &&
 		t.ProcessState != Processing:
@@ -127,15 +127,14 @@ func (t *Task) MoveRefusal(def *Definition, to Target) string {
 		}
 	}
 	if len(refused) > 0 {
-		return TrimMessage("the order cannot go on with the new definition: " + strings.Join(refused,
-			"; "))
+		return TrimMessage("the order cannot go on with the new definition: " + strings.Join(refused, "; "))
 	}
 	return ""
 }
 
 // EraseRefusal returns why the task cannot be erased, or "" if it can. Nothing may still need the content: no
 // further attempt, no undo, and no status that has to be sent again byte for byte.
-func (t *Task) EraseRefusal(unrested string) string {
+func (t *Task) EraseRefusal(ancestor string) string {
 	switch {
 	case t.ProcessState == Error:
 		return "the order is in Error and may still need its content; end it first: resubmit, undo or " +
@@ -144,8 +143,8 @@ func (t *Task) EraseRefusal(unrested string) string {
 		return "the order is " + string(t.ProcessState) + "; only one that has ended can be erased"
 	case t.End.ResendAt != 0:
 		return "the end of the order has not been reported yet; repeat the command in a minute"
-	case unrested != "":
-		return "the order is a child of " + unrested +
+	case ancestor != "":
+		return "the order is a child of " + ancestor +
 			", which has not come to rest and may still need it; end that one first"
 	}
 	return ""
@@ -162,9 +161,8 @@ func (t *Task) CorrectRefusal(def *Definition, i int, e Resubmit) string {
 	case def.Steps[i].Kind() != KindCall:
 		return "step " + e.Step + " calls no agent; only a call can get another input"
 	case len(e.Input) > MaxInput:
-		return fmt.Sprintf(
-			"the new input has %d bytes, the limit is %d; store large data elsewhere and give a reference",
-			len(e.Input), MaxInput)
+		return fmt.Sprintf("the new input has %d bytes, the limit is %d; store large data elsewhere and "+
+			"give a reference", len(e.Input), MaxInput)
 	case HoldsToken(e.Input):
 		return "the new input holds a token of an answer, or stands where one was hidden; tokens are not " +
 			"stored, so only the definition can send one; fix: leave it out"
@@ -184,9 +182,8 @@ func (t *Task) CorrectRefusal(def *Definition, i int, e Resubmit) string {
 			"first; or undo the order, and resubmit it with the input"
 	case def.Steps[i].Grade != Plain && s.Resolved != nil && s.Resolved.Fact == Undone &&
 		s.Resolved.At > s.Claim.At:
-		return "step " + e.Step +
-			" happened and was undone, so that its service may answer its key from memory, whatever the " +
-			"input; fix: undo the order, and resubmit it with the input"
+		return "step " + e.Step + " happened and was undone, so that its service may answer its key from " +
+			"memory, whatever the input; fix: undo the order, and resubmit it with the input"
 	}
 	return ""
 }

@@ -27,8 +27,8 @@ type SizeLimit struct {
 func (m SizeLimit) InlineOrder(def *Definition) int { return cmp.Or(m.Inline, InlineOrder(def)) }
 
 // Reserve returns the size of the longest document of a task of this definition without outputs and texts. A
-// definition whose reserve is over the limit cannot be run. That document holds its order, which is longer
-// than the hash of an order that is stored apart.
+// definition whose reserve is over the limit cannot be run. The measured document holds its order, because an
+// order is longer than the hash that replaces it if it is stored apart.
 func (m SizeLimit) Reserve(def *Definition) int {
 	id := strings.Repeat("x", MaxID)
 	return m.Size(longest(def, &Task{
@@ -87,8 +87,8 @@ const (
 	cutCode  = 32         // bytes of a code that remain when texts are cut
 	MaxName  = 32         // longest name of an instance, in bytes
 
-	// roughHeader and roughStep are upper bounds of the document's own words. With them most decisions need
-	// no measurement.
+	// roughHeader and roughStep are upper bounds of the bytes that field names, numbers and times take in a
+	// document and in one step. With them most decisions need not measure the document.
 	roughHeader, roughStep = 16 << 10, 1 << 10
 	// roughAnswer is an upper bound of the longest answers of a step, without the value of an event.
 	roughAnswer = 32 << 10
@@ -108,9 +108,8 @@ func farAfter(t *Task) Time { return max(t.Created, 1).Add(longTime) }
 // text, three for each byte of an output.
 func upperBound(t *Task) int {
 	n := roughHeader + roughStep*len(t.Steps) +
-		6*(len(t.Reason.Text)+len(t.Reason.Code)+len(t.Undo.Reason.Code)+
-			len(t.Undo.Reason.Text)) + 3*(len(t.Order)+len(t.Output)+unknownSize(t.Unknown)) +
-		roughStep*len(t.Attempts.Removed)
+		6*(len(t.Reason.Text)+len(t.Reason.Code)+len(t.Undo.Reason.Code)+len(t.Undo.Reason.Text)) +
+		3*(len(t.Order)+len(t.Output)+unknownSize(t.Unknown)) + roughStep*len(t.Attempts.Removed)
 	for i := range t.Commands.Verdicts {
 		n += roughStep + 6*t.Commands.Verdicts[i].text()
 	}
@@ -151,8 +150,8 @@ func unknownSize(fields map[string]json.RawMessage) (n int) {
 	return n
 }
 
-// longest returns the task with every value at its longest that later events may store, beside its outputs
-// and reasons. The values mean nothing otherwise.
+// longest returns the task with the longest values that later events may store, besides its outputs and
+// reasons. Only the lengths of the values matter.
 func longest(def *Definition, t *Task) *Task {
 	c, far := t.Clone(), farAfter(t)
 	c.Version, c.ProcessState, c.Phase = maxCount, Compensating, Forward
@@ -165,7 +164,7 @@ func longest(def *Definition, t *Task) *Task {
 	for _, at := range []*Time{&c.Start.At, &c.End.At, &c.Deadline.At, &c.End.ResendAt, &c.Due} {
 		*at = far
 	}
-	if def != nil && def.Tokens { // a tombstone has none
+	if def != nil && def.Tokens { // a tombstone has no definition
 		c.TokenKey = strings.Repeat("x", maxKeyID)
 	}
 	c.Parent = &Parent{OrderID: strings.Repeat("x", MaxID), Run: manyOf, Step: strings.Repeat("x", MaxID),
@@ -210,8 +209,8 @@ func longest(def *Definition, t *Task) *Task {
 	return c
 }
 
-// longestStep returns a step of the greatest length. Its times differ from each other, so that the document
-// omits none of them.
+// longestStep returns the longest possible step. Its times differ from each other, because the document omits
+// a time that equals another one.
 func longestStep(t *Task, def *Definition, i int, cause string) Step {
 	d, s := &def.Steps[i], &t.Steps[i]
 	far := farAfter(t)
@@ -249,7 +248,7 @@ func longestStep(t *Task, def *Definition, i int, cause string) Step {
 	if d.Undo != nil || s.Claim.Undo { // the present definition or an earlier one has an undo (P49)
 		c.Claim.Undo, c.Failures.Undo = true, manyOf
 	}
-	// by name, because a definition is measured before it is linked
+	// This compares names, because a definition is measured before it is linked.
 	ask := slices.ContainsFunc(def.Steps, func(o StepDefinition) bool {
 		return o.Answer != nil && o.Answer.Ask == d.Name
 	})
@@ -332,7 +331,7 @@ func longestValue(d *Answer) json.RawMessage {
 	return longest
 }
 
-// CodeOutputTooLarge is the code of an end whose output did not fit.
+// CodeOutputTooLarge is the code of a final status whose output did not fit.
 const CodeOutputTooLarge = "output-too-large"
 
 // noReason replaces the reason of a verdict if it does not fit.
@@ -341,10 +340,10 @@ const noReason = "the order has no room for the reason"
 // InlineOrder returns the length in bytes of the longest order that the documents of this definition's tasks
 // hold, if SizeLimit sets no other length. A longer order is stored apart.
 //
-// DynamoDB determines the length, because it bills a write by started KiB. An order that fits into the first
-// KiB beside the rest of the document costs nothing. A longer one can make each commit cost a unit more.
-// Stored apart it costs about as much as 1.3 writes. The estimate of the document is measured
-// (docs/explanation/cost.md), with outputs of few bytes.
+// DynamoDB determines the length, because it rounds the size of a write up to whole KiB for the bill. An
+// order that fits into the first KiB beside the rest of the document costs nothing. A longer one can make
+// each commit cost a unit more. Stored apart it costs about as much as 1.3 writes. The estimate of the
+// document is measured (docs/explanation/cost.md), with outputs of few bytes.
 func InlineOrder(def *Definition) int {
 	const kibibyte, spare, header, step, least = 1 << 10, 45, 300, 85, 100
 	room := kibibyte - spare - header
@@ -372,7 +371,7 @@ func (m SizeLimit) Trim(t *Task) {
 	}
 	slices.SortStableFunc(texts,
 		func(a, b int) int { return int(t.Steps[a].Error.At.Sub(t.Steps[b].Error.At)) })
-	// few measurements, and few lost texts
+	// cut an eighth of the texts at a time, so that few measurements are needed and few texts are lost
 	for from, step := 0, max(1, len(texts)/8); from < len(texts); from += step {
 		for _, i := range texts[from:min(from+step, len(texts))] {
 			e := *t.Steps[i].Error
@@ -383,7 +382,7 @@ func (m SizeLimit) Trim(t *Task) {
 			return
 		}
 	}
-	// few measurements here too
+	// halve the list each time, so that few measurements are needed
 	for keep := len(t.Attempts.Last) / 2; len(t.Attempts.Last) > 0; keep /= 2 {
 		t.DropAttempts(keep)
 		if m.Fits(t) {

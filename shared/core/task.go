@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 )
 
-// State is the pattern's ProcessState, of a task or of a step.
+// State is the ProcessState of a task or of a step.
 type State string
 
 // States of tasks and steps.
@@ -13,7 +13,7 @@ const (
 	Skipped    State = "Skipped"    // step: its condition was false
 	Processing State = "Processing" // task: going forward; step: claimed, a request was sent to its agent
 	Processed  State = "Processed"  // done
-	// step: claimed, and not in flight: it goes on at a time (P33, a waiting step asks no agent)
+	// step: claimed, with no request in flight; it continues at a time (P33, a waiting step asks no agent)
 	Waiting      State = "Waiting"
 	Failed       State = "Failed"       // step: failed for good, in doubt whether it took effect
 	UndoWait     State = "UndoWait"     // step: its undo waits
@@ -42,7 +42,7 @@ const (
 	WhyCancel   Why = "cancel"
 	WhyOperator Why = "operator"
 	WhyDeadline Why = "deadline"
-	WhyParent   Why = "parent" // the step that it is a child of has stopped it, or is undone (P41)
+	WhyParent   Why = "parent" // the step of its parent has stopped it, or is being undone (P41)
 )
 
 // Task is one run of a workflow for one order. One conditional write replaces the whole document. Callers
@@ -55,8 +55,8 @@ type Task struct {
 	Definition string // hash
 	// key ID of the tokens in its inputs (P39, a token is an answer's permission); "" if it has no tokens
 	TokenKey string
-	// hash of the submission, under which its order is kept apart, or was before it was erased; "" if Order
-	// holds it
+	// hash of the submission; an order that is stored apart has this hash as its key; "" if Order holds the
+	// order
 	ContentHash string
 	// Order is the order as submitted, byte for byte. It is empty if the order is stored apart (Apart), and
 	// after a Cancel that came before its order (P17, a cancel is kept).
@@ -98,10 +98,10 @@ type Commands struct {
 	Refused map[string][]string
 }
 
-// Attempts is the task's record of attempts that did not end done, and of steps that were removed.
+// Attempts is the task's record of unsuccessful attempts, and of the attempts of removed steps.
 type Attempts struct {
 	Last    []Attempt // the latest, oldest first; see MaxAttempts
-	Earlier Earlier   // counts of those before Last
+	Earlier Earlier   // counts of the attempts before Last
 	// attempts of steps that a Move removed, kept because their names may return (P1, every claim has a new
 	// attempt; P49, move pins another definition)
 	Removed map[string]int
@@ -118,8 +118,7 @@ type Start struct {
 type Reversal struct {
 	Why         Why
 	CancelAsked bool
-	// reason of the undo, kept in Error (undo) and in a Closed task after it; Task.Reason is the reason of
-	// the end
+	// reason of the undo; if the task then stops in Error or is closed, Task.Reason states why
 	Reason Reason
 }
 
@@ -134,9 +133,10 @@ type Reason struct {
 // End is the present end of the task, or its stop in Error. The zero value means that the task runs.
 type End struct {
 	At    Time
-	Cause string // event that led to it (P4)
+	Cause string // event that led to the end (P4)
 	Seq   int    // number of its status; 0 if none is due
-	// Commands.Number when it entered Error, which the alert names each time (P12, effects are emitted again)
+	// Commands.Number when the task entered Error; every alert about this stop contains it (P12, effects are
+	// emitted again)
 	Command int
 	// next time to send an unacknowledged final status; zero if none is unacknowledged (P11, an end is
 	// reported until settled)
@@ -161,7 +161,7 @@ type Step struct {
 	Stops      Stops
 	Failures   Failures
 	Finish     Finish
-	EndState   State // State when the task entered Error, if the step has left it; for the status (P12)
+	EndState   State // State when the task entered Error, for its status (P12); "" if State is unchanged
 	Output     json.RawMessage
 	// time of the proof that no attempt has had an effect (P22a, a proven refusal permits undo); zero without
 	// a proof, and after a new claim
@@ -181,19 +181,19 @@ type Step struct {
 
 // Claim is the last claim of a step. When it ends, By, Cause, StopBy and Progress are cleared.
 type Claim struct {
-	By string // instance that made it
-	// agent that it asked, if it is not the first that the definition names (P44, several agents can do one
-	// step)
-	Agent     string
-	Undo      bool   // the attempt is an undo
-	Cause     string // event that led to it (P4)
-	At        Time
-	StopBy    Time          // no side effect of the attempt begins later (P6, two times in each request)
-	Allowance Duration      // time in the queue, doubled by a backlog; 0 once the step is Processed (P32)
-	Progress  *StepProgress // last report of the attempt (P43)
+	By string // instance that made the claim
+	// agent of the claim; "" means the first agent in the definition (P44, several agents can do one step)
+	Agent  string
+	Undo   bool   // the attempt is an undo
+	Cause  string // event that led to the claim (P4)
+	At     Time
+	StopBy Time // no side effect of the attempt begins later (P6, two times in each request)
+	// allowed time in the queue, which a backlog doubles; 0 once the step is Processed (P32)
+	Allowance Duration
+	Progress  *StepProgress // latest report of the attempt (P43)
 }
 
-// First is the first claim of a step in this run. The zero value means that the step was not attempted in it.
+// First is the first claim of a step in this run. It is zero if this run has not attempted the step.
 type First struct {
 	Nth int  // place in the order of first claims, from 1 (P7, undo covers every attempted step)
 	At  Time // time of that claim, stored at the second claim; see FirstClaim
@@ -202,7 +202,7 @@ type First struct {
 // StepWait is the state of a waiting step.
 type StepWait struct {
 	At Time // end of the wait (P9a)
-	// Until is the end of a wait, or of the time for an answer, as the last claim has fixed it. It stays
+	// Until is the end of a wait, or of the time for an answer, as set by the last claim. It keeps its value
 	// after that time.
 	Until Time
 }
@@ -213,7 +213,7 @@ type Stops struct{ Do, Undo Time }
 // Failures counts a step's failures since the last command that reset them.
 type Failures struct {
 	Do, Undo int
-	Queued   Duration // time in the queue that was handed back uncounted (P32, queue time is not a failure)
+	Queued   Duration // total queue time of hand-backs that did not count (P32, queue time is not a failure)
 }
 
 // Finish is the moment when a step became Processed.
@@ -245,7 +245,7 @@ type Children struct {
 	Count   int         `json:"count"`             // length of the list
 	Next    int         `json:"next"`              // index of the child to start next, in this attempt
 	Started int         `json:"started,omitempty"` // highest Next of this run
-	Open    []OpenChild `json:"open,omitempty"`    // asked, and not ended
+	Open    []OpenChild `json:"open,omitempty"`    // asked, and have not ended
 	// first child that was asked to undo; all children after it were asked too
 	Cursor int `json:"cursor,omitempty"`
 	Failed int `json:"failed,omitempty"` // number of children that were not Processed
@@ -276,7 +276,7 @@ type OpenChild struct {
 // early, late or twice). The decision is the step's output.
 type Answers struct {
 	Round   int      `json:"round"`             // current round, from 1; each repeated question starts one
-	Need    int      `json:"need,omitempty"`    // 0 before its claim
+	Need    int      `json:"need,omitempty"`    // 0 before the step's claim
 	Who     []string `json:"who,omitempty"`     // people who may answer; empty means everyone
 	NotSelf string   `json:"notSelf,omitempty"` // person who may not answer
 	// number of the newest reminder of this round (P37, a question has a time)
@@ -287,7 +287,7 @@ type Answers struct {
 	Moved      bool `json:"moved,omitempty"`
 	// votes of this round in the order of arrival; at most MaxVoters
 	Votes    []Vote    `json:"votes,omitempty"`
-	Verdicts []Verdict `json:"verdicts,omitempty"` // the last answers to answers, also of earlier runs
+	Verdicts []Verdict `json:"verdicts,omitempty"` // latest verdicts on answers, including earlier runs
 }
 
 // Vote is the answer of one person.
@@ -299,15 +299,15 @@ type Vote struct {
 
 // Decided is the output of a step that was answered, or whose time for an answer ended.
 type Decided struct {
-	Value json.RawMessage `json:"value"` // null where the time was over and no value stands for that
-	By    string          `json:"by"`    // names, with commas between them; ByTimeout where the time was over
+	Value json.RawMessage `json:"value"` // null if the time ended without a value
+	By    string          `json:"by"`    // names, separated by commas; ByTimeout if the time ended
 	At    Time            `json:"at"`
 }
 
 // ByTimeout replaces the person's name if the time for an answer ended.
 const ByTimeout = "timeout"
 
-// Failure of a do whose reply did not come.
+// Codes of a do whose reply did not come.
 const (
 	CodeTimeout = "timeout"
 	CodeQueue   = "queue" // while its agent, or the Scheduler, had a backlog (P32)
@@ -320,17 +320,17 @@ type StepError struct {
 	Message string `json:"message"` // text of at most MaxMessage bytes, see TrimMessage
 	At      Time   `json:"at"`
 	Attempt int    `json:"attempt,omitempty"`
-	// Since is the time of the first hand-back in an unbroken row of uncounted ones (P45, "not now" is not a
-	// failure). It is zero for every other failure.
+	// Since is the time of the first hand-back in an unbroken row of hand-backs that did not count as
+	// failures (P45, "not now" is not a failure). It is zero for every other failure.
 	Since Time `json:"since,omitzero"`
 	// Polling is the time of the first not-yet in that row.
 	Polling Time `json:"polling,omitzero"`
 }
 
-// MaxAttempts is the number of attempts without the outcome done that a task keeps.
+// MaxAttempts is the number of unsuccessful attempts that a task keeps.
 const MaxAttempts = 16
 
-// Attempt is an attempt of any run that ended without the outcome done. It is information for people. Its
+// Attempt is an unsuccessful attempt of any run. Its outcome is not "done". It is information for people. Its
 // fields are bounded, and it holds no texts.
 type Attempt struct {
 	Step    string
@@ -398,7 +398,7 @@ type Resolved struct {
 // Verdict is the answer to one command. The task stores it for the sender (P5).
 type Verdict struct {
 	ID string `json:"id"`
-	// "cancel", "undo", "resubmit", "resolve", "close", "move", "erase", "answer"
+	// name of the command: "cancel", "undo", "resubmit", "resolve", "close", "move", "erase", "answer"
 	Command  string `json:"command"`
 	Accepted bool   `json:"accepted"`
 	Reason   string `json:"reason,omitempty"`
@@ -414,8 +414,8 @@ func (t *Task) Clone() *Task {
 	return &c
 }
 
-// Corrected is the input that an operator has given to a call instead of its definition's (P51). The task
-// keeps it until the run ends.
+// Corrected is the input that an operator has given to a call instead of the input of the definition (P51).
+// The task keeps it until the run ends.
 type Corrected struct {
 	Input   json.RawMessage `json:"input" doc:"input for its agent instead of the definition's"`
 	Command int             `json:"command" doc:"number of the command that gave it"`

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Time is a moment in milliseconds since the Unix epoch, UTC. Zero means "no time": a step with a zero time
-// has no complete-by, for example. The JSON form is RFC 3339 with milliseconds.
+// Time is a moment in milliseconds since the Unix epoch, UTC. Zero means "no time". For example, a step whose
+// CompleteBy is zero has no complete-by time. The JSON form is RFC 3339 with milliseconds.
 type Time int64
 
 // Duration is a span in milliseconds. The JSON form is a number of milliseconds.
@@ -90,7 +90,6 @@ func (t Time) AppendText(b []byte) ([]byte, error) {
 	return append(digits(b, ms%100), 'Z'), nil
 }
 
-// digits appends two digits.
 func digits(b []byte, n int) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
 
 // MarshalJSON writes RFC 3339 with milliseconds in quotes, or null.

@@ -13,7 +13,7 @@ const MaxVerdicts = 8
 // MaxRefused is the number of refused commands of each kind that a task remembers beside its verdicts.
 const MaxRefused = 16
 
-// AheadCommand is the kind under which the task remembers any command whose number it has not reached.
+// AheadCommand is the key in Refused for commands of any kind whose number is above the task's.
 const AheadCommand = "command"
 
 // refusedBefore returns a verdict for a command that this run has refused, or nil. The verdict has no reason.
@@ -73,7 +73,7 @@ func (v *Verdict) text() int { return len(v.Reason) + len(v.By) + len(v.Note) }
 // Long reports whether the verdict's texts are longer than their reserved room.
 func (v *Verdict) Long() bool { return len(v.Reason) > len(noReason) || v.By != "" || v.Note != "" }
 
-// Drop removes these texts.
+// Drop removes the texts that are longer than their reserved room.
 func (v *Verdict) Drop() {
 	v.By, v.Note = "", ""
 	if len(v.Reason) > len(noReason) {
@@ -82,7 +82,7 @@ func (v *Verdict) Drop() {
 }
 
 // Remember keeps the ID of a refused command, so that a copy that comes in the same run is refused again
-// after the verdict has left its list. A full list depends on the command:
+// after the verdict has left its list. If a list is full, the command decides what happens:
 //   - cancel: every other cancel of the run is refused (P17, a cancel is kept).
 //   - aheadCommand: the task passes over the number of the command, so that it is refused for its number from
 //     then on. Only a forged number is ahead of the task (P5).

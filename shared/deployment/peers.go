@@ -8,20 +8,22 @@ import (
 // Peer is an agent in the engine's settings.
 type Peer struct {
 	Name string
-	// queue of its requests: a URL, or the name of a queue beside intake, perhaps begun by Start
+	// queue of its requests: a URL, or the name of a queue in the same account and Region as intake; the name
+	// may contain Start
 	Queue   string
-	Senders []string // IDs of the roles that it replies with; if empty, its replies are not checked
-	// queue of its requests of high priority, in the same form; "" if there is no such queue (P46, priority
+	Senders []string // IDs of the roles that the agent replies with; if empty, its replies are not checked
+	// queue of its requests of high priority, in the form of Queue; "" if there is none (P46, priority
 	// changes the order of requests only)
 	High string
 }
 
-// Start stands for the common prefix of all agents' queues. No queue's name contains it.
+// Start stands for the common prefix of the agents' queues. The name of a queue cannot contain this
+// character.
 const Start = "~"
 
 // Peers returns the value of VarAgents: "~=START,payment=QUEUE=ROLE+ROLE=HIGH,shipping=QUEUE". It contains
-// each agent's name once, and the common prefix of the queues once, so that 20 agents fit into the 4,096
-// bytes beside all other variables.
+// each agent's name and the common prefix of the queues only once, because all variables of a function must
+// fit into 4,096 bytes, even with 20 agents.
 func Peers(start string, peers []Peer) string {
 	entries := []string{Start + "=" + start}
 	for _, p := range peers {
@@ -45,9 +47,8 @@ func (r *reader) peers() (found []Peer) {
 		case len(fields) == 2 && fields[0] == Start:
 			start = fields[1]
 		case len(fields) < 2 || len(fields) > 4 || fields[0] == "" || twice:
-			r.wrong(VarAgents,
-				"has the entry %.100q; NAME=QUEUE, NAME=QUEUE=ROLE+ROLE or NAME=QUEUE=ROLE+ROLE=QUEUE is "+
-					"meant, each name once", entry)
+			r.wrong(VarAgents, "has the entry %.100q; it must be NAME=QUEUE, NAME=QUEUE=ROLE+ROLE or "+
+				"NAME=QUEUE=ROLE+ROLE=QUEUE, each name once", entry)
 		default:
 			fields = append(fields, "", "")
 			p := Peer{Name: fields[0], Queue: strings.ReplaceAll(fields[1], Start, start),

@@ -22,7 +22,7 @@ type Lookup func(name string) (value string, set bool)
 // reader reads variables and collects their faults.
 type reader struct {
 	lookup   Lookup
-	process  bool // the user sets the variables, and not the construct
+	process  bool // a user sets the variables, not the construct
 	problems []error
 }
 
@@ -63,7 +63,7 @@ func (r *reader) whole(name string, least, most int) int {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < least || n > most {
-		r.wrong(name, "is %.40q; a whole number from %d to %d is meant", text, least, most)
+		r.wrong(name, "is %.40q; it must be a whole number from %d to %d", text, least, most)
 		return least
 	}
 	return n
@@ -76,7 +76,7 @@ func (r *reader) duration(name string, least, most time.Duration) time.Duration 
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < least || d > most {
-		r.wrong(name, "is %.40q; a time from %s to %s is meant", text, least, most)
+		r.wrong(name, "is %.40q; it must be a time from %s to %s", text, least, most)
 		return 0
 	}
 	return d
@@ -88,7 +88,7 @@ func (r *reader) truth(name string) bool {
 	case "true":
 		return true
 	default:
-		r.wrong(name, "is %.40q; true or false is meant", text)
+		r.wrong(name, "is %.40q; it must be true or false", text)
 	}
 	return false
 }
@@ -106,8 +106,9 @@ func (r *reader) object(name string, required bool, into any) {
 	}
 }
 
-// urls reads queue addresses by logical name. needed lists the required names. beside is the address of a
-// queue in the same place as named queues; "" means the intake's address.
+// urls reads queue addresses by logical name. needed lists the required logical names. A value may be a name
+// instead of an address. Then it is a queue in the account and Region of the address beside or, if beside is
+// "", of the intake.
 func (r *reader) urls(name string, required bool, beside string, needed ...string) map[string]string {
 	urls := map[string]string{}
 	before := len(r.problems)
@@ -131,19 +132,26 @@ func (r *reader) urls(name string, required bool, beside string, needed ...strin
 // queueName matches the names that SQS allows.
 var queueName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
 
-// place returns the URL of a queue. For a name it returns a URL with that name in the place of another queue.
+// busARN matches the ARNs of event buses.
+var busARN = regexp.MustCompile(`^arn:[a-z-]+:events:[a-z0-9-]+:[0-9]{12}:event-bus/[A-Za-z0-9/._-]{1,256}$`)
+
+// place returns the URL of a queue. If given is a name, place returns the URL beside with this name instead
+// of its queue's name. A reply-to may also be the ARN of an event bus.
 func (r *reader) place(variable, logical, given, beside string) string {
 	switch {
-	case isURL(given):
+	case isURL(given), variable == VarReplyTo && busARN.MatchString(given):
 		return given
 	case queueName.MatchString(given) && isURL(beside):
 		return beside[:strings.LastIndexByte(beside, '/')+1] + given
 	}
-	r.wrong(variable, "has %.200q for the queue %q; its URL is meant", given, logical)
+	must := "the URL of a queue"
+	if variable == VarReplyTo {
+		must += ", or the ARN of an event bus"
+	}
+	r.wrong(variable, "has %.200q for the queue %q; it must be %s", given, logical, must)
 	return given
 }
 
-// isURL reports whether the text can be the address of a queue.
 func isURL(text string) bool {
 	return (strings.HasPrefix(text, "https://") || strings.HasPrefix(text, "http://")) &&
 		!strings.HasSuffix(text, "/")
@@ -153,13 +161,13 @@ func isURL(text string) bool {
 func (r *reader) ledger() string {
 	table := r.optional(VarLedger)
 	if strings.ContainsAny(table, `/\`) && !strings.HasPrefix(table, "arn:") {
-		r.wrong(VarLedger, "is %.200q, and a table of DynamoDB is meant; for a folder on this machine set %s",
-			table, VarLedgerFolder)
+		r.wrong(VarLedger, "is %.200q; it must be the name of a DynamoDB table; for a folder on this "+
+			"machine set %s", table, VarLedgerFolder)
 	}
 	return table
 }
 
-// beside returns a path in the function's own folder, unless a variable names another.
+// beside returns the path that a variable contains or, without one, a path in the function's own folder.
 func (r *reader) beside(name, place string) string {
 	if value := r.optional(name); value != "" {
 		return value

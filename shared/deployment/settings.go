@@ -2,8 +2,10 @@ package deployment
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -23,7 +25,7 @@ type Engine struct {
 	Finished    bool              // finished orders are in the index
 	TaskTTL     time.Duration     // time that an ended task is kept; 0 keeps it for ever
 	Queues      map[string]string // URLs by logical name
-	ReplyTo     map[string]string // URLs by logical name
+	ReplyTo     map[string]string // URLs of queues and ARNs of event buses, by logical name
 	Alerts      string            // ARN of the topic
 	// orders of high priority have queues of their own (P46, priority changes the order of requests only)
 	Priorities bool
@@ -31,11 +33,13 @@ type Engine struct {
 	Window     time.Duration // window of incidents; 0 means incident.DefaultWindow
 	// interval of reminders of open incidents; 0 means incident.DefaultReminder, a negative value none
 	Reminder time.Duration
+	Outcomes bool // ended orders are counted in metrics
 	// the function's Region and log group, for the links in alerts; "" if unknown
 	Region   string
 	LogGroup string
-
-	senders map[string][]string
+	// Senders lists the role IDs from which each agent's replies come, as in the part before the ":" of a
+	// message's SenderId in SQS. Replies of an agent without an entry are not checked.
+	Senders map[string][]string
 }
 
 // Scheduler holds the settings of the Scheduler.
@@ -47,9 +51,6 @@ type Scheduler struct {
 	// requests that an agent takes at a time; needed only if a step may choose its agent (P44, several agents
 	// can do one step)
 	Capacity map[string]int
-	// Senders lists the role IDs from which each agent's replies come, as in the part before the ":" of a
-	// message's SenderId in SQS. Replies of an agent without an entry are not checked.
-	Senders map[string][]string
 }
 
 // Supervisor holds the settings of the Supervisor.
@@ -78,7 +79,7 @@ type Secret struct {
 	Parameter string `json:"parameter,omitempty"` // name, in the Parameter Store
 }
 
-// Ranges of the times of incidents. A window shorter than a sweep ends with the next one.
+// Ranges of the times of incidents. A window shorter than the interval of sweeps ends at the next sweep.
 const (
 	MinWindow   = time.Minute
 	MaxWindow   = 24 * time.Hour
@@ -92,7 +93,7 @@ func (r *reader) engine() Engine {
 		Orders:      r.required(VarOrders),
 		Definitions: r.required(VarDefinitions),
 		Shards:      r.whole(VarShards, 1, MaxShards),
-		senders:     map[string][]string{},
+		Senders:     map[string][]string{},
 		Finished:    r.truth(VarFinished),
 		TaskTTL:     r.duration(VarTaskTTL, time.Hour, 10*365*24*time.Hour),
 		Alerts:      r.required(VarAlerts),
@@ -105,6 +106,9 @@ func (r *reader) engine() Engine {
 	if e.Reminder == 0 && r.optional(VarReminder) != "" {
 		e.Reminder = -1
 	}
+	if e.Outcomes = r.truth(VarOutcomes); e.Outcomes {
+		r.required(VarStack) // a dimension of the metrics
+	}
 	e.Queues = r.urls(VarQueues, true, "", port.Intake, port.Replies, port.Control, port.Quarantine)
 	e.ReplyTo = r.urls(VarReplyTo, false, e.Queues[port.Intake])
 	for _, p := range r.peers() {
@@ -115,7 +119,7 @@ func (r *reader) engine() Engine {
 				e.Queues[port.Intake])
 		}
 		if len(p.Senders) > 0 {
-			e.senders[p.Name] = p.Senders
+			e.Senders[p.Name] = p.Senders
 		}
 	}
 	for name := range e.Queues {
@@ -134,7 +138,6 @@ func ReadScheduler(lookup Lookup) (Scheduler, error) {
 	r := &reader{lookup: lookup}
 	s := Scheduler{Engine: r.engine(), Workflows: r.beside(VarWorkflows, WorkflowsFolder),
 		FairQueues: r.truth(VarFairQueues), TokenKeys: r.optional(VarTokenKeys)}
-	s.Senders = s.senders
 	r.object(VarCapacity, false, &s.Capacity)
 	return s, r.err()
 }
@@ -165,8 +168,8 @@ func ReadSupervisor(lookup Lookup) (Supervisor, error) {
 	return s, r.err()
 }
 
-// ReadAgent reads an agent's variables. config means that it has a file of settings, as the HTTP agent does.
-// The error lists all faults.
+// ReadAgent reads an agent's variables. config means that the agent has a file of settings, as the HTTP agent
+// does. The error lists all faults.
 func ReadAgent(lookup Lookup, config bool) (Agent, error) {
 	r := &reader{lookup: lookup}
 	a := Agent{Name: r.required(VarAgent), Ledger: r.ledger()}
@@ -228,11 +231,10 @@ func ReadProcess(lookup Lookup, agent string) (Process, error) {
 		switch url := p.Queues[variables[variable]]; {
 		case p.Queues == nil:
 		case url == "":
-			r.wrong(variable,
-				"is not set, and others are; the address of the queue %s belongs there, from the outputs "+
-					"of the stack", variables[variable])
+			r.wrong(variable, "is not set, and others are; the address of the queue %s belongs there, from "+
+				"the outputs of the stack", variables[variable])
 		case !isURL(url):
-			r.wrong(variable, "is %.200q; the URL of the queue %s is meant", url, variables[variable])
+			r.wrong(variable, "is %.200q; it must be the URL of the queue %s", url, variables[variable])
 		}
 	}
 	if p.Queues != nil && p.Prefix != "" {
@@ -254,7 +256,21 @@ func QueueOf(urls map[string]string, arn string) (string, error) {
 			return logical, nil
 		}
 	}
-	return "",
-		fmt.Errorf("an event came from queue %q, which is not in %s; correct the event source mapping: %w",
-			arn, VarQueues, port.ErrNotFound)
+	return "", fmt.Errorf("an event came from queue %q, which is not in %s; correct the event source "+
+		"mapping: %w", arn, VarQueues, port.ErrNotFound)
+}
+
+// Collector returns the address in VarTraces to which spans are posted.
+func Collector(endpoint string) (*url.URL, error) {
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil,
+			fmt.Errorf("the address of the collector is %.200q; it must be a URL like http://127.0.0.1:4318",
+				endpoint)
+	}
+	if u.User != nil {
+		return nil, errors.New("the address of the collector has a user or a password, which are not sent; " +
+			"remove them")
+	}
+	return u.JoinPath("v1", "traces"), nil
 }

@@ -15,8 +15,9 @@ import (
 
 func good() map[string]string {
 	return map[string]string{
-		deployment.VarQueues:      `{"intake":"https://sqs/1/S-intake","replies":"https://sqs/1/S-replies","control":"https://sqs/1/S-control","quarantine":"https://sqs/1/S-q","requests-payment":"https://sqs/1/S-pay"}`,
-		deployment.VarReplyTo:     `{"shop":"https://sqs/1/shop"}`,
+		deployment.VarQueues: `{"intake":"https://sqs/1/S-intake","replies":"https://sqs/1/S-replies","control":"https://sqs/1/S-control","quarantine":"https://sqs/1/S-q","requests-payment":"https://sqs/1/S-pay"}`,
+		deployment.VarReplyTo: `{"shop":"https://sqs/1/shop",` +
+			`"events":"arn:aws:events:eu-west-3:111122223333:event-bus/b"}`,
 		deployment.VarOrders:      "orders",
 		deployment.VarDefinitions: "definitions",
 		deployment.VarShards:      "8",
@@ -30,6 +31,7 @@ func good() map[string]string {
 		deployment.VarAgents:      "~=S-Requests,shipping=~Ship-1=AROASHIP+AROASHIP2,mail=Cut-off-X,far=https://sqs/2/far",
 		deployment.VarTaskTTL:     "720h",
 		deployment.VarFinished:    "true",
+		deployment.VarOutcomes:    "true",
 		deployment.VarAgent:       "payment",
 		deployment.VarSecrets:     `{"TOKEN":{"secret":"arn:aws:secretsmanager:x","field":"token"},"KEY":{"parameter":"/pay/key"}}`,
 		"LAMBDA_TASK_ROOT":        "/var/task",
@@ -42,13 +44,13 @@ func lookup(env map[string]string) deployment.Lookup {
 	return func(name string) (string, bool) { v, ok := env[name]; return v, ok }
 }
 
-// What a deployment says is read whole.
+// All settings of a deployment are read.
 func TestGood(t *testing.T) {
 	const engine = `Engine:{Instance:89abcdef Orders:orders Definitions:definitions Shards:8 Finished:true TaskTTL:720h0m0s ` +
 		`Queues:map[control:https://sqs/1/S-control intake:https://sqs/1/S-intake quarantine:https://sqs/1/S-q replies:https://sqs/1/S-replies ` +
 		`requests-far:https://sqs/2/far requests-mail:https://sqs/1/Cut-off-X requests-payment:https://sqs/1/S-pay requests-shipping:https://sqs/1/S-RequestsShip-1] ` +
-		`ReplyTo:map[shop:https://sqs/1/shop] Alerts:arn:aws:sns:eu-central-1:1:alerts Priorities:false Stack:Shop/Engine Window:0s Reminder:0s Region: LogGroup: ` +
-		`senders:map[shipping:[AROASHIP AROASHIP2]]}`
+		`ReplyTo:map[events:arn:aws:events:eu-west-3:111122223333:event-bus/b shop:https://sqs/1/shop] Alerts:arn:aws:sns:eu-central-1:1:alerts Priorities:false Stack:Shop/Engine Window:0s Reminder:0s Outcomes:true Region: LogGroup: ` +
+		`Senders:map[shipping:[AROASHIP AROASHIP2]]}`
 	sch, err1 := deployment.ReadScheduler(lookup(good()))
 	sup, err2 := deployment.ReadSupervisor(lookup(good()))
 	agent, err3 := deployment.ReadAgent(lookup(good()), true)
@@ -57,7 +59,7 @@ func TestGood(t *testing.T) {
 	}
 	for want, got := range map[string]any{
 		`{` + engine +
-			` Workflows:/var/task/workflows FairQueues:true TokenKeys:arn:aws:secretsmanager:keys Capacity:map[payment:50] Senders:map[shipping:[AROASHIP AROASHIP2]]}`: sch,
+			` Workflows:/var/task/workflows FairQueues:true TokenKeys:arn:aws:secretsmanager:keys Capacity:map[payment:50]}`: sch,
 		`{` + engine +
 			` Capacity:map[payment:50] SweepEvery:5m0s Workflows:/var/task/workflows PagesPerSweep:70}`: sup,
 		`{Name:payment Queues:map[control:https://sqs/1/S-control intake:https://sqs/1/S-intake quarantine:https://sqs/1/S-q replies:https://sqs/1/S-replies requests-payment:https://sqs/1/S-pay] ` +
@@ -69,7 +71,7 @@ func TestGood(t *testing.T) {
 	}
 }
 
-// One error lists everything, so that a broken deployment is corrected once.
+// One error lists every fault, so that a broken deployment is corrected in one step.
 func TestAllProblemsAtOnce(t *testing.T) {
 	_, err := deployment.ReadScheduler(lookup(nil))
 	for _, want := range []string{
@@ -93,8 +95,11 @@ func TestEachProblem(t *testing.T) {
 		{deployment.VarShards, "many", "from 1 to 1024"},
 		{deployment.VarQueues, "intake", "no JSON object"},
 		{deployment.VarQueues, `{"intake":"https://sqs/1/i"}`, `lacks the queue "replies"`},
-		{deployment.VarReplyTo, `{"shop":"shop queue"}`, "its URL is meant"},
-		{deployment.VarReplyTo, `{"shop":"https://sqs/1/"}`, "its URL is meant"},
+		{deployment.VarReplyTo, `{"shop":"shop queue"}`, "it must be the URL of a queue"},
+		{deployment.VarReplyTo, `{"shop":"https://sqs/1/"}`, "it must be the URL of a queue"},
+		{deployment.VarReplyTo, `{"shop":"arn:aws:sns:eu-west-3:111122223333:shop"}`, "it must be the URL of a queue"},
+		{deployment.VarReplyTo, `{"control":"arn:aws:events:eu-west-3:111122223333:event-bus/b"}`,
+			`has "control"`},
 		{deployment.VarAgents, "payment", `has the entry "payment"`},
 		{deployment.VarAgents, "mail=q=AROA=B=C", `has the entry "mail=q=AROA=B=C"`},
 		{deployment.VarAgents, "mail=q=AROA=h h", `"h h" for the queue "requests-mail-high"`},
@@ -104,6 +109,7 @@ func TestEachProblem(t *testing.T) {
 		{deployment.VarSweepEvery, "45s", "from 1m0s to 1h0m0s"},
 		{deployment.VarSweepPages, "0", "from 1 to 10000"},
 		{deployment.VarFairQueues, "perhaps", "true or false"},
+		{deployment.VarOutcomes, "perhaps", "true or false"},
 		{deployment.VarTaskTTL, "soon", "a time from"},
 		{deployment.VarTaskTTL, "59m", "a time from 1h0m0s to 87600h0m0s"},
 		{deployment.VarTaskTTL, "87601h", "a time from 1h0m0s to 87600h0m0s"},
@@ -134,7 +140,7 @@ func TestEachProblem(t *testing.T) {
 	}
 }
 
-// The bounds themselves can be used, and what is absent has the meaning that the docs give it.
+// Values at the bounds are allowed, and absent settings have their documented defaults.
 func TestBounds(t *testing.T) {
 	for _, c := range []map[string]string{
 		{deployment.VarShards: "1", deployment.VarSweepPages: "1", deployment.VarSweepEvery: "1m",
@@ -227,7 +233,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// An agent elsewhere gets the addresses of its three queues, or none.
+// An agent outside the deployment gets the addresses of its three queues, or none.
 func TestProcess(t *testing.T) {
 	urls := map[string]string{
 		deployment.VarRequestsURL: "https://sqs/1/S-pay", deployment.VarRepliesURL: "https://sqs/1/S-replies",
@@ -298,7 +304,8 @@ func TestQueueOf(t *testing.T) {
 	}
 }
 
-// What the construct writes of its agents is read as it was meant, whatever names CloudFormation gives.
+// The settings that the construct writes for its agents are read correctly, whatever names CloudFormation
+// chooses.
 func TestPeers(t *testing.T) {
 	env := maps.Clone(good())
 	env[deployment.VarQueues] = `{"intake":"https://sqs.x/1/S-Intake","replies":"S-Replies","control":"S-Control","quarantine":"S-q"}`

@@ -1,14 +1,15 @@
 package deployment
 
-// Names of the variables. A list is a JSON object by logical name. The longest one, VarAgents, has another
-// form, because Lambda gives a function 4,096 bytes for all of its variables.
+// Names of the variables. Most lists are JSON objects with logical names as keys. VarAgents has a shorter
+// form, because Lambda limits all variables of a function to 4,096 bytes.
 const (
 	// VarQueues is {"intake": "https://sqs…", "replies": …}, with "intake-high" if priorities are enabled.
-	// For the engine, a name stands for a queue beside intake.
+	// For the engine, a value may be the name of a queue in the account and Region of intake.
 	VarQueues = "STEPKEEPER_QUEUES"
 	// VarAgents is "~=Shop-EngineRequests,payment=~Payment1A2B-X=AROA…", see Peers.
 	VarAgents = "STEPKEEPER_AGENTS"
-	// VarReplyTo is {"shop": "https://sqs…"}; a name stands for a queue beside intake. Optional.
+	// VarReplyTo is {"shop": "https://sqs…", "events": "arn:aws:events:…"}. A value may be the name of a
+	// queue, as in VarQueues. Optional.
 	VarReplyTo     = "STEPKEEPER_REPLY_TO"
 	VarOrders      = "STEPKEEPER_ORDERS"      // table
 	VarDefinitions = "STEPKEEPER_DEFINITIONS" // table
@@ -18,7 +19,7 @@ const (
 	// for ever.
 	VarTaskTTL = "STEPKEEPER_TASK_TTL"
 	VarAlerts  = "STEPKEEPER_ALERTS" // ARN of the topic
-	// VarWindow is the time for which an incident gathers orders before their number is published; default
+	// VarWindow is the time for which an incident collects orders before their number is published; default
 	// "15m".
 	VarWindow = "STEPKEEPER_ALERT_WINDOW"
 	// VarReminder is the time between alerts of an open incident; default "24h". "0s" means no reminders.
@@ -32,7 +33,10 @@ const (
 	VarSweepEvery = "STEPKEEPER_SWEEP_EVERY" // interval of the schedule, such as "5m"; if absent, 1m
 	VarSweepPages = "STEPKEEPER_SWEEP_PAGES" // limit of index pages in one sweep; if absent, 50
 	VarFairQueues = "STEPKEEPER_FAIR_QUEUES" // "true" if requests carry the tenant of their order
-	VarAgent      = "STEPKEEPER_AGENT"       // the agent's name
+	VarOutcomes   = "STEPKEEPER_OUTCOMES"    // "true" if metrics count ended orders; requires VarStack
+	// VarTraces is the address of a collector of spans. The name is OpenTelemetry's. Optional.
+	VarTraces = "OTEL_EXPORTER_OTLP_ENDPOINT"
+	VarAgent  = "STEPKEEPER_AGENT" // the agent's name
 	// VarLedger names the table, for agents of plain services (P31, a plain service needs a ledger).
 	VarLedger = "STEPKEEPER_LEDGER"
 	// VarSecrets is {"TOKEN": {"secret": "arn:…", "field": "token"}}. Optional.

@@ -11,12 +11,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 )
 
-// maxBackoff is the longest wait before the SDK repeats a call. Its default of up to 20 s would exceed the
-// call's time limit. DynamoDB responds in milliseconds, and throttling ends in a second.
+// maxBackoff is the longest wait before the SDK repeats a call. The SDK's default of up to 20 s would exceed
+// the call's time limit. DynamoDB responds in milliseconds, and throttling ends in a second.
 const maxBackoff = 300 * time.Millisecond
 
 // NewClient returns the SDK's client for a configuration of awsclient or wire. DynamoDB sends a checksum with
-// each response, emulators send none, and the SDK warns about each. So the client checks none if the
+// each response, emulators send none, and the SDK warns about each. So the client checks no checksums if the
 // configuration names an endpoint.
 func NewClient(c aws.Config) *dynamodb.Client {
 	return dynamodb.NewFromConfig(c, func(o *dynamodb.Options) {
@@ -33,12 +33,12 @@ const (
 )
 
 // NewHandlerClient returns a client for handlers. It repeats calls that are throttled or get no response
-// until shortly before the handler's context ends. So the messages of a slow table wait in their handler, and
-// not hidden in their queue. Calls without a deadline end by the limit of the configuration.
+// until shortly before the handler's context ends. So if a table is slow, messages wait in their handler
+// instead of invisibly in their queue. Calls without a deadline end by the limit of the configuration.
 func NewHandlerClient(c aws.Config) *dynamodb.Client {
 	return dynamodb.NewFromConfig(c, func(o *dynamodb.Options) {
 		o.DisableValidateResponseChecksum = o.BaseEndpoint != nil
-		o.RetryMaxAttempts = 0 // no limit, because time ends it
+		o.RetryMaxAttempts = 0 // no limit of attempts, because time ends the call
 		o.Retryer = retry.AddWithMaxAttempts(retry.AddWithMaxBackoffDelay(retry.NewStandard(retryPassing,
 			func(so *retry.StandardOptions) {
 				// the SDK's quota of retries is spent within a second of throttling

@@ -55,9 +55,9 @@ var throttles = []string{
 	"LimitExceededException",
 }
 
-// meaning translates an error of the SDK into the port's. A write that DynamoDB certainly refused for lack of
-// capacity is unavailable. An item that is too large will never fit. Any other error, such as a lost
-// response, means "perhaps stored", and so does a throttle after a try without a response.
+// meaning translates an error of the SDK into the port's. It returns port.ErrUnavailable if DynamoDB refused
+// all tries for lack of capacity or because of a conflicting transaction, and port.ErrTooLarge if the item is
+// too large. Any other error means "perhaps stored". So does any error after a try without a response.
 func meaning(ctx context.Context, what string, doubt bool, err error) error {
 	if err == nil {
 		return nil
@@ -78,13 +78,14 @@ func meaning(ctx context.Context, what string, doubt bool, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// errOvertaken means that a try of this write got no answer, and the stored version is now newer than the one
-// it would have written. It is unknown whether others wrote on top of it or instead of it.
+// errOvertaken means that a try of this write got no response, and the stored version is now newer than the
+// version of this write. It is unknown whether the stored version builds on this write.
 var errOvertaken = errors.New(
 	"an answer was lost, and newer versions are stored: perhaps they stand on this one")
 
-// refusal returns the error of a write whose last try was refused, and which is not the stored one. It
-// returns otherwise, unless an earlier try may have been stored below.
+// refusal returns the error of a write whose condition failed. If a try of this write got no response and the
+// stored version is newer, it returns errOvertaken, because the newer version may build on this write.
+// Otherwise it returns the argument otherwise.
 func refusal(there attrs, version int64, doubt bool, otherwise error) error {
 	if stored := numberOf(there["Version"]); doubt && stored > version {
 		return fmt.Errorf("version %d of now %d: %w", version, stored, errOvertaken)
@@ -92,9 +93,9 @@ func refusal(there attrs, version int64, doubt bool, otherwise error) error {
 	return otherwise
 }
 
-// unread returns the port's error of a failed read, which leaves nothing in doubt. Any failure is temporary,
-// also a 502 or 503 without a code of DynamoDB's, unless DynamoDB refused the read for good or the caller
-// gave up.
+// unread returns the port's error of a failed read, which leaves nothing in doubt. A failure is temporary
+// unless DynamoDB refused the read for good or the caller gave up. A 502 or 503 without a code of DynamoDB is
+// temporary too.
 func unread(ctx context.Context, what string, err error) error {
 	var api smithy.APIError
 	final := refused(err) && !(errors.As(err, &api) && slices.Contains(throttles, api.ErrorCode()))

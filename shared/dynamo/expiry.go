@@ -11,37 +11,37 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Retention removes data, never identity (P26, an ID never runs twice). If orders expire, an order is up to
-// three items: its own, its content if that is kept apart, and the tombstone, which never expires. Their
+// Retention removes data, never identity (P26, an ID never runs twice). If orders expire, an order has up to
+// three items: its own, its content if that is stored apart, and the tombstone, which never expires. Their
 // writes are in this order:
 //
 //   - A commit that brings the order to rest puts the tombstone, then the item with its time to live, then
 //     the time to live of the content. So an item that expires has a tombstone. After a crash before the last
 //     write the content stays.
-//   - A commit that takes the order up again removes the content's time to live before it puts the item. So
-//     an order that goes on has its content. The condition on the item finds out whether that is necessary.
-//   - A create reads the tombstone, strongly consistent, before it puts the item. The tombstone of an order
-//     that went on is no harm: the create is refused as one that exists, and the item that is there decides.
-//   - A create that is at rest at once never expires: a tombstone before its item would refuse its own
-//     redelivery.
+//   - A commit that continues the order after its rest removes the content's time to live before it puts the
+//     item. So the order has its content. The condition on the item detects whether this is needed.
+//   - A create reads the tombstone with a strongly consistent read before it puts the item. The tombstone of
+//     an order that continues does no harm: the create is refused because the order's item exists.
+//   - An order that is created at rest never expires, because a tombstone put before its item would refuse
+//     the create's redelivery.
 //
 // Content that was erased (P52, erase removes content, not identity), and content of a create that was
-// refused for other content, is overwritten with an item that only says so. A create never puts content over
-// it. That needs no permission to delete items. If orders expire, this item expires a week after its order:
-// then the tombstone keeps a create from putting its content.
+// refused for other content, is overwritten with an item that only records this. A create never overwrites
+// that item with content. Overwriting needs no permission to delete items. If orders expire, this item
+// expires a week after its order. From then on the tombstone keeps a create from putting the content.
 //
-// All this relies on that one handling, which reads the tombstone, and then puts content and item, takes less
-// time than an order is kept: at most 15 minutes on Lambda, against at least an hour.
+// All this relies on a time limit: one handling, which reads the tombstone and then puts content and item,
+// takes less time than an order is kept: at most 15 minutes on Lambda, against at least an hour.
 //
-// Late writes cannot change the content's time to live in the wrong direction: it carries the version that
-// set it.
+// Late writes cannot change the content's time to live in the wrong direction, because the content carries
+// the order's version that set it.
 
 const (
 	endedSuffix      = "#ended"
 	contentAttribute = "Content"
 	erasedAttribute  = "Erased"  // time at which the content was removed
-	hashMember       = "content" // the document's hash of content that is kept apart
-	orderMember      = "Order"   // the document's content that is not kept apart
+	hashMember       = "content" // the document's hash of content that is stored apart
+	orderMember      = "Order"   // the document's content that is not stored apart
 	statedBy         = "Version" // version of the order that set the content's time to live
 	// contentGrace is the time by which content outlives its order, because items are removed in any order.
 	contentGrace = 7 * 24 * 60 * 60
@@ -70,8 +70,8 @@ func (s *Store) putTombstone(ctx context.Context, w *port.Write) error {
 	return s.putBeside(ctx, "put the tombstone", &dynamodb.PutItemInput{Item: item})
 }
 
-// putBeside puts a further item of an order. A repeated put changes nothing, so that its error never leaves
-// the write in doubt. A condition that does not hold is not an error.
+// putBeside puts a further item of an order. Repeating the put changes nothing, so its error never leaves the
+// write in doubt. A condition that does not hold is not an error.
 func (s *Store) putBeside(ctx context.Context, what string, in *dynamodb.PutItemInput) error {
 	in.TableName = &s.tables.Orders
 	_, err := s.client.PutItem(ctx, in)

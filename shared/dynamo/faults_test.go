@@ -19,7 +19,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo/dynamotest"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"github.com/stepkeeper/stepkeeper/shared/port/storetest"
 )
 
 // faulty is a store whose calls meet the plan's faults, and a client that meets none.
@@ -266,26 +265,6 @@ func TestManyLostAnswers(t *testing.T) {
 		f.plan.hits(faultLostAnswer), f.plan.hits(faultTwice), refused, doubt)
 	if f.plan.hits(faultLostAnswer) < 20 {
 		t.Error("too few answers were lost to show anything")
-	}
-}
-
-// backends are the ports of the suite, whose faults are the plan's.
-func (f faulty) backends() storetest.Backends {
-	meant := map[storetest.Fault]fault{
-		storetest.LostAnswer: faultLostAnswer, storetest.LostRequest: faultUnsent,
-		storetest.Throttle: faultThrottled,
-		storetest.Repeat:   faultTwice, storetest.Contention: faultConflict,
-	}
-	return storetest.Backends{
-		Store: f.Store, Definitions: f.Store, Leases: f.Store, Ledger: f.ledger,
-		Inject: func(of ...storetest.Fault) {
-			next := make([]fault, len(of))
-			for i := range of {
-				next[i] = meant[of[i]]
-			}
-			f.plan.drop(anyCall)
-			f.plan.next(anyCall, next...)
-		},
 	}
 }
 

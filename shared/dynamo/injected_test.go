@@ -41,10 +41,6 @@ type faultPlan struct {
 	met     map[fault]int
 }
 
-// anyCall stands for every operation; what is planned for one by its name goes before it. A faultConflict
-// waits for a write: reads meet none.
-const anyCall = ""
-
 // next lets the next tries of the operation ("PutItem") meet these faults, in this order; faultNone
 // lets one through.
 func (p *faultPlan) next(operation string, faults ...fault) {
@@ -82,11 +78,8 @@ func (p *faultPlan) draw(operation string) fault {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f := faultNone
-	read := operation == "GetItem" || operation == "Query"
 	if waiting := p.planned[operation]; len(waiting) > 0 {
 		f, p.planned[operation] = waiting[0], waiting[1:]
-	} else if waiting := p.planned[anyCall]; len(waiting) > 0 && (waiting[0] != faultConflict || !read) {
-		f, p.planned[anyCall] = waiting[0], waiting[1:]
 	} else if p.decide != nil {
 		f = p.decide(operation)
 	}

@@ -142,8 +142,8 @@ func (s *Store) index(r *port.Record, a attrs) {
 // sortKey sorts by time: milliseconds since 1970.
 func sortKey(t time.Time) int64 { return t.UnixMilli() }
 
-// record reads an item. Of a damaged one it returns the readable fields without a document. The decoder then
-// reports the damage, and the rest of the batch is not affected.
+// record reads an item. If the item is damaged, record returns the readable fields without a document. The
+// decoder then reports the damage, and the rest of the batch is not affected.
 func record(a attrs) *port.Record {
 	r := &port.Record{
 		ID: textOf(a[OrderKey]), Version: numberOf(a["Version"]), State: textOf(a["ProcessState"]),

@@ -7,7 +7,7 @@ import (
 )
 
 // Acquire takes a lease that is free, expired at now, or the owner's own. Its item is in Orders. The times
-// are those of the Supervisors, because only cost depends on them.
+// come from the Supervisors' clocks, because only cost depends on them.
 func (s *Store) Acquire(ctx context.Context, name, owner string, now time.Time,
 	ttl time.Duration) (bool, error) {
 	there, _, err := s.put(ctx, s.tables.Orders,

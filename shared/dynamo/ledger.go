@@ -26,7 +26,7 @@ func NewLedger(client *dynamodb.Client, table string) *Ledger {
 // Schedules returns the ledger of the workflows' schedules, whose entries are in the table Orders.
 func (s *Store) Schedules() *Ledger { return &Ledger{s.client, s.tables.Orders, OrderKey} }
 
-// Entry returns the entry with a strongly consistent read. Its Version is 0 if there is none.
+// Entry returns the entry with a strongly consistent read. Its Version is 0 if the key has no entry.
 func (l *Ledger) Entry(ctx context.Context, key string) (port.LedgerEntry, error) {
 	item, err := get(ctx, l.client, l.table, l.key, key, true)
 	if err != nil {
@@ -40,8 +40,9 @@ func (l *Ledger) Entry(ctx context.Context, key string) (port.LedgerEntry, error
 	}, nil
 }
 
-// Move stores the entry with its version raised by one, if the stored version is e.Version. A move that was
-// refused because of its own earlier try, whose response was lost, has succeeded (rule 9).
+// Move stores the entry with its version raised by one, if the stored version is e.Version. If the response
+// to a write is lost, the SDK repeats the write, and DynamoDB refuses the repetition. Move recognises its own
+// entry then and returns no error (rule 9).
 func (l *Ledger) Move(ctx context.Context, e port.LedgerEntry) error {
 	writer := token()
 	in := &dynamodb.PutItemInput{

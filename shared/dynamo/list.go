@@ -24,9 +24,10 @@ var finishedStates = []string{"Processed", "Compensated", "Cancelled", "Closed"}
 // List returns the tasks that are open or wait for the operator, newest first. With Options.FinishedIndex it
 // also returns the finished ones. Without it, a query for a finished state is ErrNotListed.
 //
-// There is no index by time of creation. Every page reads all open entries, for the state Error only the
-// bucket attention, and fails above Options.ListLimit entries. If many tasks are open, later listings reuse
-// the reads for a time, see recent. Finished tasks are read day by day.
+// There is no index by time of creation. So every page reads all open entries. If there are more than
+// Options.ListLimit, List returns an error. A query for the state Error reads only the bucket attention. If
+// many tasks are open, later listings reuse the reads for a time, see recent. Finished tasks are read day by
+// day.
 func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	var page port.Page
 	if q.Limit < 1 || q.Limit > 1000 {
@@ -162,10 +163,7 @@ func (l *listing) kept(records []*port.Record, errs []error) ([]*port.Record, er
 }
 
 func (l *listing) selects(r *port.Record) bool {
-	q := &l.query
-	return (q.State == "" || q.State == r.State) && (q.Workflow == "" || q.Workflow == r.Workflow) &&
-		(q.Before.IsZero() || r.Created.Before(q.Before)) &&
-		(q.After.IsZero() || !r.Created.Before(q.After)) &&
+	return l.query.Selects(r) &&
 		(l.from == nil || newestFirst(&port.Record{ID: l.from.ID, Created: l.from.At}, r) < 0)
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // jsonText lists the members that hold data of people and services. The item stores each as JSON text in a
-// string, so that it returns byte for byte. A number of DynamoDB has 38 digits at most.
+// string, so that a read returns it byte for byte. A number of DynamoDB has 38 digits at most.
 var jsonText = []string{"Order", "input", "output", "value"}
 
 // maxDepth is the deepest nesting of objects and lists that is stored as attributes. DynamoDB's limit is 32,
@@ -39,7 +39,7 @@ func object(text []byte, depth int) (map[string]types.AttributeValue, error) {
 		return nil, errForm
 	}
 	members := make(map[string]types.AttributeValue, len(values))
-	// in any order, because they become a map again
+	// The loop may go in any order, because the values become a map again.
 	for name, raw := range values {
 		if name == "" || len(name) > 255 {
 			return nil, errForm

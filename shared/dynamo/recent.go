@@ -13,13 +13,13 @@ import (
 const (
 	// readAlways is the number of open tasks that every listing reads again.
 	readAlways = 500
-	// readEvery is, for each open task above readAlways, the time for which a read of a task is reused. So a
-	// process reads some 50 tasks a second for listings, however often pages are requested.
+	// readEvery times the number of open tasks above readAlways is the time for which a read of a task is
+	// reused. So a process reads some 50 tasks a second for listings, however often pages are requested.
 	readEvery = 20 * time.Millisecond
 )
 
-// recent holds the reads of earlier listings, by the entries of the index. An entry that has moved, as with
-// each end, is read again.
+// recent holds the tasks that earlier listings have read, by their entries in the index. A task whose entry
+// has changed, as at each end, is read again.
 type recent struct {
 	mu   sync.Mutex
 	read map[port.Due]reading

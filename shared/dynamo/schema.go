@@ -31,7 +31,7 @@ const LeasePrefix = "#lease/"
 // Further attributes of an item in Orders. The other attributes are the members of the task's document.
 const (
 	writerAttribute   = "Writer"   // token of the write that made this version
-	documentAttribute = "Document" // a document that cannot be shown member by member, as it is
+	documentAttribute = "Document" // whole document, if it cannot be stored member by member
 )
 
 // DefaultShards is the number of shards of the index: enough for 4,000 index writes a second (rule 11).

@@ -9,8 +9,8 @@ import (
 // maxItem is the largest item of DynamoDB in bytes, names included.
 const maxItem = 400 << 10
 
-// Size returns the size of an item as DynamoDB counts it, in bytes. A write is billed by started KiB, a read
-// by started 4 KiB.
+// Size returns the size of an item as DynamoDB counts it, in bytes. DynamoDB rounds the size up to whole KiB
+// to bill a write, and up to a multiple of 4 KiB to bill a read.
 func Size(item map[string]types.AttributeValue) int {
 	n := 0
 	for name, v := range item {

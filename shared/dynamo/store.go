@@ -24,11 +24,11 @@ type Tables struct {
 // Options configures a Store.
 type Options struct {
 	// Shards is the number of shards of the index; 0 means DefaultShards. It may grow while tasks are open,
-	// for all actors together. It must not shrink before the tasks of the removed shards have ended.
+	// at once for all actors. It must not shrink before the tasks of the removed shards have ended.
 	Shards int
 	// FinishedIndex keeps tasks at rest in the index, so that List finds them. It costs one more index write
-	// for each order: the write that removes the order from the due bucket is needed anyway, and another one
-	// adds it.
+	// for each order: the write that removes the order from the due bucket is needed anyway, and another
+	// write adds it.
 	FinishedIndex bool
 	// FinishedDays is the number of days that List looks back for finished tasks when its query has no start;
 	// 0 means 30.
@@ -148,7 +148,8 @@ func (s *Store) replace(ctx context.Context, w *port.Write, item attrs, writer [
 			port.ErrConflict))
 }
 
-// putVersion puts the item if the expected version is stored and, with open, if that one does not expire.
+// putVersion puts the item if the expected version is stored. If open is true, the stored version also must
+// not expire.
 func (s *Store) putVersion(ctx context.Context, w *port.Write, item attrs,
 	open bool) (there attrs, doubt bool, err error) {
 	condition, names := "#version = :expected", map[string]string{"#version": "Version"}

@@ -27,7 +27,7 @@ func (e *Engine) decide(ctx context.Context, j *Job, at protocol.At) (err error)
 		switch err := e.message(ctx, j, m, at); {
 		case errors.Is(err, core.ErrStale) && j.status < reread:
 			return errReload
-		case errors.Is(err, core.ErrStale): // P8: it stays
+		case errors.Is(err, core.ErrStale): // P8: the message returns to its queue
 			e.ahead(j.ID, m.Event)
 			j.decided, m.Outcome = before, Outcome{Err: err}
 		case errors.Is(err, errPanic):
@@ -71,14 +71,14 @@ func (e *Engine) message(ctx context.Context, j *Job, m *Message, at protocol.At
 	default:
 		return err
 	}
-	if m.creates() && j.status == unread { // P14, submit creates once: an order that exists stays accepted
+	if m.creates() && j.status == unread { // an order that exists stays accepted (P14, submit creates once)
 		return errReload
 	}
 	return nil
 }
 
 // apply lets the core decide an event, and adds the decision to the job's commit. again means that the
-// effects of an event that changes nothing have to be sent.
+// effects are sent even if the event changes nothing.
 func (e *Engine) apply(ctx context.Context, j *Job, in input, at protocol.At,
 	again bool) (protocol.Decision, error) {
 	d, err := in.decide(j.Task, at)
@@ -106,24 +106,23 @@ func (e *Engine) apply(ctx context.Context, j *Job, in input, at protocol.At,
 	return d, nil
 }
 
-// repeats reports whether an event that changes nothing needs its effects again.
+// repeats reports whether the effects of an event are always sent again, even if it changes nothing.
 func repeats(ev core.Event, t *core.Task) bool {
 	switch ev.(type) {
 	case nil, core.Settle, core.Erase:
-		// P52, erase removes content, not identity: the removal of the content is repeated each time
+		// the removal of the content is repeated each time (P52, erase removes content, not identity)
 		return true
-	case core.AskChild: // P41, parent and child talk by messages: the end of the child is sent each time
+	case core.AskChild: // the end of the child is sent each time (P41, parent and child talk by messages)
 		return t == nil || t.Terminal() || t.ProcessState == core.Error
 	}
 	return false
 }
 
-// ahead returns the error of a message that is newer than the document, even after the document was read
-// again. Such a message is forged, or the store was set back. It comes again until it is a dead letter (P8,
-// every commit is conditional).
+// ahead logs and counts a message that is newer than the document, even after the document was read again.
+// Such a message is forged, or the store was reset to an earlier state. The message comes again until it is a
+// dead letter (P8, every commit is conditional).
 func (e *Engine) ahead(id string, ev core.Event) {
-	e.Logger.Warn(
-		"a message is ahead of the stored task and is returned to the queue; if it comes for ever it was "+
-			"forged, or the store was set back", About(id, ev)...)
+	e.Logger.Warn("a message is ahead of the stored task and is returned to the queue; if it comes for ever "+
+		"it was forged, or the store was set back", About(id, ev)...)
 	e.count("returned", "ahead of the document")
 }

@@ -1,19 +1,20 @@
 // Package engine is the loop that Scheduler and Supervisor share. Load reads the tasks. Decide lets the core
 // decide, and commits on the version. Deliver sends the effects and settles.
 //
-// Authority: none of its own. The caller's messages hold the events, and package protocol decides their
-// effect. If several instances decide about one task at the same time, one commits (P8, every commit is
-// conditional). The others load it and decide again, up to Tries.
+// Authority: none. The caller's messages contain the events, and package protocol decides their effect. If
+// several instances decide about one task at the same time, only one commits (P8, every commit is
+// conditional). The others load the task and decide again, up to Tries times.
 //
 // States: a [Job] is one task with the messages of a batch that concern it. They make one commit (P13, delete
 // after sending). A message is done when the effects of that commit, and of the commits that follow from it,
 // were sent. Between Decide and Deliver the caller adds the answers to the senders.
 //
 // Failures: before the commit nothing has changed. After it, the redelivery of the message sends the same
-// effects again (P12, effects are emitted again). If the message never comes again, the due time in the
-// commit causes that (P9, tasks not at rest are due). If the store's response leaves the commit in doubt, the
-// engine loads the task. A document or a message that is too large becomes a failure of the step or a refusal
-// (P28, what is too large fails once), never a message that returns for ever. A panic concerns one message.
+// effects again (P12, effects are emitted again). If the message never comes again, a sweep finds the task at
+// the due time in the commit (P9, tasks not at rest are due). If the store's response leaves the commit in
+// doubt, the engine loads the task. A document or a message that is too large becomes a failure of the step
+// or a refusal (P28, what is too large fails once), never a message that returns for ever. A panic concerns
+// one message.
 package engine
 
 import (
@@ -46,16 +47,22 @@ type Parts struct {
 	Leases port.Leases // leases of the Supervisor's sweeps
 	Clock  port.Clock
 	Name   string // name of this instance, for LockedBy and leases
-	// WakeSlack is added to the delay of a Wake, so that it does not come early by another clock: 1 s between
-	// machines, some milliseconds inside a process.
+	// WakeSlack is added to the delay of a Wake, so that another clock does not find the Wake early: 1 s
+	// between machines, some milliseconds inside a process.
 	WakeSlack time.Duration
 	Logger    *slog.Logger
 	Count     func(what, why string) // counts events that people should know; may be nil
 	Tracer    port.Tracer            // nil records no spans
-	// Tokens returns the keys of answers' tokens (P39, a token is an answer's permission); nil if there are
-	// none. After an error the messages are returned to their queue. With fresh it reads the keys again,
-	// because an order has a key that is not among them.
+	// Tokens returns the keys of answers' tokens (P39, a token is an answer's permission). It is nil if there
+	// are no keys. After an error the messages return to their queue. With fresh set, Tokens reads the keys
+	// again, because an order uses a key that is missing.
 	Tokens func(ctx context.Context, fresh bool) (core.Tokens, error)
+	// FairQueues puts the order's tenant on each request (rule 4). Other messages need no tenant, because the
+	// Scheduler does not let them wait.
+	FairQueues bool
+	// Senders lists the role IDs from which the replies of an agent come, by agent (P3, a reply names request
+	// and sender). Without an entry, only the agent's name is compared.
+	Senders map[string][]string
 }
 
 // Config configures an Engine. Logger and Tries are required too.
@@ -69,23 +76,17 @@ type Config struct {
 	// Lengths returns the lengths of the queues of agents that a step may choose, as waits (P44, several
 	// agents can do one step). It may be nil.
 	Lengths func() map[string]core.Duration
-	// FairQueues puts the order's tenant on each request (rule 4). Replies and control messages have none,
-	// because the Scheduler does not let them wait.
-	FairQueues bool
-	// Claims means that decisions may claim steps, which those of the Supervisor must not (P16, the
+	// Claims means that decisions may claim steps. Decisions of the Supervisor must not claim steps (P16, the
 	// Supervisor hands back and gives up). Claims need the keys of tokens.
 	Claims bool
-	// Senders lists the role IDs from which the replies of an agent come, by agent (P3, a reply names request
-	// and sender).
-	Senders map[string][]string
 }
 
 // Engine runs the loop. It is safe for concurrent use, and keeps nothing between two runs.
 type Engine struct{ Config }
 
 // Load reads the tasks of the jobs with one call, and their definitions. It returns the jobs that did not
-// fail. It does not read an order that comes for the first time: the create finds out whether the order
-// exists (P14, submit creates once), so that most submissions need no read.
+// fail. It does not read the task of a submission, because most orders are new. If the order exists, the
+// write fails, and the job is loaded and decided again (P14, submit creates once).
 func (e *Engine) Load(ctx context.Context, jobs []*Job) []*Job {
 	var ids []string
 	var loading []*Job
@@ -131,7 +132,7 @@ func (e *Engine) loaded(ctx context.Context, j *Job, l state.Loaded) (err error)
 
 // Decide decides the messages of loaded jobs and commits. It loads a job and decides again if another writer
 // was faster, or if it is unknown whether the commit was stored. In the second case the cause in the document
-// shows whether the commit is its own (P12). The messages hold the outcomes.
+// shows whether this job's commit was stored (P12). The messages hold the outcomes.
 func (e *Engine) Decide(ctx context.Context, jobs []*Job) {
 	for try := 1; len(jobs) > 0; try++ {
 		if jobs = e.attempt(ctx, jobs); try == e.Tries {

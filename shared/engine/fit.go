@@ -9,8 +9,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-// refuseLarge handles a document that is too large. It decides a submission again, and refuses it (P28, what
-// is too large fails once). A stored task has room for every decision, as long as its store keeps its limit.
+// refuseLarge handles a document that is too large. It reports whether the job is a submission, which is
+// decided again and then refused (P28, what is too large fails once). A stored task has room for every
+// decision, unless the store's limit was lowered.
 func (e *Engine) refuseLarge(j *Job, err error) (again bool) {
 	if j.loaded == nil && j.status != tooLarge {
 		j.status = tooLarge
@@ -23,7 +24,7 @@ func (e *Engine) refuseLarge(j *Job, err error) (again bool) {
 	return false
 }
 
-// followUp returns a job that fails the steps whose request is too large for every queue (P28).
+// followUp returns a job that fails the steps whose requests are too large for a queue (P28).
 func (j *Job) followUp() *Job {
 	next := &Job{ID: j.ID, parent: j}
 	for _, r := range j.unsendable {

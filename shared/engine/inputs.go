@@ -14,7 +14,7 @@ import (
 )
 
 // errNoKeys means that the workflow of the order makes tokens, but this Scheduler was deployed without their
-// keys. A Scheduler with the keys continues.
+// keys. The order waits for a Scheduler that has the keys.
 var errNoKeys = errors.New("there is no key for the tokens of its workflow; deploy it with the workflow")
 
 // input is the input of the core's decision on one message.
@@ -22,7 +22,7 @@ type input struct {
 	definition *core.Definition
 	order      []byte
 	hash       string // hash of the submission that creates the task
-	// nil sends again all that is in progress (P27, the embedded runtime survives its queues)
+	// nil sends all open messages of the task again (P27, the embedded runtime survives its queues)
 	event  core.Event
 	target *core.Definition // definition that the event may move the task to
 }
@@ -75,7 +75,7 @@ func (e *Engine) inputs(ctx context.Context, j *Job, m *Message, at *protocol.At
 	case core.Close:
 		in.event, err = e.withAbsent(ctx, j.Task, ev)
 	case core.Erase:
-		in.event, err = e.withUnrested(ctx, j.Task, ev)
+		in.event, err = e.withActiveAncestor(ctx, j.Task, ev)
 	}
 	return in, err
 }
@@ -157,18 +157,18 @@ func (e *Engine) withAbsent(ctx context.Context, t *core.Task, ev core.Close) (c
 	return ev, nil
 }
 
-// withUnrested adds to an Erase the nearest ancestor of the task that is not at rest (P52, erase removes
-// content, not identity). An ancestor that is no longer stored has ended. A damaged one may still need its
-// child. It also adds the hash of the content, which stays.
-func (e *Engine) withUnrested(ctx context.Context, t *core.Task, ev core.Erase) (core.Event, error) {
+// withActiveAncestor adds to an Erase the nearest ancestor of the task that is not at rest (P52, erase
+// removes content, not identity). An ancestor that is no longer stored has ended. A damaged ancestor may
+// still need its child. withActiveAncestor also adds the hash of the content, which the task keeps.
+func (e *Engine) withActiveAncestor(ctx context.Context, t *core.Task, ev core.Erase) (core.Event, error) {
 	ev.KnownHash = message.HashOf(t)
-	for p := t.Parent; p != nil && ev.Unrested == ""; {
+	for p := t.Parent; p != nil && ev.ActiveAncestor == ""; {
 		l := e.State.Load(ctx, []string{p.OrderID})[0]
 		switch {
 		case l.Err != nil && !errors.Is(l.Err, port.ErrDamaged):
 			return nil, l.Err
 		case l.Err != nil || l.Task != nil && !(l.Task.Terminal() && l.Task.AtRest()):
-			ev.Unrested = p.OrderID
+			ev.ActiveAncestor = p.OrderID
 		case l.Task == nil:
 			return ev, nil
 		default:
@@ -178,8 +178,8 @@ func (e *Engine) withUnrested(ctx context.Context, t *core.Task, ev core.Erase) 
 	return ev, nil
 }
 
-// first reads the values that a message to a missing task needs. A task whose record has expired is not run
-// again (P26, an ID never runs twice).
+// first reads the values that the decision needs if the task does not exist. A task whose record has expired
+// is not run again (P26, an ID never runs twice).
 func (e *Engine) first(ctx context.Context, j *Job, m *Message, in *input) (err error) {
 	switch ev := m.Event.(type) {
 	case core.Cancel:
@@ -259,7 +259,7 @@ func (e *Engine) current(ctx context.Context, ev core.Submitted) (*core.Definiti
 	}
 	if _, err = e.Queues.ReplyTo(ev.ReplyTo); errors.Is(err, port.ErrNotFound) {
 		return nil, &message.Refusal{Code: message.CodeUnknownReplyTo, Field: "replyTo",
-			Text: fmt.Sprintf("no reply-to %q is deployed; add the queue to the list of reply-to names, or "+
+			Text: fmt.Sprintf("no reply-to %q is deployed; deploy a queue or a bus of that name, or "+
 				"leave it out", ev.ReplyTo)}
 	}
 	return def, err

@@ -12,11 +12,11 @@ import (
 // Message is one event for a task, with its outcome.
 type Message struct {
 	OrderID string
-	// nil sends again all that is in progress (P27, the embedded runtime survives its queues)
+	// nil sends all open messages of the task again (P27, the embedded runtime survives its queues)
 	Event core.Event
-	// Again means that the message was, or may have been, handled before. If it changes nothing, its effects
-	// are sent again. For the first copy only the answer is sent, so that copies do not multiply calls
-	// (P12a, who emits again).
+	// Again means that this message was, or may have been, handled before. Then its effects are sent again
+	// even if it changes nothing. If another copy of the message was handled, and this one comes for the
+	// first time, only its answer is sent, so that copies do not multiply calls (P12a, who emits again).
 	Again bool
 	Order []byte // content of a submission
 	From  Sender // sender of a reply (P3, a reply names request and sender)
@@ -68,21 +68,22 @@ func (b *Batch) Add(m *Message) *Job {
 	return j
 }
 
-// Job holds everything that one run decides for one task: one commit (P13).
+// Job holds the messages for one task, and their decisions, which make one commit (P13).
 type Job struct {
 	ID       string
 	Messages []*Message
 	Now      core.Time // time of all decisions; the zero value means the time at which each is made
-	// Push moves the lazy due time of a task that no message changes (P10, moving a due time is conditional).
+	// Push moves the due time forward if it is too early and no message changes the task (P10, moving a due
+	// time is conditional).
 	Push bool
 	decided
 
 	status  status
 	err     error         // reason why the messages must not be deleted, or why the last try was not stored
 	loaded  *core.Task    // nil if the task does not exist
-	parent  *Job          // its messages must not be deleted before this job has succeeded
+	parent  *Job          // job whose messages must not be deleted before this job has succeeded
 	effects []core.Effect // effects of the latest delivery
-	// unsendable lists the requests that no queue takes (P28, what is too large fails once).
+	// unsendable lists the requests that are too large for a queue (P28, what is too large fails once).
 	unsendable []core.SendRequest
 	span       port.Handling
 }
@@ -93,7 +94,8 @@ type status int
 const (
 	unread status = iota // the store was not asked for the task
 	read                 // the task was loaded, perhaps from the cache
-	// read past the cache, because a message was ahead of the task, or its create found an existing one.
+	// the task was loaded from the store itself, because a message was ahead of it, or a create found that it
+	// exists.
 	reread
 	tooLarge // the first document does not fit
 	inDoubt  // a write may have been stored although the store did not confirm it (P12a)
@@ -104,7 +106,7 @@ const (
 type decided struct {
 	Task       *core.Task // nil if the task does not exist
 	Definition *core.Definition
-	Pushed     bool // the lazy due time was moved
+	Pushed     bool // Push has moved the due time
 
 	expired bool // the order came to rest, and its task has expired (P14, submit creates once)
 	changed bool
@@ -143,9 +145,9 @@ func (j *Job) Fail(err error) {
 	}
 }
 
-// sends reports whether an event that changes nothing sends its effects again: it was, or may have been,
-// handled before, or a write of this run was lost or repeated beneath it. A conflict with another writer is
-// no reason, because that one sends (P12a).
+// sends reports whether a message sends its effects even if it changes nothing: the message was, or may have
+// been, handled before, or it is unknown whether a write of this job was stored. After a conflict with
+// another writer, that writer sends the effects (P12a).
 func (j *Job) sends(m *Message) bool { return m.Again || j.status == inDoubt }
 
 // Owes reports whether a failed job may have stored a change whose effects were not all sent.

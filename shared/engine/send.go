@@ -17,7 +17,7 @@ const maxFurther = 50
 
 // Deliver sends the answers and effects of all jobs that are stored, or had nothing to store, and settles. A
 // message without Err afterwards is completely stored and sent, and may be deleted (P13, delete after
-// sending). A request that no queue takes makes its step fail for good, by another decision (P28, what is too
+// sending). If a request is too large for a queue, another decision fails its step for good (P28, what is too
 // large fails once).
 func (e *Engine) Deliver(ctx context.Context, jobs []*Job) {
 	defer e.traced(jobs)
@@ -35,7 +35,7 @@ func (e *Engine) Deliver(ctx context.Context, jobs []*Job) {
 	}
 }
 
-// deliver sends once. It returns the jobs for requests that no queue takes.
+// deliver sends once. It returns follow-up jobs for the requests that are too large.
 func (e *Engine) deliver(ctx context.Context, jobs []*Job) (further []*Job) {
 	var sent []*Job
 	for _, j := range jobs {
@@ -52,7 +52,7 @@ func (e *Engine) deliver(ctx context.Context, jobs []*Job) (further []*Job) {
 	}
 	for _, j := range sent {
 		if j.err != nil {
-			j.Fail(j.err) // effects are emitted again (P12)
+			j.Fail(j.err) // the redelivery sends the effects (P12, effects are emitted again)
 		} else if len(j.unsendable) > 0 {
 			further = append(further, j.followUp())
 		}
@@ -84,8 +84,8 @@ func (e *Engine) settle(ctx context.Context, jobs []*Job) {
 	}
 }
 
-// traced ends the spans of the jobs. Jobs share their commits, so none of them is the parent of the stores'
-// spans.
+// traced ends the spans of the jobs. A commit has changes of several jobs, so the span of a job is not the
+// parent of the store's spans.
 func (e *Engine) traced(jobs []*Job) {
 	for _, j := range jobs {
 		if j.span == nil {
@@ -104,7 +104,7 @@ func (e *Engine) traced(jobs []*Job) {
 	}
 }
 
-// Send sends effects of no task.
+// Send sends effects that belong to no task.
 func (e *Engine) Send(ctx context.Context, effects ...core.Effect) error {
 	j := Job{effects: effects}
 	e.send(ctx, []*Job{&j})
@@ -129,17 +129,16 @@ func (e *Engine) send(ctx context.Context, jobs []*Job) {
 	}
 }
 
-// post is one call of send.
 type post struct {
 	sender *Engine
 	jobs   []*Job
 	now    time.Time
-	routes []route // few, so that a search from the start is fast
+	routes []route // one for each queue; a linear search is fast, because there are few
 }
 
 type route struct {
 	key      string
-	queue    port.Queue
+	queue    port.Sender
 	err      error // the queue was not found
 	letters  []letter
 	messages []port.Message
@@ -202,7 +201,7 @@ func (p *post) add(i int, effect core.Effect) {
 	case core.ChildEnded:
 		p.put(port.Tasks, i, e, port.Message{Value: &message.Child{Schema: message.Schema, Ended: &e}})
 	case core.SendStatus:
-		if p.jobs[i].err == nil { // its alert was raised
+		if p.jobs[i].err == nil { // the job's alert was raised
 			p.report(i, e)
 		}
 	}
@@ -218,8 +217,8 @@ func (p *post) delay(e core.SendWake) (time.Duration, bool) {
 	return d, d <= port.MaxDelay
 }
 
-// report adds a status. A name that the operator took off the list can never be notified, so that
-// waiting for it would not help: it is counted and passed over.
+// report adds a status. If no such reply-to is deployed any more, it counts the status and leaves it out,
+// because trying again would not help.
 func (p *post) report(i int, e core.SendStatus) {
 	key := "reply-to:" + e.ReplyTo
 	r := p.route(key)
@@ -255,7 +254,7 @@ func (p *post) route(key string) *route {
 	return nil
 }
 
-func (p *post) open(key string, q port.Queue, err error) *route {
+func (p *post) open(key string, q port.Sender, err error) *route {
 	p.routes = append(p.routes, route{key: key, queue: q, err: err})
 	return &p.routes[len(p.routes)-1]
 }
@@ -301,7 +300,7 @@ func (p *post) unsent(ctx context.Context, r *route, l letter, err error) {
 }
 
 // sendShort sends a status without its output, which is too large for a message (P28).
-func sendShort(ctx context.Context, q port.Queue, s core.Status) error {
+func sendShort(ctx context.Context, q port.Sender, s core.Status) error {
 	s.Output, s.Code = nil, "output-too-large"
 	s.Message = "the output is too large for a message; look the order up by its ID"
 	errs := q.Send(ctx, []port.Message{{Value: &message.Status{Schema: message.Schema, Status: s}}})

@@ -13,8 +13,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Rule 4: requests carry the tenant of their order, where the deployment asks for it, and nothing
-// else does.
+// Rule 4: if the deployment is set to do so, requests have the tenant of their order, and no other messages
+// do.
 func TestFairQueues(t *testing.T) {
 	for _, c := range []struct {
 		fair       bool
@@ -32,7 +32,7 @@ func TestFairQueues(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := engine.Engine{Config: engine.Config{Parts: engine.Parts{Queues: queues, Clock: clock,
-			Logger: slog.New(slog.DiscardHandler)}, FairQueues: c.fair}}
+			Logger: slog.New(slog.DiscardHandler), FairQueues: c.fair}}}
 		if err := e.Send(context.Background(), core.SendRequest{Agent: "payment", OrderID: c.order},
 			core.SendWake{OrderID: c.order}); err != nil {
 			t.Fatal(err)
@@ -51,7 +51,7 @@ func TestFairQueues(t *testing.T) {
 	}
 }
 
-// A Wake waits in its queue for as long as queues delay; what is later is left to the Supervisor.
+// A Wake is delayed in its queue if the queue allows such a delay. Later ones are left to the Supervisor.
 func TestWakesOfTheLongestDelay(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	clock := memory.NewClock(now)

@@ -15,16 +15,16 @@ type Sender struct {
 	Role  string // role ID that the queue reports; empty if it is unknown
 }
 
-// notAsked refuses a reply of another agent than the one that its step asked (P3, a reply names request and
-// sender). The refusal puts it into quarantine. A role that belongs to no agent passes, because an operator
-// may have redriven the message, and SQS does not report the SenderId of a redriven message.
+// notAsked refuses a reply whose agent is not the one that the step asked (P3, a reply names request and
+// sender). A refused reply goes to quarantine. A role that belongs to no agent is accepted, because SQS does
+// not report the original sender of a message that an operator has redriven.
 func (e *Engine) notAsked(def *core.Definition, step string, from Sender) error {
 	if def == nil || def.Index(step) < 0 {
 		return nil
 	}
 	// a step may use any of its agents (P44, several agents can do one step)
 	asked := def.Steps[def.Index(step)].AllAgents()
-	if (from.Agent == "" || slices.Contains(asked, from.Agent)) && !e.anothers(asked, from.Role) {
+	if (from.Agent == "" || slices.Contains(asked, from.Agent)) && !e.ofOthers(asked, from.Role) {
 		return nil
 	}
 	return &message.Refusal{Code: message.CodeOtherAgent, Text: fmt.Sprintf(
@@ -33,14 +33,14 @@ func (e *Engine) notAsked(def *core.Definition, step string, from Sender) error 
 		step, from.Agent, from.Role, strings.Join(asked, " or "))}
 }
 
-// anothers reports whether other agents reply with the role, and these do not.
-func (e *Engine) anothers(agents []string, role string) bool {
+// ofOthers reports whether the role belongs to an agent, but to none of the given agents.
+func (e *Engine) ofOthers(agents []string, role string) bool {
 	if slices.ContainsFunc(agents, func(a string) bool {
 		return len(e.Senders[a]) == 0 || slices.Contains(e.Senders[a], role)
 	}) {
 		return false
 	}
-	// in any order, because one that has it is enough
+	// The loop may go in any order, because one match is enough.
 	for _, roles := range e.Senders {
 		if slices.Contains(roles, role) {
 			return true

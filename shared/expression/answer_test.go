@@ -1,6 +1,7 @@
 package expression_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -9,7 +10,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/expression"
 )
 
-// P35: which value of an answer is a refusal is an expression over it, and over all that an input may read.
+// P35: an expression decides which value of an answer is a refusal. It reads the value, and everything that
+// an input may read.
 func TestRefusals(t *testing.T) {
 	for _, c := range []struct {
 		source, value string
@@ -42,20 +44,33 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A check names the step that a token cannot be of, or that cannot be asked about, as it is written in the
-// file and in an expression.
+// The problem of a token for a wrong step names the step as it is written in the file and in an expression.
 func TestStepsThatCannotBeNamed(t *testing.T) {
 	scope := expression.Scope{Steps: []string{"pay-out", "approve", "bought"},
-		Answered: map[string]bool{"approve": false, "bought": true}, Continues: map[string]bool{}}
+		Answered: map[string]bool{"approve": false, "bought": true}, Continues: map[string]bool{},
+		Decided: map[string]bool{"approve": false, "bought": true}}
+	decided, err := json.Marshal(core.Decided{})
+	var members map[string]any
+	if err = cmp.Or(err, json.Unmarshal(decided, &members)); err != nil {
+		t.Fatal(err)
+	}
+	for member := range members {
+		if err := expression.Check("steps.approve.output."+member, scope); err != nil {
+			t.Error(err)
+		}
+	}
 	for source, want := range map[string][]string{
 		`token("aprove")`: {"token names aprove, which is no approval or event",
 			"did you mean approve?"},
-		`token("pay-out")`: {"token names pay-out", "steps that are: approve, bought"},
+		`token("pay-out")`: {"token names pay-out", "the approvals and events are: approve, bought"},
 		`token("bought")`: {"names no person, and step bought asks who answers",
 			"token('bought', order.approver)"},
 		`token(order.step)`: {"the step of a token is computed"},
-		`steps.pay_out.failed`: {"steps.pay_out.failed is asked of a step",
+		`steps.pay_out.failed`: {"steps.pay_out.failed never changes",
 			"onFailure: continue in step pay-out"},
+		`steps.approve.output.valu`:  {"the answer to step approve has no valu", "did you mean value?"},
+		`steps.bought.output?.code`:  {"the answer to step bought has no code", "write value for the answer"},
+		`steps.approve.output.value`: nil,
 		`token("approve")`:           nil,
 		`token("bought", order.who)`: nil,
 	} {

@@ -1,6 +1,7 @@
 package expression
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,7 +16,8 @@ import (
 type check struct {
 	scope   Scope
 	program *program
-	done    []string // steps that were not skipped, according to the conditions around a node
+	// steps that certainly were not skipped if the conditions around the node hold
+	done []string
 }
 
 // node checks n. inside counts the surrounding predicates.
@@ -139,16 +141,29 @@ func (c *check) member(n *ast.MemberNode, inside int) error {
 		return fail("the undo relies on the output of its own step, which may be lost",
 			"write output?. and let the agent undo by the key alone where it is null")
 	}
-	if err := c.skipped(n); err != nil {
+	if err := cmp.Or(c.skipped(n), c.decision(n)); err != nil {
 		return err
 	}
 	return c.node(n.Property, inside)
 }
 
+// decision returns an error if n reads a member that no answer has (core.Decided).
+func (c *check) decision(n *ast.MemberNode) error {
+	step := c.program.steps[unchain(n.Node)]
+	_, decided := c.scope.Decided[step]
+	s, named := n.Property.(*ast.StringNode)
+	members := []string{"value", "by", "at"}
+	if !decided || !named || slices.Contains(members, s.Value) {
+		return nil
+	}
+	return fail("the answer to step "+step+" has no "+s.Value, suggest.DidYouMean(s.Value, members,
+		"write value for the answer itself, by for who gave it, or at for its time"))
+}
+
 func (c *check) stepAlone(n *ast.MemberNode) error {
 	s, ok := n.Property.(*ast.StringNode)
 	if !ok {
-		return fail("a step is read by its name as it is written, not by a number or a name that is computed",
+		return fail("a step must be read by its written name, not by a number or a computed name",
 			"write steps.<name>.output; the steps are "+strings.Join(underscored(c.scope.Steps), ", "))
 	}
 	name := s.Value
@@ -198,8 +213,7 @@ func (c *check) step(n *ast.MemberNode, written, property string) error {
 				"read an earlier step, or the order")
 		}
 		if step != c.scope.Step && c.scope.Visible != nil && !c.scope.Visible[step] {
-			return fail("it reads the "+reads(property)+" of step "+step+
-				", which need not be done by then",
+			return fail("it reads the "+reads(property)+" of step "+step+", which may still be running then",
 				"add "+step+" to the step's after")
 		}
 		if property != "output" {
@@ -262,7 +276,7 @@ func ofElement(n ast.Node) bool {
 	case *ast.SliceNode:
 		return ofElement(n.Node)
 	case *ast.ArrayNode:
-		return len(n.Nodes) == 0 // the default of a missing list
+		return len(n.Nodes) == 0 // [] as the default of a missing list
 	case *ast.BuiltinNode:
 		return (n.Name == "filter" || n.Name == "map") && ofElement(n.Arguments[0])
 	case *ast.BinaryNode:

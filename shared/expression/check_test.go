@@ -11,7 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/expression"
 )
 
-// checked is what a check says of each expression.
+// checked returns the problem that a check reports for each expression.
 func checked(scope expression.Scope, sources []string) string {
 	var b strings.Builder
 	for _, source := range sources {
@@ -22,7 +22,7 @@ func checked(scope expression.Scope, sources []string) string {
 	return b.String()
 }
 
-// What is refused when an expression is read says what is wrong, and what to write instead.
+// The error of a refused expression states what is wrong, and what to write instead.
 func TestWhatIsRefused(t *testing.T) {
 	plain := expression.Scope{Steps: []string{"pay-out", "ship", "last"}, Step: "last"}
 	hidden, undo := plain, plain
@@ -70,8 +70,8 @@ func TestWhatIsRefused(t *testing.T) {
 	golden.Assert(t, got, "refused.txt")
 }
 
-// A member of an output that may be null is refused, as its step fails for just those orders; a condition
-// that rules null out, around it or of the step, allows it.
+// An expression that reads a member of an output that may be null is refused, because the step would fail for
+// some orders. It is allowed if a condition, in the expression or of the step, excludes null.
 func TestOutputsThatMayBeNull(t *testing.T) {
 	scope := func(when string) expression.Scope {
 		return expression.Scope{Steps: []string{"check", "pay-out", "ship", "last"}, Step: "last", When: when,

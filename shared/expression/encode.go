@@ -12,8 +12,8 @@ var errLarge = fail(fmt.Sprintf("the result is larger than %d bytes", MaxResult)
 	"pass a reference instead of the data")
 
 // appendValue appends a value as compact JSON with sorted keys, so that equal values give equal bytes (P12,
-// effects are emitted again). It returns an error as soon as the result is larger than MaxResult, because
-// values may share parts, so that a small one can become very large. MaxDepth and MaxNodes bound its depth.
+// effects are emitted again). It returns an error as soon as the result is larger than MaxResult. A small
+// value can become very large, because its parts may be shared. MaxDepth and MaxNodes bound the depth.
 func appendValue(b []byte, v any) ([]byte, error) {
 	var err error
 	switch v := v.(type) {

@@ -21,7 +21,6 @@ type item struct {
 	index int
 }
 
-// run evaluates a program.
 func (e *evaluation) run(p *program) (any, error) {
 	e.program, e.element = p, e.element[:0]
 	return e.eval(p.root)
@@ -87,7 +86,7 @@ func (e *evaluation) compound(n ast.Node) (any, error) {
 		return list, nil
 	case *ast.MapNode:
 		return e.object(n)
-	case *ast.CallNode: // the parser has no separate node for a function that its library does not have
+	case *ast.CallNode: // the parser uses this node for functions that its library does not have
 		return e.call(n.Callee.String(), n.Arguments)
 	}
 	return nil, fail("it uses a construct that workflows do not have", "")
@@ -153,7 +152,8 @@ func (e *evaluation) pointer(n *ast.PointerNode) (any, error) {
 	return top.value, nil
 }
 
-// chain evaluates a chain of members. short reports whether a ?. met null, which ends the whole chain.
+// chain evaluates a chain of members. short reports whether a ?. was applied to null, which ends the whole
+// chain.
 func (e *evaluation) chain(n ast.Node) (v any, short bool, err error) {
 	switch n := n.(type) {
 	case *ast.ChainNode:
@@ -189,7 +189,8 @@ func (e *evaluation) chain(n ast.Node) (v any, short bool, err error) {
 	return v, false, err
 }
 
-// memberOf never shows a computed property in an error, because it may be data of the order.
+// memberOf returns a member of an object or a list. Its errors never show a computed property, which may be
+// data of the order.
 func memberOf(base, property any) (any, error) {
 	switch base := base.(type) {
 	case map[string]any:
@@ -211,7 +212,7 @@ func memberOf(base, property any) (any, error) {
 		}
 		return base[index], nil
 	case nil:
-		return nil, fail("a member is read from null", "write ?. where the part before it may be absent")
+		return nil, fail("a member is read from null", "write ?. if the part before it may be absent")
 	}
 	return nil, fail("a member is read from "+kind(base), "")
 }

@@ -61,11 +61,11 @@ func TestValues(t *testing.T) {
 		{`steps.charge_payment.output.fee`, `0.10`}, {`steps.charge_payment?.output?.id`, `"ch-1"`},
 		{`steps.ship.output`, `null`}, {`steps.ship.output?.id`, `null`},
 		{`steps.ship.output?.id.deeper[0]`, `null`},
-		// Absent is null; ?. goes on with null, ?? gives a default.
+		// An absent field is null. ?. accepts null, and ?? gives a default.
 		{`order.missing`, `null`}, {`order.a`, `null`}, {`order.missing?.x.y`, `null`},
 		{`order.missing ?? 5`, `5`},
 		{`order.missing?.x ?? "d"`, `"d"`}, {`order.a?.b[0]`, `null`}, {`order.n ?? 5`, `3`},
-		// Digits survive whatever only passes values through.
+		// Numbers that are only copied keep their digits.
 		{`[order.total, order.big, order.huge]`, `[1.10,12345678901234567890,1e400]`},
 		{`{z: order.total, a: order.small}`, `{"a":-0,"z":1.10}`},
 		{`order.missing ?? order.big`, `12345678901234567890`},
@@ -151,22 +151,22 @@ func TestValues(t *testing.T) {
 // secret stands in the order wherever an error could quote it.
 const secret = "S3CRET"
 
-// Failures name the expression and the reason, and never data of the order.
+// Errors name the expression and the reason, and never contain data of the order.
 func TestFailures(t *testing.T) {
 	order := `{"name":"` + secret + `","nested":{"` + secret + `":1},"n":42137,"list":["` + secret +
 		`"],"none":null,"yes":true,"max":9223372036854775807,"huge":1e400}`
 	for _, c := range []struct{ source, want string }{
-		{`order.none.x`, `.x is read from null; fix: write ?. where the part before it may be absent`},
-		{`order.none[3]`, `[3] is read from null; fix: write ?. where the part before it may be absent`},
+		{`order.none.x`, `.x is read from null; fix: write ?. if the part before it may be absent`},
+		{`order.none[3]`, `[3] is read from null; fix: write ?. if the part before it may be absent`},
 		{`order.name.x`, `.x is read from a text`}, {`order.n.x`, `.x is read from a number`},
 		{`order.list.x`, `.x is read from a list`}, {`(order.n + 1).x`, `a member is read from a number`},
 		{`order.nested[0]`, `[0] is read from an object`},
 		{`order.list[7]`, `[7] is outside of the list`},
 		{`order.list[-7]`, `the index is outside of the list`},
 		{`lower(order.none.x)`,
-			`a member is read from null; fix: write ?. where the part before it may be absent`},
+			`a member is read from null; fix: write ?. if the part before it may be absent`},
 		{`order[order.name].x`,
-			`a member is read from null; fix: write ?. where the part before it may be absent`},
+			`a member is read from null; fix: write ?. if the part before it may be absent`},
 		{
 			`order.list[order.name]`, `an element of a list is chosen by a text, not by a whole number`,
 		}, {`order.nested[order.n]`, `a field of an object is named by a number, not by a text`},
@@ -240,7 +240,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// What fails in one place of an expression fails all of it, wherever the place is; what is not evaluated does
+// An error in any evaluated part of an expression fails the whole expression. Parts that are not evaluated do
 // not fail.
 func TestAFailureAnywhereFailsAll(t *testing.T) {
 	evaluated := func(source string) (string, error) {
@@ -259,7 +259,7 @@ func TestAFailureAnywhereFailsAll(t *testing.T) {
 		"all(order.list, @)", "@ in order.list", "1 in @", "@ contains 'x'", "'x' contains @", "@ == 1",
 		"1 == @", "@ < 1", "1 < @",
 	} {
-		const want = ": a member is read from null; fix: write ?. where the part before it may be absent"
+		const want = ": a member is read from null; fix: write ?. if the part before it may be absent"
 		if got, err := evaluated(source); err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%s: %s, %v", source, got, err)
 		}
@@ -279,7 +279,7 @@ func TestAFailureAnywhereFailsAll(t *testing.T) {
 	}
 }
 
-// The elements of a list, and the order of the child of each.
+// Items returns the elements of a list, and ChildOrder the order of each child.
 func TestEach(t *testing.T) {
 	def := &core.Definition{Steps: []core.StepDefinition{
 		{
@@ -297,8 +297,8 @@ func TestEach(t *testing.T) {
 	for order, want := range map[string]string{
 		`{"parts":[{"sku":"a"},{"sku":"b"}]}`: `{"of":"a","all":[{"sku":"a"},0],"place":0} {"of":"b","all":[{"sku":"b"},1],"place":1} 2 <nil>`,
 		`{"parts":[]}`:                        `0 <nil>`,
-		`{"parts":{}}`:                        `0 each is no list`,
-		`{}`:                                  `0 each is no list`,
+		`{"parts":{}}`:                        `0 each is not a list`,
+		`{}`:                                  `0 each is not a list`,
 		`{"parts":[1,2`:                       `0 expression "order.parts": what it reads is not valid JSON`,
 	} {
 		env, got := core.Environment{Order: json.RawMessage(order)}, ""
@@ -320,7 +320,7 @@ func TestEach(t *testing.T) {
 	}
 }
 
-// P39: a token is made by the key of the deployment, for a step and perhaps a person.
+// P39: a token is made with the key of the deployment, for a step and optionally a person.
 func TestTokens(t *testing.T) {
 	def := &core.Definition{Steps: []core.StepDefinition{
 		{Name: "approve", Answer: &core.Answer{Ask: "mail"}},
@@ -419,7 +419,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// Each part of a definition that holds an expression is read when the definition is.
+// Every expression of a definition is checked when the definition is read.
 func TestEveryPartIsRead(t *testing.T) {
 	wrong := json.RawMessage(`"${ nothing }"`)
 	if _, err := input(t, `"${ value }"`, environment(`{}`)); err == nil ||
@@ -467,7 +467,8 @@ func TestConcurrentUse(t *testing.T) {
 	group.Wait()
 }
 
-// P42: expressions ask whether a step failed that the order went on without; of every other it is false.
+// P42: an expression can ask whether the order went on without a failed step. For every other step the result
+// is false.
 func TestStepsThatFailed(t *testing.T) {
 	env := environment(`{}`)
 	env.Failures = map[string]string{"charge-payment": "card-lost"}

@@ -43,7 +43,7 @@ func Compile(d *core.Definition) (*Expressions, error) {
 	for i := range d.Steps {
 		scope.Steps[i] = d.Steps[i].Name
 		if d.Steps[i].Answer != nil {
-			answered[d.Steps[i].Name] = false // package source has checked the people who are asked
+			answered[d.Steps[i].Name] = false // package source has checked whether a token needs a person
 		}
 	}
 	n := len(d.Steps)
@@ -148,7 +148,7 @@ func (x *Expressions) Items(step int, env core.Environment,
 		return 0, err
 	}
 	if jsontext.Value(text).Kind() != '[' {
-		return 0, errors.New("each is no list")
+		return 0, errors.New("each is not a list")
 	}
 	for item, err := range rawjson.Elements(text) {
 		if err != nil {
@@ -201,7 +201,7 @@ func condition(what string, p *program, env *core.Environment, absent bool) (boo
 	return false, at(p.source, err)
 }
 
-// Refused evaluates the answer value that is a refusal. Without such a condition no value is.
+// Refused reports whether the value of an answer is a refusal. Without a condition no value is a refusal.
 func (x *Expressions) Refused(step int, env core.Environment) (bool, error) {
 	return condition("refuse", x.refusals[step], &env, false)
 }
@@ -216,7 +216,7 @@ func (x *Expressions) CheckOrder(order json.RawMessage) error {
 	return x.order.Check(order)
 }
 
-// value evaluates one program alone. It reads a path without decoding the whole document.
+// value evaluates one program. It reads a plain path without decoding the whole document.
 func (p *program) value(env *core.Environment) (any, error) {
 	if p.path == nil {
 		e := evaluation{env: env}

@@ -8,13 +8,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// fact is a property of a step without which the order continues when it fails (P42, orders can go on after
+// fact is a property of a step whose failure does not stop the order (P42, orders can go on after
 // failures).
 type fact struct{ step, name string }
 
 const (
 	factFailed = "failed" // true or false
-	factError  = "error"  // the code of its failure; null where it has not failed
+	factError  = "error"  // the code of its failure; null if it has not failed
 )
 
 func (f fact) of(env *core.Environment) any {
@@ -28,7 +28,7 @@ func (f fact) of(env *core.Environment) any {
 	return code
 }
 
-// reads describes the subject of a step's property.
+// reads returns the text for errors that describes a step's property.
 func reads(property string) string {
 	if property == "output" {
 		return property
@@ -36,11 +36,12 @@ func reads(property string) string {
 	return "failure"
 }
 
-// fact refuses a question whose answer would always be no.
+// fact returns an error if a failure of the step always stops or undoes the order, because the fact would
+// then always be false.
 func (c *check) fact(n *ast.MemberNode, f fact) error {
 	if c.scope.Continues != nil && !c.scope.Continues[f.step] {
 		return fail("steps."+strings.ReplaceAll(f.step, "-", "_")+"."+f.name+
-			" is asked of a step that the order does not go on without",
+			" never changes: the order does not go on without this step",
 			"write onFailure: continue in step "+f.step)
 	}
 	c.program.facts[n] = f

@@ -12,7 +12,6 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// function is a function of its evaluated arguments.
 type function struct {
 	min, max int
 	call     func(e *evaluation, args []any) (any, error)
@@ -129,7 +128,7 @@ func addTime(e *evaluation, args []any) (any, error) {
 	return t.Format(time.RFC3339Nano), nil
 }
 
-const costOfTime = 5 // steps for reading and writing a time, besides its bytes
+const costOfTime = 5 // charge for reading and writing a time, besides its bytes
 
 // maxDays is the largest number of days in a time span.
 const maxDays = 100_000

@@ -14,8 +14,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// Whatever would run long or grow without end is refused, or stopped by the counted budget. No clock
-// is involved: what is bounded is the work.
+// An expression that would run long or use much memory is refused, or stopped by the budget. The budget
+// counts work, and uses no clock.
 func TestHostileExpressions(t *testing.T) {
 	long := strings.Repeat("x", 60_000)
 	numbers := "[" + strings.TrimSuffix(strings.Repeat("1,", 20_000), ",") + "]"
@@ -47,7 +47,7 @@ func TestHostileExpressions(t *testing.T) {
 	}
 }
 
-// attack is an expression that means harm, and what stops it; want is "" where it may as well work.
+// attack is a hostile expression and the error that stops it. want is "" if the expression may also succeed.
 type attack struct{ name, source, want string }
 
 func hostile() []attack {
@@ -94,8 +94,8 @@ func hostile() []attack {
 	}
 }
 
-// The work of an evaluation is bounded by its charge, whatever the data: it is measured by the bytes that it
-// allocates, which follow what it touches. Time is printed only.
+// The charge bounds the work of an evaluation, whatever the data is. The test measures work by allocated
+// bytes, and only prints the time.
 func TestWorkIsBoundedByItsCharge(t *testing.T) {
 	number := rapid.OneOf(rapid.StringMatching(`-?[1-9][0-9]{0,126}`),
 		rapid.StringMatching(`-?[1-9]\.[0-9]{1,100}e-?[0-9]{1,3}`), rapid.StringMatching(`[0-9]`))
@@ -151,7 +151,7 @@ func TestWorkIsBoundedByItsCharge(t *testing.T) {
 	t.Log(worstTime)
 }
 
-// JSON that breaks off, or goes on behind its end, is an error wherever it is read.
+// JSON that breaks off, or continues after its end, is an error wherever it is read.
 func TestDamagedOrders(t *testing.T) {
 	for _, order := range []string{`{"a":[1`, `{"a":[1]}}`, `{"a":[1],`, `{"a":[1,]}`} {
 		for _, template := range []string{`"${ [order] }"`, `"${ order.a + order.a }"`,
@@ -164,7 +164,7 @@ func TestDamagedOrders(t *testing.T) {
 	}
 }
 
-// JSON nested too deep is an error, by every way that leads to it, and no stack overflow.
+// JSON that is nested too deep is an error in every function that reads it, and never overflows the stack.
 func TestDeepOrders(t *testing.T) {
 	const libraryReads = 9_000 // the library refuses 10,000 levels as not valid
 	for _, depth := range []int{402, libraryReads, 1_000_000} {
@@ -181,7 +181,7 @@ func TestDeepOrders(t *testing.T) {
 				t.Errorf("%s of depth %d: %v", source, depth, err)
 			}
 		}
-		// What does not touch the deep part does not look at it.
+		// An expression that does not use the deep part does not read it.
 		if got, err := input(t, `"${order.x}"`, environment(order)); depth <= libraryReads &&
 			(err != nil || got != "1") {
 			t.Errorf("a path beside depth %d: %s %v", depth, got, err)
@@ -189,7 +189,7 @@ func TestDeepOrders(t *testing.T) {
 	}
 }
 
-// What is stored and sent stays within the limit of what comes in, however it was made.
+// Results, which are stored and sent, have the same limit of nesting as input, however they were made.
 func TestDeepResults(t *testing.T) {
 	lists := func(depth int) string { return strings.Repeat("[", depth) + strings.Repeat("]", depth) }
 	order := `{"deep":` + lists(rawjson.MaxLevels-1) + `,"objects":` + strings.Repeat(`{"a":`,
@@ -214,7 +214,7 @@ func TestDeepResults(t *testing.T) {
 	}
 }
 
-// Broken JSON, which the codecs keep away, is an error and never a panic.
+// Broken JSON, which the codecs normally refuse, is an error and never a panic.
 func TestBrokenOrders(t *testing.T) {
 	for _, order := range []string{``, `{`, `{"a"`, `{"a":`, `{"a":}`, `{"a":1`, `{a:1}`, `[1,`, `"`,
 		`{"a":"\`, `{"a":[}`, `{"a":1]`, `}`, `{"a":{"b":tru}}`, "\x00", `{,}`, `{"a":1}}`} {
@@ -227,7 +227,7 @@ func TestBrokenOrders(t *testing.T) {
 	}
 }
 
-// Nothing that can be written as an expression panics, and what it gives is JSON, the same each time.
+// No expression panics, and each result is JSON and the same each time.
 func FuzzExpression(f *testing.F) {
 	for _, s := range []string{"order.items[0].sku ?? 1", "sum(order.list, # * 2)",
 		`"a" + string(order) contains "x"`, "order.list[1:]", "map(order.items, {a: #index})",

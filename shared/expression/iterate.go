@@ -2,7 +2,7 @@ package expression
 
 import "github.com/expr-lang/expr/ast"
 
-// iterate runs one of the loops over a list. The work of the predicate is charged for each element.
+// iterate evaluates a function that loops over a list. It charges the work of the predicate for each element.
 func (e *evaluation) iterate(n *ast.BuiltinNode) (any, error) {
 	v, err := e.eval(n.Arguments[0])
 	if err != nil {

@@ -6,14 +6,19 @@ import (
 )
 
 // Limits of the language. They bound the time and the memory of one evaluation for every expression and
-// order. Each operation is charged for the data that it touches, before or directly afterwards. A step of the
-// meter takes up to a hundred nanoseconds.
+// order. Each operation is charged for the data that it uses, before it or directly after it. One charged
+// step takes up to a hundred nanoseconds.
 const (
-	MaxSource = 4096      // bytes of one expression
-	MaxNodes  = 500       // nodes of one expression's syntax tree
-	MaxHoles  = 256       // expressions in one template
-	MaxSteps  = 1_000_000 // metered steps of one evaluation; see charge
-	MaxResult = 64 << 10  // bytes of the JSON result of one evaluation
+	// MaxSource is the length of one expression in bytes. Stepkeeper refuses the file.
+	MaxSource = 4096
+	MaxNodes  = 500 // nodes of one expression's syntax tree
+	MaxHoles  = 256 // expressions in one template
+	// MaxSteps is the number of metered steps of one evaluation; see charge. The step with the expression
+	// fails.
+	MaxSteps = 1_000_000
+	// MaxResult is the size of the JSON result of one evaluation in bytes. The step with the expression
+	// fails.
+	MaxResult = 64 << 10
 	// MaxDepth limits the nesting of the JSON that an expression reads. The limit of its result is
 	// rawjson.MaxLevels.
 	MaxDepth = 200

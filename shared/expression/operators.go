@@ -15,7 +15,7 @@ import (
 // lazyOperators lists the operators that evaluate their right side only if it matters.
 var lazyOperators = map[string]bool{"&&": true, "and": true, "||": true, "or": true, "??": true}
 
-// operators computes with the values of both sides.
+// operators holds the functions of operators, which compute with the values of both sides.
 var operators = map[string]func(e *evaluation, op string, a, b any) (any, error){
 	"+": add, "-": arithmetic, "*": arithmetic, "/": arithmetic, "%": arithmetic,
 	"==": equality, "!=": equality,
@@ -85,8 +85,8 @@ func add(e *evaluation, op string, a, b any) (any, error) {
 	return x + y, nil
 }
 
-// computed computes with decimals of up to 34 digits, as IEEE 754 decimal128 does. Operations on whole
-// numbers are exact, or fail.
+// computed is the context of computations. They use decimals of up to 34 digits, as IEEE 754 decimal128 does.
+// Operations on whole numbers are exact, or fail.
 var computed = apd.Context{Precision: 34, MaxExponent: rawjson.MaxExponent, MinExponent: -rawjson.MaxExponent,
 	Rounding: apd.RoundHalfEven, Traps: apd.DefaultTraps | apd.Subnormal}
 
@@ -140,7 +140,7 @@ func arithmetic(e *evaluation, op string, a, b any) (any, error) {
 	return valueOf(d), nil
 }
 
-// smallIntegers computes with 64 bits if the result fits.
+// smallIntegers computes with 64-bit integers. ok reports whether the result fits.
 func smallIntegers(op string, i, j int64) (v int64, ok bool) {
 	switch op {
 	case "+":
@@ -167,8 +167,8 @@ func magnitude(i int64) uint64 {
 	return uint64(i)
 }
 
-// digits returns the charge for a computation: the digits that both numbers take when they are written out at
-// one scale, eight at a time.
+// digits returns the charge for a computation: one step for eight digits of both numbers, written with the
+// same number of decimals.
 func digits(x, y *apd.Decimal) int {
 	low := min(x.Exponent, y.Exponent)
 	high := max(x.NumDigits()+int64(x.Exponent), y.NumDigits()+int64(y.Exponent))
@@ -180,7 +180,8 @@ func equality(e *evaluation, op string, a, b any) (any, error) {
 	return same == (op == "=="), err
 }
 
-// equal compares deeply and charges each visited value, because values may share parts.
+// equal reports whether two values are equal at every depth. It charges each comparison, because shared parts
+// are compared several times.
 func (e *evaluation) equal(a, b any) (bool, error) {
 	if err := e.meter.charge(1); err != nil {
 		return false, err
@@ -211,7 +212,7 @@ func (e *evaluation) equal(a, b any) (bool, error) {
 		if err := e.meter.charge(costOfKeys(x)); err != nil {
 			return false, err
 		}
-		// Sorted, so that the charged work does not depend on the order of a map.
+		// The keys are sorted, so that the charge does not depend on the order of a map.
 		for _, k := range sortedKeys(x) {
 			v, ok := y[k]
 			if !ok {
@@ -270,7 +271,6 @@ func order(e *evaluation, op string, a, b any) (any, error) {
 	return c >= 0, nil
 }
 
-// compareNumbers compares two numbers exactly.
 func (e *evaluation) compareNumbers(x, y *apd.Decimal) (int, error) {
 	if err := e.meter.charge(int(x.NumDigits()+y.NumDigits()) / 8); err != nil {
 		return 0, err

@@ -25,19 +25,22 @@ type Scope struct {
 	// Answered holds the steps that end with an answer, and whether they ask particular people. Nil means
 	// that the expression makes no tokens (P39, a token is an answer's permission).
 	Answered map[string]bool
+	// Decided has the steps of Answered as its keys. The output of these steps has only the members of
+	// core.Decided. Nil allows every member.
+	Decided map[string]bool
 	// Item allows the expression to read an element of a list, as item, and its place, as index.
 	Item bool
 	// Step is the step of the expression, or "" for the workflow's output.
 	Step string
-	// Undo marks an expression in the input of the step's undo. It may read the step's own output, but not
-	// rely on it, because it may be lost (P24, an undo needs no output).
+	// Undo marks an expression in the input of the step's undo. It may read the step's own output, but must
+	// also work without it, because the output may be lost (P24, an undo needs no output).
 	Undo bool
 	// Skippable holds the steps that may be skipped, with their conditions. The output of a skipped step is
-	// null, so that an expression reads its members with ?., unless When, or the expression itself, ensures
-	// that the step was not skipped.
+	// null. So an expression must read its members with ?., unless When or the expression itself ensures that
+	// the step was not skipped.
 	Skippable map[string]string
-	// Continues holds the steps without which the order continues when they fail. Their output is null then,
-	// and only they have the property failed. Nil means that all steps have it.
+	// Continues holds the steps whose failure does not stop the order. The output of such a step is null
+	// after its failure, and only these steps have the property failed. Nil means that all steps have it.
 	Continues map[string]bool
 	// When is the condition that holds if the expression is evaluated; "" means no condition.
 	When string
@@ -47,7 +50,7 @@ type Scope struct {
 type program struct {
 	source string
 	root   ast.Node
-	path   *path               // set if the expression only names a place, whose bytes are spliced
+	path   *path               // set if the expression is a plain path, whose JSON is copied unchanged
 	steps  map[ast.Node]string // nodes that read a step's output, and the step
 	facts  map[ast.Node]fact   // nodes that read a step's failure
 
@@ -121,7 +124,7 @@ const fixSyntax = "write one expression, as in order.total * 2; a text stands in
 // syntaxFailure keeps the library's reason and removes the picture of the source below it.
 func syntaxFailure(err error) error {
 	f := &file.Error{Message: "it cannot be read"}
-	_ = errors.As(err, &f) // the library returns no other type today
+	_ = errors.As(err, &f) // the library returns only this type
 	if strings.Contains(f.Message, "exceeds maximum allowed nodes") {
 		return fail(fmt.Sprintf("it has more than %d parts", MaxNodes), "let the agent compute it")
 	}

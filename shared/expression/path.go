@@ -11,12 +11,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// path is an expression that only names a place, like order.items[0].sku. It is read from the raw
-// JSON, byte for byte, without decoding the document.
+// path is an expression that is only a path, like order.items[0].sku. Its value is copied from the raw JSON,
+// byte for byte, without decoding the document.
 type path struct {
 	// "order", "orderId", "run", "value", "item", "index", "steps", or a property of a step's failure
 	root    string
-	step    string // step that the last two roots refer to
+	step    string // step of "steps" or of a failure's property
 	members []member
 }
 
@@ -25,10 +25,10 @@ type member struct {
 	name     string
 	index    int
 	element  bool
-	optional bool // ?. : null has null members
+	optional bool // the access is ?., which returns null for a member of null
 }
 
-// pathOf returns the path that n names, or nil if n computes something.
+// pathOf returns n as a path, or nil if n is not a path.
 func pathOf(p *program, n ast.Node) *path {
 	if step, ok := p.steps[n]; ok {
 		return &path{root: "steps", step: step}
@@ -115,7 +115,7 @@ func (m member) String() string {
 }
 
 func ofNull(m member) error {
-	return fail(m.String()+" is read from null", "write ?. where the part before it may be absent")
+	return fail(m.String()+" is read from null", "write ?. if the part before it may be absent")
 }
 
 func outside(index int) error { return fail(fmt.Sprintf("[%d] is outside of the list", index), "") }

@@ -10,8 +10,8 @@ import (
 	"github.com/expr-lang/expr/parser"
 )
 
-// skipped refuses a member of an output that is null where its step was skipped: the expression would
-// fail, and with it its step, for just those orders.
+// skipped returns an error if n reads a member of an output that may be null because its step may be skipped.
+// The expression, and with it the step, would fail for the orders that skip that step.
 func (c *check) skipped(n *ast.MemberNode) error {
 	step, reads := c.program.steps[unchain(n.Node)]
 	if !reads || n.Optional || slices.Contains(c.done, step) {
@@ -31,7 +31,7 @@ func (c *check) skipped(n *ast.MemberNode) error {
 		"write "+output+optional+", with ?? for a default, or give this step "+c.guardOf(step))
 }
 
-// mayBeNull returns why the output of a step may be null here, or "" if it is known not to be.
+// mayBeNull returns why the output of a step may be null at this place, or "" if it cannot be null.
 func (c *check) mayBeNull(step string) string {
 	condition, skippable := c.scope.Skippable[step]
 	_, here := conjunction(c.scope.When, c.scope)
@@ -49,7 +49,7 @@ func (c *check) mayBeNull(step string) string {
 	return ""
 }
 
-// guardOf returns the condition that ensures a step's output.
+// guardOf returns a text for errors: the condition under which the step's output is not null.
 func (c *check) guardOf(step string) string {
 	if c.scope.Continues[step] {
 		return "the condition not steps." + strings.ReplaceAll(step, "-", "_") + ".failed"
@@ -57,7 +57,8 @@ func (c *check) guardOf(step string) string {
 	return "the same when"
 }
 
-// follows reports whether the condition that held here asks for all that another condition asks for.
+// follows reports whether the given condition is certain to hold here. It compares the parts of the condition
+// with those of the scope's When.
 func (c *check) follows(condition string) bool {
 	here, p := conjunction(c.scope.When, c.scope)
 	if p == nil {
@@ -68,8 +69,8 @@ func (c *check) follows(condition string) bool {
 		func(part string) bool { return !slices.Contains(here, part) })
 }
 
-// conjunction splits a condition into the parts that && joins. p is nil if the text is no condition, which is
-// reported at its own place.
+// conjunction splits a condition into the parts that && joins. p is nil if the condition is wrong, which
+// another check reports.
 func conjunction(condition string, scope Scope) (parts []string, p *program) {
 	if condition == "" {
 		return nil, nil
@@ -80,7 +81,7 @@ func conjunction(condition string, scope Scope) (parts []string, p *program) {
 	}
 	scope.When, scope.Skippable, scope.Continues = "", nil, nil
 	c := &check{scope: scope, program: newProgram(condition, tree.Node)}
-	_ = c.node(tree.Node, 0) // only for the outputs that it names
+	_ = c.node(tree.Node, 0) // called only to find the outputs that the condition reads
 	var split func(n ast.Node)
 	split = func(n ast.Node) {
 		if b, ok := n.(*ast.BinaryNode); ok && (b.Operator == "&&" || b.Operator == "and") {
@@ -94,8 +95,8 @@ func conjunction(condition string, scope Scope) (parts []string, p *program) {
 	return parts, c.program
 }
 
-// notSkipped returns the steps whose output is not null if a condition is as given, and, as notFailed, the
-// steps that have not failed.
+// notSkipped returns the steps whose output is not null if condition n has the result holds. It also returns,
+// as a notFailed name, each step that has not failed then.
 func (p *program) notSkipped(n ast.Node, holds bool) []string {
 	if f, ok := p.facts[unchain(n)]; ok && f.name == factFailed && !holds {
 		return []string{notFailed(f.step)}
@@ -131,11 +132,10 @@ func (p *program) comparedToNull(output, null ast.Node) string {
 	return p.steps[unchain(output)]
 }
 
-// notFailed stands for a step that has not failed among those whose output is not null: no step has such a
-// name.
+// notFailed returns a name that stands for the fact that a step has not failed. No step has such a name.
 func notFailed(step string) string { return "not failed: " + step }
 
-// given checks a node that is evaluated only where some steps were not skipped.
+// given checks a node that is evaluated only if the given steps were not skipped.
 func (c *check) given(steps []string, n ast.Node, inside int) error {
 	before := len(c.done)
 	c.done = append(c.done, steps...)
@@ -161,15 +161,15 @@ func underscored(steps []string) []string {
 	return names
 }
 
-// dashed is a path with a dash in it, which the language reads as a subtraction.
+// dashed matches a path with a dash, which the language reads as a subtraction.
 var dashed = regexp.MustCompile(`\b(order|steps)((?:\??\.[A-Za-z_][A-Za-z0-9_]*)*\??\.)([A-Za-z_][A-Za-z0-9_]*(?:-[A-Za-z_][A-Za-z0-9_]*)+)`)
 
 func isRoot(name string) bool {
 	return name == "order" || name == "orderId" || name == "run" || name == "steps"
 }
 
-// dashedName returns an error that shows how to write a name with dashes, or nil if the source has no such
-// name, or a subtraction.
+// dashedName returns an error that shows how to write a name with dashes. It returns nil if the source has no
+// such name, or if the dash is a subtraction.
 func dashedName(source string, steps []string) error {
 	m := dashed.FindStringSubmatch(source)
 	switch {

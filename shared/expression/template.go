@@ -12,9 +12,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Unwrap reads a string of a template. A string that is wholly `${ … }` is an expression, whose text
-// it returns with isExpression; any other string is returned as it stands, `$${` meaning `${`. An
-// expression inside a longer string is an error that says how to write it.
+// Unwrap reads a string of a template. If the whole string is `${ … }`, it is an expression, and Unwrap
+// returns its source. Otherwise Unwrap returns the string itself, with `${` for `$${`. An expression inside a
+// longer string is an error that states how to write it.
 func Unwrap(s string) (text string, isExpression bool, err error) {
 	if strings.HasPrefix(s, "${") {
 		if inner, ok := strings.CutSuffix(strings.TrimRight(s, " \t\n"), "}"); ok {
@@ -41,13 +41,12 @@ func Unwrap(s string) (text string, isExpression bool, err error) {
 	return strings.ReplaceAll(s, "$${", "${"), false, nil
 }
 
-// template is a JSON document with holes: literal bytes and, after each but the last, a program.
+// template is a JSON document with holes. After each part of literal bytes, except the last, comes a program.
 type template struct {
 	literals [][]byte
 	holes    []*program
 }
 
-// parseTemplate reads the JSON form of a template.
 func parseTemplate(data json.RawMessage, scope Scope) (*template, error) {
 	if err := checkRead(data); err != nil {
 		return nil, at(string(data), err)
@@ -61,14 +60,14 @@ func parseTemplate(data json.RawMessage, scope Scope) (*template, error) {
 	from := 0
 	for d := jsontext.NewDecoder(bytes.NewBuffer(src), loose...); d.PeekKind() != jsontext.KindInvalid; {
 		if d.PeekKind() != jsontext.KindString {
-			_, _ = d.ReadToken() // it was checked above
+			_, _ = d.ReadToken() // the JSON was checked above
 			continue
 		}
 		quoted, _ := d.ReadValue()
 		here := int(d.InputOffset())
 		start := here - len(quoted)
 		if here < len(src) && src[here] == ':' || !bytes.ContainsAny(quoted, `$\`) {
-			continue // a key, or an ordinary string
+			continue // the string is a key, or no expression
 		}
 		plain, _ := jsontext.AppendUnquote(nil, quoted)
 		text, isExpression, err := Unwrap(string(plain))
@@ -96,7 +95,8 @@ func parseTemplate(data json.RawMessage, scope Scope) (*template, error) {
 	return t, nil
 }
 
-// evaluate fills the holes. The result must not be changed: without holes it is shared.
+// evaluate fills the holes. Callers must not change the result, because a template without holes returns its
+// own bytes.
 func (t *template) evaluate(env *core.Environment) (json.RawMessage, error) {
 	if len(t.holes) == 0 {
 		return slices.Clip(t.literals[0]), at(string(t.literals[0]), checkResult(t.literals[0]))
@@ -126,7 +126,7 @@ func (t *template) evaluate(env *core.Environment) (json.RawMessage, error) {
 	return b, at(t.holes[0].source, checkResult(b))
 }
 
-// splice copies the raw JSON at a path, compacted and with all digits.
+// splice appends the raw JSON at a path, without white space and with all digits.
 func splice(b []byte, p *path, env *core.Environment) ([]byte, error) {
 	raw, err := p.raw(env)
 	if err != nil {
@@ -135,7 +135,7 @@ func splice(b []byte, p *path, env *core.Environment) ([]byte, error) {
 	if raw = bytes.Trim(raw, white); len(raw) == 0 {
 		return append(b, "null"...), nil
 	}
-	if len(raw) > 4*MaxResult { // before the copy; white space may still make it small enough
+	if len(raw) > 4*MaxResult { // without white space it may be smaller than MaxResult
 		return nil, errLarge
 	}
 	b, err = jsontext.AppendFormat(b, raw, loose...)

@@ -56,7 +56,7 @@ func (c *check) token(arguments []ast.Node) error {
 			}
 		}
 		return fail("token names "+step.Value+", which is no approval or event of this workflow",
-			suggest.DidYouMean(step.Value, names, "steps that are: "+strings.Join(names, ", ")))
+			suggest.DidYouMean(step.Value, names, "the approvals and events are: "+strings.Join(names, ", ")))
 	}
 	if asks && len(arguments) < 2 {
 		return fail("this token names no person, and step "+step.Value+

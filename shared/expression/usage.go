@@ -6,14 +6,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Usage is the part of their budgets that the expressions of a definition use.
+// Usage is how much of their limits the expressions of a definition use.
 type Usage struct {
 	Parts int // parts of the largest expression; the limit is MaxNodes
 	Steps int // steps of the costliest evaluation; the limit is MaxSteps
 }
 
-// Usage evaluates all templates and conditions in an environment. One that fails there, since an output
-// is missing, counts with its steps up to that failure.
+// Usage evaluates all templates and conditions in an environment. If an evaluation fails, for example because
+// an output is missing, its steps up to the failure count.
 func (x *Expressions) Usage(env core.Environment) Usage {
 	var u Usage
 	for _, t := range append(append([]*template{x.output}, x.inputs...), x.undos...) {
@@ -37,7 +37,7 @@ func (u *Usage) add(env *core.Environment, programs ...*program) {
 		ast.Walk(&p.root, &parts)
 		u.Parts = max(u.Parts, int(parts))
 		if p.path == nil {
-			_, _ = e.run(p) // only the steps count
+			_, _ = e.run(p) // only the number of steps is needed
 		}
 	}
 	u.Steps = max(u.Steps, e.meter.steps)

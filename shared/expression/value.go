@@ -41,13 +41,14 @@ func decimal(v any) (*apd.Decimal, bool) {
 	return nil, false
 }
 
-// whole reports whether a numeric value is written without a point and an exponent.
+// whole reports whether a numeric value is written without a decimal point or an exponent.
 func whole(v any) bool {
 	n, ok := v.(*number)
 	return !ok || !strings.ContainsAny(n.text, ".eE")
 }
 
-// valueOf returns the result of a computation: a 64-bit integer where it is one, else its shortest text.
+// valueOf returns the result of a computation as a 64-bit integer if it is one, and otherwise as a number
+// with its shortest text.
 func valueOf(d *apd.Decimal) any {
 	d.Reduce(d)
 	if d.IsZero() {
@@ -82,7 +83,8 @@ func kind(v any) string {
 	return "an unknown value"
 }
 
-// mismatch returns an error for an operand of the wrong type; null gets the hint that helps most.
+// mismatch returns an error for an operand of the wrong type. If the operand is null, the error advises how
+// to write a default.
 func mismatch(doing, want string, got any) error {
 	fix := ""
 	if got == nil {

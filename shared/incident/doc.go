@@ -3,8 +3,8 @@
 //
 // An incident is a workflow, a step and an error code with orders in Error. The first order opens it, and its
 // alert is published at once. If more orders have stopped when its window closes, the next alert is
-// published, and later one each time their number has doubled. After a time a reminder follows, and at the
-// end a notice that no order is in Error any more.
+// published, and then another each time their number has doubled. An incident that lasts has reminders. The
+// last alert states that no order is in Error any more.
 //
 // All open incidents are one document in a port.Ledger, changed with conditional writes. An order's Error is
 // settled (P11, an end is reported until settled) when the document holds its incident. The state store knows

@@ -20,21 +20,22 @@ import (
 const (
 	// Key is the key of the document. No order's ID holds a '#'.
 	Key = "#incidents"
-	// MostOpen is the number of separate incidents. Orders of further ones are counted in one without a name.
-	// With the longest texts the document stays below 200 KB.
+	// MostOpen is the number of separate incidents. Orders of all further incidents are counted in one
+	// incident without a name. With the longest texts the document stays below 200 KB.
 	MostOpen = 50
 	// DefaultWindow is the time for which an incident gathers orders before their number is published.
 	DefaultWindow = 15 * time.Minute
 	// DefaultReminder is the time between two alerts of an incident that lasts.
 	DefaultReminder = 24 * time.Hour
-	// noteEvery is the interval at which further stopped orders are stored: often enough that no incident
-	// ends while orders stop, and not for each of a thousand.
+	// noteEvery is the shortest interval between two writes that record further stopped orders. It is short
+	// enough that an incident does not end while orders stop, and long enough that a thousand orders do not
+	// cause a thousand writes.
 	noteEvery = 10 * time.Second
 	// quietTime is the time without a stopped order after which an incident is over. It is longer than
 	// noteEvery, and than the lag of an index behind its table and of one clock behind another.
 	quietTime = time.Minute
 	// publishTime is the time in which the process that opened an incident has to publish its alert. After
-	// that, a sweep of another process does.
+	// that time a sweep of any process publishes it.
 	publishTime = 30 * time.Second
 	// mostCounted bounds the orders in Error that one sweep reads.
 	mostCounted = 10_000
@@ -53,9 +54,9 @@ type ID struct {
 	Workflow string `json:"workflow"`
 	Step     string `json:"step,omitempty"`
 	Code     string `json:"code,omitempty"`
-	// the orders were undone, and are not in Error; nothing waits, and none is counted
+	// the incident is about undone orders; they need no operator and are not counted
 	Undone bool `json:"undone,omitempty"`
-	Intake bool `json:"intake,omitempty"` // it is no order's: new orders are refused
+	Intake bool `json:"intake,omitempty"` // the incident is about the intake, which refuses new orders
 }
 
 // Incident is an open incident.
@@ -63,14 +64,14 @@ type Incident struct {
 	ID
 	Opened core.Time       `json:"opened"`
 	First  core.RaiseAlert `json:"first"` // alert of the order that opened it
-	Last   core.Time       `json:"last"`  // time when an order stopped last, rounded to noteEvery
+	Last   core.Time       `json:"last"`  // time of the last stopped order, accurate to noteEvery
 	//nolint:misspell // the stored name of: when its last alert was published
 	Published core.Time `json:"told,omitzero"`
-	// time when no order was in Error any more, until the end has been published
+	// end of the incident, set until the alert about it is published
 	Over   core.Time `json:"over,omitzero"`
-	Orders int       `json:"orders"` // number of orders in that alert
+	Orders int       `json:"orders"` // number of orders in the latest alert
 	Most   int       `json:"most"`   // highest number of orders in Error at once, as counted by sweeps
-	// more orders have been undone since that alert; only for incidents of undone orders
+	// more orders were undone since the latest alert; only for incidents of undone orders
 	More bool `json:"more,omitempty"`
 }
 
@@ -87,7 +88,7 @@ type Config struct {
 	// alerts that it sends at once.
 	Publish func(ctx context.Context, alert message.Alert) error
 	// Go starts a publication and returns at once, because the actors that call Raise wait for nothing
-	// outside their store and queues. Its context outlives the caller's, and ends when the process stops.
+	// outside their store and queues. The publication's context ends only when the process stops.
 	Go       func(publication func(ctx context.Context))
 	Clock    port.Clock
 	Window   time.Duration // 0 means DefaultWindow
@@ -104,14 +105,14 @@ type Tasks interface {
 type Incidents struct {
 	cfg Config
 
-	// holds a value while this process changes the document, so that its publications do not compete
+	// a lock with a value while this process changes the document, so that its own writes do not conflict
 	writing chan struct{}
 
 	mu       sync.Mutex
 	attempts map[instance]attempt
 	ended    int              // number of ended publications
-	noted    map[ID]core.Time // time when an order stopped last, as this process has seen it stored
-	left     map[ID]core.Time // time when an incident's orders in Error still had something in flight
+	noted    map[ID]core.Time // time of the last stopped order that this process has seen stored, by incident
+	left     map[ID]core.Time // last check that found orders in Error with a request in flight, by incident
 }
 
 // New returns Incidents.
@@ -136,7 +137,7 @@ func (s *Incidents) Raise(ctx context.Context, a core.RaiseAlert) error {
 }
 
 // Refused opens the incident of an intake that refuses new orders, as Raise does for an order. The caller
-// repeats the call while that lasts. A sweep ends the incident once it was not repeated for quietTime.
+// repeats the call while the intake refuses orders. A sweep ends the incident if no call came for quietTime.
 func (s *Incidents) Refused(ctx context.Context, code, reason string) error {
 	a := core.RaiseAlert{Code: code, Message: reason, At: core.TimeOf(s.cfg.Clock.Now())}
 	if err := s.raise(ctx, ID{Code: code, Intake: true}, a); err != nil {
@@ -165,7 +166,7 @@ func (s *Incidents) raise(ctx context.Context, id ID, a core.RaiseAlert) error {
 			*x = fresh
 		default:
 			note := now.Sub(x.Last).Std() >= noteEvery
-			// otherwise it is the same order again
+			// the same order may be reported twice
 			if a.Undone && !x.More && (a.OrderID != x.First.OrderID || a.Run != x.First.Run) {
 				x.More, note = true, true
 			}
@@ -193,9 +194,9 @@ func (s *Incidents) raise(ctx context.Context, id ID, a core.RaiseAlert) error {
 	return nil
 }
 
-// isNoted reports whether this process has seen, less than noteEvery ago, that a stopped order of the
-// incident was stored. Such an incident stays open for another quietTime at least. An undone order is never
-// noted, because each one has to be checked.
+// isNoted reports whether this process has seen a stored stop of the incident that is less than noteEvery
+// old. Then the incident stays open for at least quietTime, and no write is needed. Undone orders are always
+// written, because the incident must know whether there are several.
 func (s *Incidents) isNoted(id ID, now core.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,7 +233,7 @@ func (s *Incidents) load(ctx context.Context) (d document, e port.LedgerEntry, e
 	if e, err = s.cfg.Records.Entry(ctx, Key); err != nil || len(e.Output) == 0 {
 		return d, e, err
 	}
-	// changed by hand: orders that stop from now on open incidents again
+	// the document was changed by hand; the next stopped orders open incidents again
 	if err := json.Unmarshal(e.Output, &d); err != nil {
 		s.cfg.Log.ErrorContext(ctx, "the record of open incidents cannot be read, and begins anew", "key",
 			Key, "error", err)
@@ -304,7 +305,7 @@ func (s *Incidents) drop(ctx context.Context, x Incident) error {
 	})
 }
 
-// quietEnd ends an incident of undone orders without an alert, because nothing waited.
+// quietEnd ends an incident of undone orders without an alert, because no operator was needed.
 const quietEnd message.AlertKind = "quiet"
 
 // due returns the alert that is due for an incident with that many orders in Error, or "". whole means that
@@ -345,10 +346,9 @@ type found struct {
 	orders int
 	// alert of an order in Error now: the first to stop among the orders that were read
 	example core.RaiseAlert
-	first   bool // the order that opened it is among them
+	first   bool // the order that opened the incident is one of them
 }
 
-// add counts an order.
 func (f *found) add(t *view.Summary, first core.RaiseAlert) {
 	f.orders++
 	f.first = f.first || t.OrderID == first.OrderID
@@ -368,8 +368,8 @@ type counted struct {
 	whole     bool // every such order was counted
 }
 
-// countOf counts the orders in Error that the query selects, newest first. By default it counts those without
-// anything in flight.
+// countOf counts the orders in Error that the query selects, newest first. Unless the query says otherwise,
+// these are the orders with no request in flight.
 func (s *Incidents) countOf(ctx context.Context, d document, q port.Query, now time.Time) (counted, error) {
 	all := counted{orders: map[ID]found{}, workflows: map[string]port.Stopped{}}
 	q.State, q.Limit = string(core.Error), pageSize

@@ -21,7 +21,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// desk is an operator's: which orders are in Error, and what was reported.
+// desk is what an operator has: the orders in Error, and the reports.
 type desk struct {
 	t         testing.TB
 	now       time.Time
@@ -130,7 +130,7 @@ func (d *desk) List(ctx context.Context, q port.Query) (port.Page, error) {
 	return page, nil
 }
 
-// stop puts an order into Error, and raises that.
+// stop puts an order into Error, and raises the alert.
 func (d *desk) stop(id, workflow, step, code string) {
 	d.t.Helper()
 	a := core.RaiseAlert{
@@ -153,7 +153,7 @@ func (d *desk) sweepAfter(pause time.Duration) map[string]port.Stopped {
 	return counts
 }
 
-// want checks what was reported since the last time: kinds and numbers of orders.
+// want checks the reports since its last call: their kinds and numbers of orders.
 func (d *desk) want(what string, kinds ...string) {
 	d.t.Helper()
 	var got []string
@@ -166,8 +166,8 @@ func (d *desk) want(what string, kinds ...string) {
 	d.published = nil
 }
 
-// The first order is reported at once, their number when the window closes and when it has doubled, then that
-// they still wait, and that it is over. What happens afterwards is another incident.
+// The first order is reported at once, and the number of orders when the window closes and when it has
+// doubled. Then come a reminder that orders still wait, and the end. Later events are another incident.
 func TestLifeOfAnIncident(t *testing.T) {
 	d := newDesk(t, nil)
 	d.want("nothing has stopped")
@@ -225,8 +225,8 @@ func TestLifeOfAnIncident(t *testing.T) {
 	d.want("again", "first 1")
 }
 
-// Orders that were undone wait for nothing: the first is reported at once, that there were more when a window
-// closes, and the end is not. The state store is not asked for them.
+// Undone orders wait for nothing. The first is reported at once, and the number of further ones when a window
+// closes. The end is not reported. They are not read from the state store.
 func TestUndoneOrders(t *testing.T) {
 	d := newDesk(t, nil)
 	d.unlisted = errors.New("the orders in Error were listed")
@@ -269,7 +269,7 @@ func TestUndoneOrders(t *testing.T) {
 	}
 }
 
-// Beyond the number of incidents that are distinguished undone orders and those in Error are not mixed.
+// In the incidents that collect the rest, undone orders and orders in Error are not mixed.
 func TestManyUndone(t *testing.T) {
 	d := newDesk(t, nil)
 	for i := range incident.MostOpen + 2 {
@@ -299,7 +299,8 @@ func TestManyUndone(t *testing.T) {
 	}
 }
 
-// An incident lasts as long as its window, so that an order that is fixed and stops again is reported once.
+// An incident lasts at least as long as its window, so that an order that is fixed and stops again is
+// reported once.
 func TestWindow(t *testing.T) {
 	d := newDesk(t, nil)
 	d.stop("o-1", "order", "pay", "declined")
@@ -320,8 +321,8 @@ func TestWindow(t *testing.T) {
 	d.want("it closes too", "more 16")
 }
 
-// An alert that was not taken is reported by a later sweep, and so is one whose process died before it
-// reported it.
+// A later sweep reports an alert that could not be published, and one whose process died before the
+// publication.
 func TestWhatWasNotTakenIsReportedAgain(t *testing.T) {
 	d := newDesk(t, nil)
 	d.broken = errors.New("no mail")
@@ -389,7 +390,7 @@ func TestNoOrderIsLostAtTheEnd(t *testing.T) {
 		t.Errorf("%d incidents are open", n)
 	}
 
-	// It was over, and that could not be reported.
+	// The incident was over, and its end could not be reported.
 	clear(d.inError)
 	d.broken = errors.New("no mail")
 	d.sweepAfter(time.Minute)
@@ -400,7 +401,7 @@ func TestNoOrderIsLostAtTheEnd(t *testing.T) {
 	d.want("which is not over")
 }
 
-// An incident of orders that a sweep did not come to is not over.
+// An incident is not over if a sweep did not reach its orders.
 func TestMoreThanASweepReads(t *testing.T) {
 	d := newDesk(t, nil)
 	d.stop("o-1", "order", "pay", "declined")
@@ -418,7 +419,7 @@ func TestMoreThanASweepReads(t *testing.T) {
 	d.want("all was read", "over 0")
 }
 
-// An alert that was never taken is reported although a sweep does not come to its orders.
+// An alert that was never published is reported, even if a sweep does not reach its orders.
 func TestFirstIsReportedAlthoughItWasNotRead(t *testing.T) {
 	d := newDesk(t, nil)
 	d.broken = errors.New("no mail")
@@ -470,7 +471,7 @@ func TestLaterAlertsNameWhatIsInError(t *testing.T) {
 	}
 }
 
-// A sink that does not take an alert is not offered it at every look.
+// If a sink fails to take an alert, not every sweep repeats it.
 func TestSinkThatDoesNotAnswer(t *testing.T) {
 	d := newDesk(t, nil)
 	offered := 0
@@ -485,7 +486,7 @@ func TestSinkThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// An alert of an incident that has ended meanwhile does not count for the next one.
+// An alert of an ended incident does not count for the next incident.
 func TestNextIncidentIsReportedToo(t *testing.T) {
 	d := newDesk(t, nil)
 	d.stop("o-1", "order", "pay", "declined")
@@ -520,7 +521,8 @@ func TestIndexThatIsBehind(t *testing.T) {
 	d.want("over", "over 0")
 }
 
-// More incidents than are distinguished are one, and a record that cannot be read begins anew.
+// Incidents beyond the limit are collected in one, and a record that cannot be read is replaced by an empty
+// one.
 func TestManyIncidents(t *testing.T) {
 	d := newDesk(t, nil)
 	for i := range incident.MostOpen + 3 {
@@ -554,7 +556,7 @@ func TestManyIncidents(t *testing.T) {
 	d.want("damaged", "first 1")
 }
 
-// open are the stored incidents.
+// open returns the stored incidents.
 func (d *desk) open() []incident.Incident {
 	e, err := d.records.Entry(context.Background(), incident.Key)
 	if err != nil {
@@ -583,8 +585,8 @@ func TestSettings(t *testing.T) {
 	d.want("no reminder")
 }
 
-// An Error is settled only when its incident is stored (P11): what keeps it from that is an error, and what
-// keeps it from being published is not.
+// An Error is settled only when its incident is stored (P11). A failure to store it is an error for the
+// caller, and a failure to publish it is not.
 func TestRaiseIsStored(t *testing.T) {
 	d := newDesk(t, func(c *incident.Config) { c.Records = brokenLedger{c.Records} })
 	if err := d.Raise(marked, core.RaiseAlert{OrderID: "o-1"}); !errors.Is(err, port.ErrUnavailable) ||
@@ -690,8 +692,8 @@ func (c contested) Move(ctx context.Context, e port.LedgerEntry) error {
 	return c.Ledger.Move(ctx, e)
 }
 
-// Whatever stops, is fixed, fails to be reported or is contested: when it is quiet, each order in Error is of
-// an incident that is open and was reported after it began, and no incident is open without one.
+// After any sequence of stops, repairs, failed publications and write conflicts: each order in Error belongs
+// to an open incident that was reported after its begin, and each open incident has such an order.
 func TestEveryOrderInErrorIsReported(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		losses := 0

@@ -44,8 +44,8 @@ func TestRefusedOrders(t *testing.T) {
 	d.want("the next one", "first 0")
 }
 
-// It is counted with no order: orders in Error with the same code are another incident, and it ends while
-// they still wait.
+// This incident counts no orders: orders in Error with the same code are another incident, and this one can
+// end while they still wait.
 func TestRefusedOrdersBesideOrdersInError(t *testing.T) {
 	d := newDesk(t, nil)
 	d.stop("o-1", "", "", "busy")
@@ -58,7 +58,7 @@ func TestRefusedOrdersBesideOrdersInError(t *testing.T) {
 	}
 }
 
-// It has an alert of its own also if no further incident of orders can be notified apart.
+// This incident has its own alert even if the limit of separate incidents of orders is reached.
 func TestRefusedOrdersBesideTheMostIncidents(t *testing.T) {
 	d := newDesk(t, nil)
 	for i := range incident.MostOpen {

@@ -21,14 +21,14 @@ type instance struct {
 // attempt is the last publication of an incident's alert by this process.
 type attempt struct {
 	running bool
-	ended   int       // its number among the ended publications, from 1
+	ended   int       // number of the attempt among the ended publications, from 1
 	failed  core.Time // time when it failed; 0 if it did not
 }
 
-// start publishes an alert of the incident beside the caller. It does nothing if this process is publishing
-// one, failed to do so less than tryAgain ago, or has published one after the caller read the incident, when
-// seen publications had ended. The publication records its success in the document; until then the alert
-// stays due.
+// start publishes an alert of the incident concurrently. seen is the number of ended publications when the
+// caller read the incident. start does nothing in three cases: this process is publishing an alert of the
+// incident, it failed to do so less than tryAgain ago, or it has ended a publication since the caller read
+// the incident. The publication records its success in the document. Until then the alert stays due.
 func (s *Incidents) start(x Incident, seen int, publication func(ctx context.Context) error) {
 	key := instance{x.ID, x.Opened, x.First.OrderID}
 	s.mu.Lock()
@@ -47,9 +47,8 @@ func (s *Incidents) start(x Incident, seen int, publication func(ctx context.Con
 			next.failed = core.TimeOf(s.cfg.Clock.Now())
 			if ctx.Err() == nil { // otherwise the process stops, and the next one finds the alert due
 				s.cfg.Log.ErrorContext(ctx,
-					"an alert could not be published; a sweep tries again after a minute",
-					"order", x.First.OrderID, "workflow", x.Workflow, "step", x.Step, "code", x.Code, "error",
-					err)
+					"an alert could not be published; a sweep tries again after a minute", "order",
+					x.First.OrderID, "workflow", x.Workflow, "step", x.Step, "code", x.Code, "error", err)
 			}
 		}
 		s.mu.Lock()
@@ -67,7 +66,7 @@ func (s *Incidents) seen() int {
 	return s.ended
 }
 
-// forget drops the attempts that are irrelevant for a reader of the document.
+// forget drops the attempts that no longer affect a reader of the document.
 func (s *Incidents) forget(d document, seen int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,10 +79,10 @@ func (s *Incidents) forget(d document, seen int) {
 	})
 }
 
-// look holds the reads of one sweep.
+// look holds the data that one sweep has read.
 type look struct {
 	now  time.Time
-	seen int // number of publications that had ended before it read the incidents
+	seen int // number of publications that had ended before the incidents were read
 	counted
 }
 
@@ -95,7 +94,7 @@ func (s *Incidents) visit(ctx context.Context, x Incident, l look) error {
 	case quietEnd:
 		return s.drop(ctx, x)
 	case "":
-		if orders <= x.Most || x.Published == 0 { // the latter is stored with its first alert
+		if orders <= x.Most || x.Published == 0 { // the first alert stores the number too
 			return nil
 		}
 		return s.change(ctx, func(d *document) bool {
@@ -121,9 +120,9 @@ func (s *Incidents) visit(ctx context.Context, x Incident, l look) error {
 	return nil
 }
 
-// isLeft checks, before an incident is over, for its orders in Error that still have something in flight,
-// because a sweep does not count those. It reads every open order. If it found one, or could not read them,
-// it checks again only after Window.
+// isLeft reports whether orders of the incident are in Error and still have a request in flight. A sweep does
+// not count such orders, so isLeft is called before an incident ends. It reads every open order. If it finds
+// such an order, or cannot read the orders, it checks again only after Window.
 func (s *Incidents) isLeft(ctx context.Context, x Incident, now time.Time) bool {
 	s.mu.Lock()
 	at, was := s.left[x.ID]
@@ -186,7 +185,7 @@ func published(x Incident, now time.Time, orders int) func(*document) bool {
 			return false
 		}
 		y.Published, y.Orders, y.Most = core.TimeOf(now), orders, max(y.Most, orders)
-		y.More = y.More && (!x.More || y.Last != x.Last) // they joined while it was published
+		y.More = y.More && (!x.More || y.Last != x.Last) // more orders joined during the publication
 		return true
 	}
 }

@@ -82,7 +82,7 @@ func TestSweepThatReadBefore(t *testing.T) {
 	}
 }
 
-// What panics while it publishes ends no process, is logged, and is tried again.
+// A panic of a publication does not end the process. It is logged, and the publication is repeated.
 func TestPublicationThatPanics(t *testing.T) {
 	d := newDesk(t, nil)
 	d.reporting = func() { panic("no mail") }

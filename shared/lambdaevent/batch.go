@@ -12,18 +12,18 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Reserve is the time between the end of a handler's context and Lambda's own deadline. The handler returns
-// unfinished messages in it, and writes a last line to the log (rule 3).
+// Reserve is the time between the end of a handler's context and Lambda's own deadline. In this time the
+// handler returns unfinished messages and writes a last line to the log (rule 3).
 const Reserve = 2 * time.Second
 
-// Handle handles deliveries of one queue, identified by its ARN. It returns those that must come again. All
-// others are deleted.
+// Handle handles deliveries of one queue, identified by its ARN. It returns the deliveries that must come
+// again. The others are deleted.
 type Handle func(ctx context.Context, queueARN string, deliveries []port.Delivery) (failed []Failed)
 
 // Failed is a delivery that must come again.
 type Failed struct {
 	Receipt string
-	// After is the wait before the delivery comes again; 0 means one that grows with each delivery
+	// After is the wait before the delivery comes again; 0 means a wait that grows with each delivery
 	// (port.Delivery.Backoff).
 	After time.Duration
 }
@@ -34,14 +34,14 @@ type Queue func(queueARN string) (port.Queue, error)
 // Function handles an SQS event. Package lambda starts it.
 type Function func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error)
 
-// Batch returns a Function of a Handle. Its error is always nil, because a whole batch that failed would come
-// again with all its successful messages (rule 2).
+// Batch returns a Function of a Handle. The Function's error is always nil, because Lambda would repeat a
+// failed batch with all its successful messages (rule 2).
 //
-// If handle panics, Batch passes the deliveries to it again, one by one. Only those that panic again come
-// again. Whatever handle did before must be safe to repeat (P12, effects are emitted again).
+// If handle panics, Batch passes the deliveries to it again, one by one. Only the deliveries that panic again
+// come again. Whatever handle did before must be safe to repeat (P12, effects are emitted again).
 //
 // Batch returns failed messages to their queue. Otherwise they would stay hidden for the rest of the
-// visibility timeout, six times the function's, and their steps would be counted as failed (rule 30).
+// visibility timeout, six times the function's timeout, and their steps would be counted as failed (rule 30).
 func Batch(handle Handle, queue Queue, log *slog.Logger) Function {
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 		visibility := visibilityOf(ctx)
@@ -76,8 +76,8 @@ func Batch(handle Handle, queue Queue, log *slog.Logger) Function {
 // noDeadline is the visibility timeout if Lambda's deadline is unknown, as in a test.
 const noDeadline = 3 * time.Minute
 
-// visibilityOf returns the visibility timeout of the function's queues: six times the function's own timeout
-// (rule 3), which has just begun.
+// visibilityOf returns the visibility timeout of the function's queues: six times the function's timeout
+// (rule 3). The timeout is the time until the deadline, because the invocation has just begun.
 func visibilityOf(ctx context.Context) time.Duration {
 	if deadline, bounded := ctx.Deadline(); bounded {
 		return min(6*max(time.Until(deadline), 0), port.MaxVisibility)
@@ -118,7 +118,7 @@ func WithReserve(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(ctx, deadline.Add(-Reserve))
 }
 
-// batch holds the deliveries of one queue in an event. Lambda never mixes queues in one event; a message
+// batch holds the deliveries of one queue in an event. Lambda never mixes queues in one event; an event
 // injected by hand may.
 type batch struct {
 	queueARN   string
@@ -140,9 +140,9 @@ func batches(records []events.SQSMessage) []*batch {
 	return all
 }
 
-// delivery returns the record as a delivery of the port. If attributes are absent or malformed it is the
-// first delivery, sent at an unknown time. A redelivery that is taken for a first one emits nothing again
-// (P12a, who emits again). The due time of its task makes up for that (P9, tasks not at rest are due).
+// delivery converts a record to a delivery of the port. Without a valid receive count it is a first delivery,
+// for which the Scheduler emits no earlier effects again (P12a, who emits again). The sweep at the task's due
+// time then sends lost effects (P9, tasks not at rest are due).
 func delivery(r *events.SQSMessage) port.Delivery {
 	d := port.Delivery{Message: port.Message{Body: []byte(r.Body)}, ID: r.MessageId, Receipt: r.ReceiptHandle,
 		Received: 1, Sender: r.Attributes["SenderId"]}

@@ -33,10 +33,10 @@ func identifiers(r events.SQSEventResponse) string {
 	return strings.Join(ids, " ")
 }
 
-// nowhere is for tests that do not look at what is returned to the queue.
+// nowhere is for tests that do not check which messages are returned to the queue.
 func nowhere(string) (port.Queue, error) { return nil, port.ErrNotFound }
 
-// given notes what is returned to the queue, and fails where it is set to.
+// given records which messages are returned to the queue, and fails if a test sets this.
 type given struct {
 	port.Queue
 	single, batches [][]port.Extension
@@ -49,7 +49,7 @@ func (g *given) Extend(_ context.Context, receipt string, d time.Duration) error
 	return g.fail
 }
 
-// batched has a call for several.
+// batched also has a call for several messages.
 type batched struct{ *given }
 
 func (g batched) ExtendBatch(ctx context.Context, extensions []port.Extension) []error {
@@ -57,9 +57,9 @@ func (g batched) ExtendBatch(ctx context.Context, extensions []port.Extension) [
 	return slices.Repeat([]error{g.fail}, len(extensions))
 }
 
-// What comes again is hidden for 2 s the first time, twice as long each further time, up to the visibility
-// timeout of six times the function's (rules 3, 30), with one call for all of a batch; a wait of the
-// handler's own stands. Messages that failed together do not come back together.
+// A message that comes again is hidden for 2 s the first time, and twice as long each further time, up to the
+// visibility timeout of six times the function's timeout (rules 3, 30). One call does this for a whole batch.
+// A wait that the handler has set is kept. Messages that failed together do not come back together.
 func TestGivenBack(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -110,8 +110,8 @@ func TestGivenBack(t *testing.T) {
 	}
 }
 
-// A message that panics is returned to the queue like any other; one that cannot be returned to the queue is
-// reported once in the log, and comes again by itself. A receipt that is no longer good is not worth a word.
+// A message whose handler panics is returned to the queue like any other. A failure to return messages is
+// logged once, and the messages come again by themselves. An expired receipt is not logged.
 func TestGivenBackAfterAPanic(t *testing.T) {
 	for _, c := range []struct {
 		fail  error
@@ -133,7 +133,7 @@ func TestGivenBackAfterAPanic(t *testing.T) {
 	}
 }
 
-// Rule 2: what fails comes again, and nothing else, whatever happens to another message.
+// Rule 2: a failed message comes again, and no other one does.
 func TestPartialBatches(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -244,7 +244,7 @@ func TestReserve(t *testing.T) {
 	}
 }
 
-// Bodies never reach the log, also not by way of a panic's record.
+// Bodies never reach the log, not even through the log line of a panic.
 func TestPanicIsLoggedByID(t *testing.T) {
 	var log bytes.Buffer
 	handle := func(context.Context, string, []port.Delivery) []lambdaevent.Failed { panic("poison") }

@@ -15,10 +15,10 @@ type AlertKind string
 
 // Kinds of alerts.
 const (
-	AlertFirst    AlertKind = "first"    // an order has stopped, the first one of its incident
+	AlertFirst    AlertKind = "first"    // the first order of the incident has stopped
 	AlertMore     AlertKind = "more"     // more orders have stopped, or were undone, since the last alert
-	AlertReminder AlertKind = "reminder" // they still wait
-	AlertOver     AlertKind = "over"     // none is in Error any more
+	AlertReminder AlertKind = "reminder" // the orders are still in Error
+	AlertOver     AlertKind = "over"     // no order is in Error any more
 )
 
 // Alert notifies the operator of orders that stopped, with the commands that they accept now. It has the same
@@ -40,15 +40,15 @@ type Alert struct {
 	purposes []string // purposes of the commands
 }
 
-// For completes an alert. deployment is the stack or the address of the server. options are the flags with
-// which the command line reaches it, such as "--stack Shop", or "". It adds the commands that the order
-// accepts.
+// For returns the alert with the deployment and the commands that the order accepts. deployment is the stack
+// or the address of the server. options holds the flags with which the command line reaches the deployment,
+// such as "--stack Shop", or "".
 func (a Alert) For(deployment, options string) Alert {
 	a.Deployment, a.Commands, a.purposes = deployment, []string{}, nil
 	add := func(purpose string, words ...string) {
 		line := append([]string{"stepkeeper"}, strings.Fields(options)...)
 		for i := range words {
-			words[i] = quoted(words[i])
+			words[i] = Quoted(words[i]) // the error codes of an agent may contain any character
 		}
 		a.Commands = append(a.Commands, strings.Join(append(line, words...), " "))
 		a.purposes = append(a.purposes, purpose)
@@ -67,8 +67,7 @@ func (a Alert) For(deployment, options string) Alert {
 	}
 	add("Show it", "show", a.OrderID)
 	if a.Undone && a.Kind == AlertMore && !a.Others {
-		add("List all undone orders", "list", "--state", string(core.Compensated), "--workflow",
-			a.Workflow)
+		add("List all undone orders", "list", "--state", string(core.Compensated), "--workflow", a.Workflow)
 	}
 	if a.Accepts.Resubmit {
 		purpose := "When the cause is fixed, continue"
@@ -88,7 +87,7 @@ func (a Alert) For(deployment, options string) Alert {
 		if a.Phase == core.Undoing {
 			otherwise = core.Undone
 		}
-		add("If the step did happen", "resolve", a.OrderID, a.Step, string(core.Happened))
+		add("If the service did the step", "resolve", a.OrderID, a.Step, string(core.Happened))
 		add("If it did not happen, or was undone by hand", "resolve", a.OrderID, a.Step, string(otherwise))
 	}
 	return a
@@ -97,8 +96,8 @@ func (a Alert) For(deployment, options string) Alert {
 // plain matches a word that needs no quotes in any shell.
 var plain = regexp.MustCompile(`^[A-Za-z0-9._:/=,@%+~-]+$`)
 
-// quoted quotes a word for a shell, because the error codes of an agent may hold any character.
-func quoted(word string) string {
+// Quoted quotes a word for a POSIX shell, and removes control characters.
+func Quoted(word string) string {
 	if plain.MatchString(word) {
 		return word
 	}
@@ -111,8 +110,8 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// many adds commands for all orders of the incident. They begin with a dry run, because one order may refuse
-// what another accepts.
+// many adds commands for all orders of the incident. A dry run comes first, because one order may refuse a
+// command that another accepts.
 func (a Alert) many(add func(purpose string, words ...string)) {
 	add("Show the first one", "show", a.OrderID)
 	if a.Others {
@@ -234,8 +233,8 @@ func (a Alert) place() string {
 	return a.Workflow + ", step " + a.Step
 }
 
-// Text returns the alert for people. Its first line has the cause and the command that shows more, the lines
-// after it the facts and the commands that are accepted now.
+// Text returns the alert for people. The first line has the cause and the command that shows more. The other
+// lines have the facts and the commands that are accepted now.
 func (a Alert) Text() string {
 	var first []string
 	switch cause := a.cause(); {

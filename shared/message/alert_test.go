@@ -39,7 +39,7 @@ func TestCommandsOfAnAlert(t *testing.T) {
 	}
 }
 
-// Where many have stopped, the commands are for all of them; where it is over, there are none.
+// If many orders have stopped, the commands are for all of them. At the end of an incident there are none.
 func TestCommandsForMany(t *testing.T) {
 	of := func(kind message.AlertKind, orders int, step string, others bool) []string {
 		return message.Alert{Kind: kind, Orders: orders, Others: others,
@@ -75,7 +75,7 @@ func TestCommandsForMany(t *testing.T) {
 	}
 }
 
-// A code is what an agent says: pasted into a shell, it is a word and nothing else.
+// An agent chooses the code, so it is quoted: in a shell it is one word.
 func TestCommandsOfOddCodes(t *testing.T) {
 	of := func(code string) []string {
 		return message.Alert{Kind: message.AlertMore, Orders: 2, RaiseAlert: core.RaiseAlert{OrderID: "o-1",
@@ -102,7 +102,8 @@ func TestTitlesOfAlerts(t *testing.T) {
 		others      bool
 		title, text string
 	}{
-		{message.AlertFirst, 1, "pay", false, "order, step pay: order o-1 in Error since 2026-11-21 03:00 UTC",
+		{message.AlertFirst, 1, "pay", false,
+			"order, step pay: order o-1 in Error since 2026-11-21 03:00 UTC",
 			"no funds (declined). More: stepkeeper show o-1"},
 		{message.AlertMore, 7, "pay", false, "order, step pay: 7 orders in Error since 2026-11-21 03:00 UTC",
 			"no funds (declined). More: stepkeeper show o-1"},
@@ -129,7 +130,7 @@ func TestTitlesOfAlerts(t *testing.T) {
 	}
 }
 
-// What is not known of an alert is left out.
+// Unknown parts of an alert are left out.
 func TestFactsOfAnAlert(t *testing.T) {
 	a := message.Alert{Since: 1, RaiseAlert: core.RaiseAlert{OrderID: "o-1", Phase: core.Forward,
 		Code: "deadline", Message: "it has passed", Run: 2}}.For("", "")
@@ -159,7 +160,7 @@ func TestFactsOfAnAlert(t *testing.T) {
 	}
 }
 
-// An alert of the intake names no order, and what to look at.
+// An alert of the intake names no order, and states where to look.
 func TestAlertsOfTheIntake(t *testing.T) {
 	for kind, c := range map[message.AlertKind]struct {
 		title, text string

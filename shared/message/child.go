@@ -17,8 +17,8 @@ type Child struct {
 	Ended *core.ChildEnded `json:"ended,omitempty"` // the end of a child
 }
 
-// Encode returns the message as JSON. It does not escape the characters of an order, because that could
-// exceed the limit.
+// Encode returns the message as JSON. It does not escape characters for HTML, because the order could then
+// exceed the limit of a message.
 func (m *Child) Encode() ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -30,7 +30,7 @@ func (m *Status) Encode() ([]byte, error) { return json.Marshal(m) }
 // Encode writes the message's JSON.
 func (m *Quarantined) Encode() ([]byte, error) { return json.Marshal(m) }
 
-// SubmitOf reads a submission from a delivery. It uses the delivery's value if there is one.
+// SubmitOf reads a submission from a delivery: from its value or, without one, from its body.
 func SubmitOf(d port.Delivery) (SubmitOrder, error) {
 	if v, ok := d.Value.(*SubmitOrder); ok {
 		return *v, v.Check()
@@ -42,8 +42,8 @@ func SubmitOf(d port.Delivery) (SubmitOrder, error) {
 	return DecodeSubmit(body)
 }
 
-// IntakeOf reads a message of the intake queue: a submission, or a command that an application may send
-// there. The sender is not verified, so the only commands are a Cancel, and an Answer with a token.
+// IntakeOf reads a message of the intake queue: a submission or a command. Any application may send to this
+// queue, so IntakeOf accepts only the commands Cancel, and Answer with a token.
 func IntakeOf(d port.Delivery) (SubmitOrder, *Control, error) {
 	o, err := SubmitOf(d)
 	if err == nil {
@@ -66,9 +66,8 @@ func IntakeOf(d port.Delivery) (SubmitOrder, *Control, error) {
 		return SubmitOrder{}, nil, err
 	}
 	if !c.ForApplications() {
-		return SubmitOrder{}, nil, unreadable(
-			"the intake queue takes orders, cancels, and answers that have a token; send this %s to the "+
-				"control queue", c.Kind())
+		return SubmitOrder{}, nil, unreadable("the intake queue takes orders, cancels, and answers that "+
+			"have a token; send this %s to the control queue", c.Kind())
 	}
 	return SubmitOrder{}, c, nil
 }
@@ -79,7 +78,7 @@ type checked[T any] interface {
 	Check() error
 }
 
-// Of reads a message from a delivery. It uses the delivery's value if there is one. The errors are those of
+// Of reads a message from a delivery: from its value or, without one, from its body. The errors are those of
 // Decode.
 func Of[T any, M checked[T]](d port.Delivery) (*T, error) {
 	if v, ok := any(d.Value).(*T); ok {
@@ -102,7 +101,7 @@ func Decode[T any, M checked[T]](data []byte) (*T, error) {
 		switch {
 		case newer(data):
 			return nil, ErrNewer
-		case errors.Is(err, ErrUnreadable): // UnmarshalJSON has found it
+		case errors.Is(err, ErrUnreadable): // the error comes from Control.UnmarshalJSON
 			return nil, err
 		}
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
@@ -113,8 +112,8 @@ func Decode[T any, M checked[T]](data []byte) (*T, error) {
 	return m, nil
 }
 
-// envelope returns how many levels of a message surround a value from outside. The output in a status may be
-// a list of child orders' outputs.
+// envelope returns how many levels of JSON a message adds around a value from outside. For example, the
+// output in a status may be a list of child orders' outputs.
 func envelope(m any) int {
 	switch m.(type) {
 	case *Child:
@@ -125,8 +124,8 @@ func envelope(m any) int {
 	return 1
 }
 
-// newer reports whether the message has a newer major schema. It reads only this field, because a newer major
-// may have changed the type of every other one.
+// newer reports whether the message has a newer major schema. It reads only the field schema, because a newer
+// major schema may have changed the type of every other field.
 func newer(data []byte) bool {
 	var m struct {
 		Schema int `json:"schema"`
@@ -193,10 +192,10 @@ func (m *Reply) Check() error {
 	case m.Waited < 0 || m.RetryAfter < 0:
 		return unreadable("waited and retryAfter are milliseconds from 0")
 	case m.Error != nil && len(m.Error.Code) > maxCode:
-		return unreadable("error.code has %d bytes; a short word of at most %d is meant", len(m.Error.Code),
-			maxCode)
+		return unreadable("error.code has %d bytes; it must be a short word of at most %d bytes",
+			len(m.Error.Code), maxCode)
 	case m.Error != nil && strings.ContainsFunc(m.Error.Code, core.Unprintable):
-		return unreadable("error.code holds a line end or another control character; a short word is meant")
+		return unreadable("error.code holds a line end or another control character; it must be a short word")
 	}
 	return checkOutput(m.Output)
 }

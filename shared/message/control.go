@@ -10,13 +10,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// Control is a message to the control queue: a wake or a settle from inside, a command, or an answer.
-// Applications send some to the intake queue, see ForApplications.
+// Control is a message to the control queue: a wake or a settle of our own actors, a command, or an answer.
+// Applications send some of them to the intake queue, see ForApplications.
 type Control struct {
 	OrderID string
-	Event   core.Event // one of those that kinds lists
+	Event   core.Event // one of the events in kinds
 	ReplyTo string     // queue that gets a refusal; "" means the reply-to of the order
-	Tries   int        // number of times that an answer was sent again because its order was not there yet
+	Tries   int        // number of times that an answer was sent again because its order did not exist yet
 }
 
 // ControlKind names a control message.
@@ -36,8 +36,8 @@ const (
 	Answer   ControlKind = "answer"
 )
 
-// kinds lists the events that a control message can hold, with their names and rules. Their members in JSON
-// stand in the events.
+// kinds lists the events that a control message can hold, with their names and rules. The struct tags of the
+// events name the members in JSON.
 var kinds = []kind{
 	kindOf(Wake, checkWake),
 	kindOf(Settle, func(core.Settle) error { return nil }),
@@ -73,7 +73,7 @@ func kindOf[E core.Event](name ControlKind, check func(E) error) kind {
 	}
 }
 
-// kind returns the row of the event, and a row without a name if no control message can hold it.
+// kind returns the entry of the event in kinds. If the event is not listed, the entry has no name.
 func (m Control) kind() kind {
 	for _, k := range kinds {
 		if k.holds(m.Event) {
@@ -86,21 +86,20 @@ func (m Control) kind() kind {
 // Kind returns the name of the event.
 func (m Control) Kind() ControlKind { return m.kind().name }
 
-// ID returns the ID of a command or an answer (P5, commands have a number and an ID), and "" of another
+// ID returns the ID of a command or an answer (P5, commands have a number and an ID), or "" for another
 // message.
 func (m Control) ID() string {
-	id, _, _ := core.CommandOf(m.Event)
-	return id
+	return core.CommandOf(m.Event).ID
 }
 
-// ForApplications reports whether an application may send the command, to the intake queue: a Cancel, or an
-// Answer that has a token. Every other command is the operator's, and goes to the control queue.
+// ForApplications reports whether an application may send the command to the intake queue: a Cancel, or an
+// Answer with a token. Only an operator may send the other commands, to the control queue.
 func (m Control) ForApplications() bool {
 	answer, ok := m.Event.(core.Answered)
 	return m.Kind() == Cancel || ok && answer.Token != ""
 }
 
-// head is what stands in a control message beside its event.
+// head holds the members of a control message that are not part of its event.
 type head struct {
 	Schema  int         `json:"schema"`
 	Kind    ControlKind `json:"kind"`
@@ -109,7 +108,7 @@ type head struct {
 	Tries   int         `json:"tries,omitempty"`
 }
 
-// MarshalJSON writes the members of the event beside those of the head.
+// MarshalJSON writes one object with the members of the head and of the event.
 func (m Control) MarshalJSON() ([]byte, error) {
 	h, err := json.Marshal(head{Schema: Schema, Kind: m.Kind(), OrderID: m.OrderID, ReplyTo: m.ReplyTo,
 		Tries: m.Tries})
@@ -143,14 +142,14 @@ func (m *Control) UnmarshalJSON(data []byte) error {
 	return unreadable("kind %.40q is not known", h.Kind)
 }
 
-// Check holds a wake, a command or an answer to its rules.
+// Check returns an error if the message breaks a rule.
 func (m *Control) Check() error {
 	k := m.kind()
 	switch {
 	case !taskPattern.MatchString(m.OrderID):
 		return unreadable("task %.140q is no order's ID", m.OrderID)
 	case m.ReplyTo != "" && !replyToPattern.MatchString(m.ReplyTo):
-		return unreadable("replyTo %.100q must be the logical name of a deployed queue", m.ReplyTo)
+		return unreadable("replyTo %.100q must be the logical name of a deployed queue or bus", m.ReplyTo)
 	case m.Tries < 0:
 		return unreadable("tries counts from 0")
 	case k.name == "":
@@ -176,7 +175,7 @@ func checkCounts(a, b int) error {
 	return nil
 }
 
-// checkName holds the name of a step to its rules; "" means no step.
+// checkName returns an error if the text is no name of a step. "" means no step.
 func checkName(step string) error {
 	if step != "" && !stepPattern.MatchString(step) {
 		return unreadable("step %.60q is no step's name", step)
@@ -184,7 +183,7 @@ func checkName(step string) error {
 	return nil
 }
 
-// MaxBy is the longest name of who sends a command, in bytes.
+// MaxBy is the longest name of a command's sender, in bytes.
 const MaxBy = 128
 
 var hashPattern = regexp.MustCompile(`^[0-9a-f]{32}$`)
@@ -192,7 +191,7 @@ var hashPattern = regexp.MustCompile(`^[0-9a-f]{32}$`)
 // Latest names the definition that new orders get.
 const Latest = "latest"
 
-// IsDefinition reports that a command can name a definition so: Latest, or by its hash.
+// IsDefinition reports whether the text names a definition in a command: Latest, or a hash.
 func IsDefinition(text string) bool { return text == Latest || hashPattern.MatchString(text) }
 
 func checkDefinition(text string) error {
@@ -203,8 +202,8 @@ func checkDefinition(text string) error {
 	return nil
 }
 
-// IsCommandID reports that a command or an answer can have this ID. The ID is stored with the verdict, so
-// that a token cannot be one (P39, a token is an answer's permission).
+// IsCommandID reports whether a command or an answer may have this ID. A token is not an ID, because the ID
+// is stored with the verdict (P39, a token is an answer's permission).
 func IsCommandID(id string) bool { return idPattern.MatchString(id) && core.RedactText(id) == id }
 
 func checkID(id string) error {
@@ -252,8 +251,8 @@ func badReason(reason string) error {
 		"an erase has it", len(reason), core.MaxMessage)
 }
 
-// CheckTexts refuses who sends a command, or why, with a character that could control a terminal or forge a
-// line where it is printed.
+// CheckTexts returns an error if the name of a command's sender, or the reason, contains a character that
+// could control a terminal or forge a line.
 func CheckTexts(by, reason string) error {
 	switch {
 	case strings.ContainsFunc(by, core.Unprintable):
@@ -300,7 +299,7 @@ func checkResolve(c core.Resolve) error {
 	return checkStated("output", c.Output, core.MaxOutput)
 }
 
-// checkStated holds a value of a step that the operator gives to the rules of such values.
+// checkStated returns an error if a value that the operator gives to a step breaks a rule.
 func checkStated(name string, value json.RawMessage, limit int) error {
 	switch {
 	case len(value) > limit:
@@ -327,9 +326,8 @@ func checkAnswer(a core.Answered) error {
 	case a.Step != "" && a.Round < 1:
 		return unreadable("round is %d; it counts from 1, and an answer to a step names it", a.Round)
 	case a.Token == "" && !core.PersonName(a.By):
-		return unreadable(
-			"by has %d bytes; an answer says who answers, in 1 to %d bytes without control characters and "+
-				"< > & \" \\", len(a.By), core.MaxAnswerBy)
+		return unreadable("by has %d bytes; an answer says who answers, in 1 to %d bytes without control "+
+			"characters and < > & \" \\", len(a.By), core.MaxAnswerBy)
 	case len(a.Value) == 0:
 		return unreadable("value is missing")
 	case len(a.Note) > core.MaxMessage:

@@ -1,9 +1,9 @@
 // Package message holds the messages between application, Scheduler, Agents, Supervisor and operator: their
 // Go types, codecs, limits and JSON Schemas.
 //
-// Authority: a message states a fact or makes a request. It never carries an address to send to, and never
-// changes a state by itself. Submissions are read strictly: an unknown field is an error that names it.
-// Messages between actors tolerate unknown fields, so that old and new programs can run side by side.
+// Authority: a message states a fact or makes a request. It never contains the address of a receiver, and
+// never changes a state by itself. Submissions are read strictly: an unknown field causes an error that names
+// the field. Messages between actors tolerate unknown fields, so that old and new programs can run together.
 //
 // Failures: a message that is malformed or over its limit is refused with a [Refusal] or an error for
 // quarantine. ErrNewer means a newer major schema. Such a message has to be returned to its queue, for a

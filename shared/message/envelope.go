@@ -45,7 +45,7 @@ type Reply struct {
 	// progress: latest time of the next report; the zero value means after the step's timeout
 	Until   core.Time `json:"until,omitzero"`
 	Percent int       `json:"percent,omitempty"` // progress: 0 to 100
-	// text for people, in progress; at most core.MaxNote bytes are kept
+	// progress: text for people; the task keeps at most core.MaxNote bytes
 	Note string `json:"note,omitempty"`
 	// milliseconds from claimedAt to receipt, never negative (P32, queue time is not a failure)
 	Waited core.Duration `json:"waited"`
@@ -54,14 +54,14 @@ type Reply struct {
 // Progress is the outcome of a Reply whose operation still runs (P43, long work reports progress).
 const Progress core.Outcome = "progress"
 
-// ReplyError states the reason. A retry-later with a code of core.Uncounted does not count as a failure
-// (P45, "not now" is not a failure).
+// ReplyError states why a reply is not done. A retry-later reply whose code core.Uncounted accepts does not
+// count as a failure (P45, "not now" is not a failure).
 type ReplyError struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }
 
-// Status is what the application receives.
+// Status is a message to the application about its order.
 type Status struct {
 	Schema int `json:"schema"`
 	core.Status
@@ -74,7 +74,7 @@ type Quarantined struct {
 	ID     string    `json:"id"` // ID given by the queue
 	Reason string    `json:"reason"`
 	At     core.Time `json:"at"`
-	SHA256 string    `json:"sha256"` // hash of the message as it came
+	SHA256 string    `json:"sha256"` // hash of the received message
 	// Body holds at most MaxQuarantined bytes of the message in base64, without tokens of answers (P39, a
 	// token is an answer's permission).
 	Body []byte `json:"body"`
@@ -83,9 +83,9 @@ type Quarantined struct {
 // MaxQuarantined is the number of bytes of a body that the quarantine keeps.
 const MaxQuarantined = 40_000
 
-// Quarantine returns the message that keeps another one for the operator, with the reason.
+// Quarantine returns the message that keeps a rejected delivery for the operator, with the reason.
 func Quarantine(queue string, d port.Delivery, reason string, at core.Time) *Quarantined {
-	body, _ := d.Bytes() // a value that cannot be encoded leaves it empty
+	body, _ := d.Bytes() // a value that cannot be encoded leaves the body empty
 	sum := sha256.Sum256(body)
 	body = core.RedactJSON(body)
 	return &Quarantined{

@@ -11,8 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// HashOf returns the hash of a task's submission. It computes the hash if the task holds the order. The hash
-// is empty after a Cancel that came before its order (P17, a cancel is kept).
+// HashOf returns the hash of a task's submission. If the task holds the order, HashOf computes the hash. The
+// hash is empty if a Cancel created the task before its order came (P17, a cancel is kept).
 func HashOf(t *core.Task) string {
 	if len(t.Order) == 0 {
 		return t.ContentHash
@@ -23,11 +23,12 @@ func HashOf(t *core.Task) string {
 
 // ContentHash returns the same text for two submissions of the same order (P14, submit creates once). It is
 // the first 16 bytes, in hexadecimal, of SHA-256 over the canonical JSON of workflow, order, priority and
-// reply-to. Spelling does not count: white space, the order of fields, escapes, 1.0 or 1.
+// reply-to. White space, the order of fields, escapes, and the spelling of numbers (1.0 or 1) make no
+// difference.
 func ContentHash(o SubmitOrder) string {
 	b := append(make([]byte, 0, 128+len(o.Order)), `{"order":`...)
 	b, err := rawjson.AppendCanonical(b, o.Order)
-	if err != nil { // the order of a child may contain a key twice, as its service returned it
+	if err != nil { // a child's order may contain a key twice if it is the output of a service
 		b = append(b, o.Order...)
 	}
 	for _, m := range [...][2]string{

@@ -133,8 +133,8 @@ func TestRefusedSubmissions(t *testing.T) {
 	}
 }
 
-// One limit holds for the value of every message, whether it comes as bytes or as a value that this
-// very process made.
+// One limit holds for the value of every message, whether it comes as bytes or as a value of the same
+// process.
 func TestOneLevelTooDeep(t *testing.T) {
 	lists := func(n int) json.RawMessage {
 		return json.RawMessage(strings.Repeat("[", n) + strings.Repeat("]", n))
@@ -171,8 +171,8 @@ func TestOneLevelTooDeep(t *testing.T) {
 	}
 }
 
-// Numbers are bounded in every message that holds a value of a person or a service, also in one that this
-// process made.
+// Numbers are bounded in every message with a value of a person or a service, even in one of the same
+// process.
 func TestNumbersWithoutBounds(t *testing.T) {
 	for number, fits := range map[string]bool{
 		strings.Repeat("7", 128): true, strings.Repeat("7", 129): false, "-1.5e-999": true, "1e1000": false,
@@ -274,7 +274,7 @@ func TestAnswersAreChecked(t *testing.T) {
 	}
 }
 
-// What is printed somewhere holds no control characters: who, why, and a code.
+// Texts that are printed have no control characters: sender, reason and code.
 func TestTextsAreOfOneLine(t *testing.T) {
 	for _, bad := range []string{"\n", "\r", "\x1b[31m", "\x00", "\x7f", "\u0085", "\u009b", "\u2028",
 		"\u2029", "\u202e", "\u2066", "\u200f"} {
@@ -561,7 +561,7 @@ func TestOrderIDs(t *testing.T) {
 	}
 }
 
-// So is the output that an operator states.
+// The output that an operator states is read as strictly too.
 func TestStatedOutputsAreReadStrictly(t *testing.T) {
 	stated := func(output string) *message.Control {
 		return &message.Control{OrderID: "o-1", Event: core.Resolve{ID: "c-1", Step: "charge",
@@ -581,8 +581,8 @@ func TestStatedOutputsAreReadStrictly(t *testing.T) {
 	}
 }
 
-// What the schema refuses, the codec refuses; and unknown fields are no reason outside of a
-// submission, so that old and new programs can run side by side.
+// The codec refuses everything that the schema refuses. Unknown fields are refused only in a submission, so
+// that old and new programs can run side by side.
 func TestBadEnvelopes(t *testing.T) {
 	schemas := compiled(t)
 	for name, changes := range map[string][]string{
@@ -650,7 +650,7 @@ func TestBadEnvelopes(t *testing.T) {
 	}
 }
 
-// P22a: only a do that has not been done can be proven to have had no effect.
+// P22a: only the reply of a failed do can prove that there was no effect.
 func TestNoEffectIsOfARefusedDo(t *testing.T) {
 	for _, op := range []core.Operation{core.Do, core.UndoOp} {
 		for _, outcome := range []core.Outcome{core.OutcomeDone, core.OutcomeFailed, core.OutcomeRetryLater} {
@@ -761,7 +761,7 @@ func FuzzDecodeEnvelopes(f *testing.F) {
 	})
 }
 
-// The hash of what is stored never changes, or an order that comes again would be another one.
+// The hash of a stored order never changes. Otherwise a repeated order would count as another one.
 func TestContentHashStays(t *testing.T) {
 	for order, want := range map[string]string{
 		`null`: "550c2e78224c36f6a5a3c57a8e83d841",
@@ -775,7 +775,7 @@ func TestContentHashStays(t *testing.T) {
 	}
 }
 
-// Whose order it is stands before the first colon of its ID.
+// The tenant of an order is the part of its ID before the first colon.
 func TestTenant(t *testing.T) {
 	for id, want := range map[string]string{"acme:1001": "acme", "acme:eu:1": "acme", "1001": "", ":1": ""} {
 		if got := message.Tenant(id); got != want {

@@ -34,7 +34,8 @@ const (
 	CodeBrokenWorkflow  = "broken-workflow"
 	CodeUnknownReplyTo  = "unknown-reply-to"
 	CodeExpired         = "expired"
-	// CodeOtherAgent: the step did not ask this agent (P3, a reply names request and sender).
+	// CodeOtherAgent is the code of a reply by an agent that its step did not ask (P3, a reply names request
+	// and sender).
 	CodeOtherAgent = "other-agent"
 )
 
@@ -81,7 +82,8 @@ var (
 	stepPattern     = patternOf(small, small+digits+"-", 40)
 )
 
-// pattern is the form of a name. It is not a regular expression because every message has several names.
+// pattern is the form of a name. It is faster than a regular expression, which matters because every message
+// contains several names.
 type pattern struct {
 	first, rest [256]bool // bytes that may be the first, or any later one
 	longest     int
@@ -111,13 +113,13 @@ func (p *pattern) MatchString(name string) bool {
 	return true
 }
 
-// DecodeSubmit reads a submission strictly. The error is a *Refusal. The order then holds its ID and reply-to
-// as far as they are readable, so that the sender can be notified. A newer schema is ErrNewer.
+// DecodeSubmit reads a submission strictly. The error is a *Refusal, which wraps ErrNewer for a newer schema.
+// With an error the returned order still has its ID and reply-to if they are readable, so that the sender can
+// be notified.
 func DecodeSubmit(data []byte) (SubmitOrder, error) {
 	if len(data) > port.MaxOrder {
-		return senderOf(data), refuse(CodeTooLarge, "",
-			"the submission has %d bytes, the limit is %d; store large data elsewhere and send a reference",
-			len(data), port.MaxOrder)
+		return senderOf(data), refuse(CodeTooLarge, "", "the submission has %d bytes, the limit is %d; "+
+			"store large data elsewhere and send a reference", len(data), port.MaxOrder)
 	}
 	if err := rawjson.Check(data, rawjson.MaxLevels+1); err != nil {
 		return SubmitOrder{}, refuse(CodeNotJSON, "", "the submission cannot be read: %v", err)
@@ -147,7 +149,7 @@ func senderOf(data []byte) SubmitOrder {
 	return SubmitOrder{OrderID: o.OrderID, ReplyTo: o.ReplyTo}
 }
 
-// submitOf fills the submission. It returns the error of the first field with a wrong type at the end, so
+// submitOf fills the submission. It reads all fields before it returns the error of the first wrong one, so
 // that the ID and the reply-to are known in any case.
 func submitOf(fields map[string]json.RawMessage) (SubmitOrder, error) {
 	var o SubmitOrder
@@ -168,7 +170,7 @@ func submitOf(fields map[string]json.RawMessage) (SubmitOrder, error) {
 		}
 	}
 	read("orderId", &o.OrderID, "a string")
-	read("replyTo", &o.ReplyTo, "a string, the logical name of a queue")
+	read("replyTo", &o.ReplyTo, "a string, the logical name of a queue or bus")
 	read("schema", &o.Schema, "the number 1")
 	if first == nil && o.Schema > Schema {
 		r := refuse(CodeNewerSchema, "schema", "schema %d is newer than this program knows; send schema %d",
@@ -180,7 +182,7 @@ func submitOf(fields map[string]json.RawMessage) (SubmitOrder, error) {
 	read("priority", &o.Priority, `"normal" or "high"`)
 	read("deadline", &o.Deadline, `a time in RFC 3339, like "2026-11-21T10:00:00.000Z"`)
 	o.Order = fields["order"]
-	// the year 1, or 1970 to the millisecond
+	// the field contains the year 1, or the first millisecond of 1970
 	if first == nil && fields["deadline"] != nil && o.Deadline == 0 {
 		first = refuse(CodeInvalid, "deadline", "deadline must be between the years 1970 and 9999")
 	}
@@ -234,16 +236,13 @@ func (o *SubmitOrder) checkFields() error {
 		return refuse(CodeMissing, "orderId",
 			"orderId is missing; give the order an ID of your own, so that sending it again is harmless")
 	case !orderID(o.OrderID):
-		return refuse(CodeInvalid, "orderId",
-			"orderId %.140q must be 1 to 128 of the characters A-Z a-z 0-9 . _ : -, not begin with -, and "+
-				"not be . or ..",
-			o.OrderID)
+		return refuse(CodeInvalid, "orderId", "orderId %.140q must be 1 to 128 of the characters A-Z a-z "+
+			"0-9 . _ : -, not begin with -, and not be . or ..", o.OrderID)
 	case o.Workflow == "":
 		return refuse(CodeMissing, "workflow", "workflow is missing; name the workflow that the order is for")
 	case !workflowPattern.MatchString(o.Workflow):
-		return refuse(CodeInvalid, "workflow",
-			"workflow %.80q is no workflow's name: small letters, digits and -, at most 64, a letter first",
-			o.Workflow)
+		return refuse(CodeInvalid, "workflow", "workflow %.80q is no workflow's name: small letters, digits "+
+			"and -, at most 64, a letter first", o.Workflow)
 	case len(o.Order) == 0 || string(o.Order) == "null":
 		return refuse(CodeMissing, "order",
 			"order is missing or null; send the order itself, any other JSON value")
@@ -251,7 +250,7 @@ func (o *SubmitOrder) checkFields() error {
 		return refuse(CodeInvalid, "priority", `priority %.40q must be "normal" or "high"`, o.Priority)
 	case o.ReplyTo != "" && !replyToPattern.MatchString(o.ReplyTo):
 		return refuse(CodeInvalid, "replyTo",
-			"replyTo %.100q must be the logical name of a deployed queue, never an address", o.ReplyTo)
+			"replyTo %.100q must be the logical name of a deployed queue or bus, never an address", o.ReplyTo)
 	case o.Deadline != 0 && (o.Deadline < 0 || o.Deadline > maxDeadline):
 		return refuse(CodeInvalid, "deadline", "deadline must be between the years 1970 and 9999")
 	}
@@ -276,8 +275,8 @@ func Notes(priority string) []string {
 		`priority "high" is stored with the order and has no effect: orders are handled as they come`}
 }
 
-// Known returns the reply-to and the ID if they have the right form, so that the refusal of a submission
-// never uses a forged name.
+// Known returns the ID and the reply-to, or "" for one that has a wrong form, so that the refusal of a
+// submission uses only valid names.
 func (o *SubmitOrder) Known() (orderID, replyTo string) {
 	if idPattern.MatchString(o.OrderID) {
 		orderID = o.OrderID

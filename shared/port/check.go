@@ -7,8 +7,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// CheckWrite returns an error for a write that is wrong whatever is stored: ErrTooLarge, or an error without
-// a sentinel for a write that the caller must not make. Every Store calls it first.
+// CheckWrite returns an error for a write that is wrong regardless of the stored records: ErrTooLarge, or an
+// error without a sentinel for a write that the caller must not make. Every Store calls it first.
 func CheckWrite(w *Write) error {
 	id := w.Record.ID
 	switch {
@@ -33,8 +33,8 @@ func CheckWrite(w *Write) error {
 	return nil
 }
 
-// CheckDefinition returns an error if the bytes do not match the hash, whatever is stored. Every Definitions
-// calls it first: such a definition could not be read, and what is stored stays for ever.
+// CheckDefinition returns an error if the bytes do not match the hash. Every Definitions calls it first,
+// because a wrong definition could never be read or replaced.
 func CheckDefinition(hash string, data []byte) error {
 	if of := core.DefinitionHash(data); of != hash {
 		return fmt.Errorf(
@@ -44,7 +44,7 @@ func CheckDefinition(hash string, data []byte) error {
 	return nil
 }
 
-// CheckMessage returns an error for a message that is wrong whatever the queue: ErrTooLarge for a body over
+// CheckMessage returns an error for a message that is wrong for every queue: ErrTooLarge for a body over
 // MaxMessage, or an error without a sentinel for a message that must not be sent.
 func CheckMessage(m *Message) error {
 	switch {

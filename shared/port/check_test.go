@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// What the adapters let check their arguments takes all up to each limit, and names what is wrong with the
-// rest.
+// The checks of the adapters' arguments accept everything up to each limit, and their errors name the fault
+// of the rest.
 func TestArgumentsAreChecked(t *testing.T) {
 	write := func(expected, version int64, document int, apart ...int) error {
 		w := port.Write{Expected: expected, Hash: "h",
@@ -67,8 +67,8 @@ func TestShardsStay(t *testing.T) {
 	}
 }
 
-// Messages that failed together come back apart, each at most a half later than its turn, and within its
-// queue's visibility timeout.
+// Messages that failed together come back at different times, each at most half of its delay later, and
+// within its queue's visibility timeout.
 func TestBackoffIsSpread(t *testing.T) {
 	seen := map[time.Duration]bool{}
 	for i := range 100 {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// firstBackoff is the first time for which a message is hidden that could not be handled.
+// firstBackoff is how long a message is hidden after its first failed handling.
 const firstBackoff = 2 * time.Second
 
 // Backoff returns how long a delivery that could not be handled is hidden before it comes again: 2 s, doubled

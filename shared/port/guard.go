@@ -16,7 +16,7 @@ var panics atomic.Int64
 // Panics returns the number of panics that Guard and Always have caught in this process.
 func Panics() int64 { return panics.Load() }
 
-// Guard calls f, and returns a panic of f as an error. Every goroutine of the product runs in it, or in
+// Guard calls f, and returns a panic of f as an error. Every goroutine of the product runs in Guard or
 // Always, because a panic that nothing recovers ends the process. It logs the panic with its stack; a nil log
 // means the default logger.
 func Guard(log *slog.Logger, what string, f func() error) (err error) {
@@ -36,7 +36,7 @@ func Guard(log *slog.Logger, what string, f func() error) (err error) {
 	return f()
 }
 
-// alwaysPause is the time after which Always calls a function again that has panicked.
+// alwaysPause is the time after which Always calls a panicked function again.
 const alwaysPause = time.Second
 
 // Always calls f again after a pause each time that f panics. It returns when f returns, or when ctx ends.

@@ -33,7 +33,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// What panics is called again until it returns, or until the context ends.
+// A function that panics is called again until it returns, or until the context ends.
 func TestAlways(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		quiet := slog.New(slog.DiscardHandler)

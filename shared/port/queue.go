@@ -33,7 +33,7 @@ type Message struct {
 	// delaying those of others. A queue may ignore it. At most 128 letters, digits and punctuation; "" means
 	// no group.
 	Group string
-	// High makes the message mostly overtake messages without it. A queue may ignore it (P46, priority
+	// High usually lets the message overtake messages without High. A queue may ignore it (P46, priority
 	// changes the order of requests only).
 	High bool
 }
@@ -61,19 +61,24 @@ type Delivery struct {
 // Depth counts the messages of a queue, approximately.
 type Depth struct {
 	Visible  int
-	InFlight int // received and hidden: in handling, or returned for a time
+	InFlight int // received and hidden: being handled, or returned with a delay
 	Delayed  int
 	Oldest   time.Duration // age of the oldest visible message; 0 if it is unknown, or none is visible
 }
 
-// Queue is one queue. It delivers at least once, in any order. Batches hold 1 to MaxBatch entries, unless the
-// adapter's suite states otherwise. Errors of entries have the order of the entries.
-type Queue interface {
+// Sender takes messages. It is a queue, or an event bus for statuses.
+type Sender interface {
 	// Name returns the logical name: "intake", "requests-payment".
 	Name() string
 	// Send returns an error for each message: nil if the queue accepted it, ErrTooLarge, or ErrUnavailable if
 	// it is full or throttled.
 	Send(ctx context.Context, messages []Message) []error
+}
+
+// Queue is one queue. It delivers at least once, in any order. Batches hold 1 to MaxBatch entries, unless the
+// adapter's suite states otherwise. Errors of entries have the order of the entries.
+type Queue interface {
+	Sender
 	// Receive waits up to wait for the first message and returns at most max. An empty result is not an
 	// error. The messages become visible again after visibility, unless they are deleted before.
 	Receive(ctx context.Context, max int, wait, visibility time.Duration) ([]Delivery, error)
@@ -93,7 +98,7 @@ type Queues interface {
 	Queue(name string) (Queue, error)
 	// ReplyTo resolves an application's logical name from the list that the operator deployed. It returns
 	// ErrNotFound for any other name, because an address in a message is never used.
-	ReplyTo(name string) (Queue, error)
+	ReplyTo(name string) (Sender, error)
 }
 
 // Logical names of the queues.
@@ -109,8 +114,8 @@ const (
 // Requests returns the name of an agent's queue.
 func Requests(agent string) string { return "requests-" + agent }
 
-// High returns the name of another queue's queue for messages of high priority. A deployment may have none
-// (P46).
+// High returns the name of the queue for another queue's messages of high priority. A deployment may not have
+// it (P46).
 func High(queue string) string { return queue + "-high" }
 
 // Dead returns the name of the queue that keeps the dead letters of another.
@@ -118,7 +123,7 @@ func Dead(queue string) string { return "dead-" + queue }
 
 // Alerts notifies the operator.
 type Alerts interface {
-	// Raise returns nil once the operator will certainly see the alert, or one that counts its order.
+	// Raise returns nil once the operator will certainly see the alert, or an alert that counts its order.
 	Raise(ctx context.Context, alert core.RaiseAlert) error
 }
 

@@ -6,11 +6,15 @@ import (
 	"time"
 )
 
-// MaxDocument is the largest document of a task that a Store accepts, in bytes. DynamoDB's item limit is 400
-// KB; the rest is room for the index attributes.
+// MaxDocument is the largest document of a task that a Store accepts, in bytes: DynamoDB's item limit of 400
+// KB less room for the index attributes. It includes a reserve for all that the order may still have to
+// store. An output that does not fit fails its step (`output-too-large`) while the order goes forward. A
+// stopped or undoing order drops the output. Error texts shrink to their codes if they take too much space.
+// Stepkeeper refuses a workflow whose reserve alone is larger (some 500 steps).
 const MaxDocument = 380 << 10
 
-// MaxOrder is the largest order, in bytes: one chunk of SQS's bill.
+// MaxOrder is the largest order, in bytes: one chunk of SQS's bill. The Scheduler refuses it. The quarantine
+// keeps its hash and its first 40,000 bytes.
 const MaxOrder = 64 << 10
 
 // Bucket is a part of the index.
@@ -42,10 +46,9 @@ type Record struct {
 type Write struct {
 	Record   Record
 	Expected int64
-	// Hash is the hash of the order's content, which stays after the order has expired. A create states it,
-	// and so does each write of content that is stored apart. A store that puts a tombstone needs it again
-	// when the order comes to rest. It is empty after a Cancel that came before its order (P17, a cancel is
-	// kept).
+	// Hash is the hash of the order's content, which stays after the order has expired. Each create sets it,
+	// and each write of content that is stored apart. A store that puts a tombstone needs it again when the
+	// order comes to rest. It is empty after a Cancel that came before its order (P17, a cancel is kept).
 	Hash string
 	// Apart reports whether the content is stored apart from the document, under its hash.
 	Apart bool
@@ -66,9 +69,16 @@ type Query struct {
 	// Without it an adapter may omit them, because it would have to read every open order.
 	InFlight bool
 	// Oldest selects only the oldest of the records. Limit counts as 1, and Next is "". An adapter without an
-	// index of ended orders by age refuses it if the query selects such orders.
+	// index of ended orders by age refuses Oldest if the query selects ended orders.
 	Oldest bool
 	Cursor string // cursor from the previous page; "" for the first page
+}
+
+// Selects reports whether State, Workflow, Before and After select the record.
+func (q *Query) Selects(r *Record) bool {
+	return (q.State == "" || q.State == r.State) && (q.Workflow == "" || q.Workflow == r.Workflow) &&
+		(q.Before.IsZero() || r.Created.Before(q.Before)) &&
+		(q.After.IsZero() || !r.Created.Before(q.After))
 }
 
 // Page is one page of a listing, newest first. Next is "" at the end.
@@ -77,7 +87,7 @@ type Page struct {
 	Next    string
 }
 
-// Due is one entry of an index. It is a hint, and may be stale in every direction.
+// Due is one entry of an index. It is a hint: entries may be missing, outdated or superfluous.
 type Due struct {
 	ID string
 	At time.Time
@@ -85,8 +95,8 @@ type Due struct {
 
 // Store is the state store. All loads are strongly consistent. Listings and Due need not be.
 type Store interface {
-	// Commit carries out the writes, each on its own: some can succeed while others fail. The errors stand at
-	// the indexes of their writes; nil means stored:
+	// Commit carries out the writes, each on its own: some can succeed while others fail. It keeps no
+	// reference to their bytes. The errors stand at the indexes of their writes; nil means stored:
 	//
 	//   - ErrExists: a create found a record, or one that has expired.
 	//   - ErrNotFound: a replace found no record.
@@ -143,7 +153,7 @@ type LedgerEntry struct {
 	Key     string
 	State   string // see functions/agent/worker
 	Attempt int    // attempt that wrote the state
-	Command int    // command with the last operator's fact applied
+	Command int    // number of the command whose fact was applied last
 	Output  []byte // output of a completed attempt
 	Code    string // code of a failure
 	Message string
@@ -168,8 +178,8 @@ type ClockFunc func() time.Time
 // Now calls the function.
 func (f ClockFunc) Now() time.Time { return f() }
 
-// CallAt calls run when the clock shows at. A clock with a method At makes the call itself, such as one that
-// tests move. Otherwise a real timer makes it. stop cancels the call.
+// CallAt calls run when the clock shows at. A clock with a method At, such as a clock that tests move, makes
+// the call itself. Otherwise a real timer makes it. stop cancels the call.
 func CallAt(clock Clock, at time.Time, run func()) (stop func()) {
 	if w, ok := clock.(interface {
 		At(at time.Time, run func()) (stop func())

@@ -9,9 +9,9 @@ type Span struct {
 	Step    string // step of a request
 	Attempt int    // attempt of a request
 	State   string // state of the task afterwards; "" if unknown
-	// Trace is the W3C traceparent that belongs to the order's run (core.Trace), or to the attempt: the span
-	// is linked with it, so that all handlings of an order are found from any of them, and no trace grows
-	// with an order's life.
+	// Trace is the W3C traceparent of the order's run (core.Trace) or of the attempt. The span has a link to
+	// it. So all handlings of an order can be found from any of them, and no trace grows with an order's
+	// life.
 	Trace string
 }
 

@@ -18,9 +18,9 @@ func (r *deciding) advance() {
 	}
 }
 
-// advanceForward claims the ready steps, and with them the steps in again, which a Resubmit continues. It
-// repeats this until no step becomes ready, because a step that is skipped, or ends with its claim, can make
-// others ready.
+// advanceForward claims the ready steps, and the steps of the list again, which a Resubmit continues. It
+// repeats this until no step becomes ready, because a step that is skipped, or that ends with its claim, can
+// make other steps ready.
 func (r *deciding) advanceForward(again ...int) {
 	var room [8]int
 	var claims []int
@@ -66,7 +66,8 @@ func (r *deciding) readySteps(claims []int) (_ []int, skipped bool) {
 		if r.err != nil || r.t.ProcessState != core.Processing {
 			return nil, false
 		}
-		// its condition failed, and the task continues without it (P42, orders can go on after failures)
+		// the step's condition cannot be evaluated, and the task continues without the step (P42, orders can
+		// go on after failures)
 		if r.t.Steps[i].State != core.Pending {
 			skipped = true
 			continue
@@ -135,11 +136,12 @@ func (r *deciding) orderKnown() bool {
 	return r.err == nil
 }
 
-// claim gives each step its next attempt with times and request. Every claim has a new attempt (P1).
+// claim starts the next attempt of each step (P1, every claim has a new attempt). It sets the times and emits
+// the request.
 //
-// It prepares all of them first. If one fails, the task starts its undo, and the same decision must not send
-// requests of the others. Afterwards it handles the steps that end at once. It reports whether there was such
-// a step, or one that the task continues without. In both cases it has claimed no other step.
+// It prepares all steps first, because a step that cannot be prepared may start the undo, and then no request
+// of the other steps must be sent. Steps that end with their claim come last. claim reports whether a step
+// ended, or failed and the task continues without it. In both cases it has claimed no other step.
 func (r *deciding) claim(steps []int) (ended bool) {
 	if r.bySupervisor() && len(steps) > 0 {
 		panic("core: the Supervisor must not claim")
@@ -150,7 +152,7 @@ func (r *deciding) claim(steps []int) (ended bool) {
 		p, err := r.kind(i).prepare(r, i)
 		if err != nil {
 			r.failClaim(i, err)
-			return r.t.ProcessState == core.Processing // P42: the others are prepared again
+			return r.t.ProcessState == core.Processing // P42: the caller prepares the other steps again
 		}
 		ended = ended || p.atOnce
 		claims = append(claims, p)
@@ -169,7 +171,7 @@ func (r *deciding) claim(steps []int) (ended bool) {
 		}
 		r.t.Hops++
 		r.kind(i).start(r, i, claims[n])
-		// an answer had arrived before, and was a refusal
+		// an answer that arrived before the claim was a refusal
 		if r.err != nil || r.t.ProcessState != core.Processing {
 			return false
 		}
@@ -258,8 +260,8 @@ func (r *deciding) undoNext(i int) bool {
 	return r.undoStep(i)
 }
 
-// undoStep begins the undo of a step by the rules of its grade, or the wait for it. It reports whether the
-// step is Compensated at once.
+// undoStep begins the undo of a step, or the wait before it, by the rules of the step's grade. It reports
+// whether the step is Compensated at once.
 func (r *deciding) undoStep(i int) bool {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	if d.Each != nil {
@@ -268,8 +270,8 @@ func (r *deciding) undoStep(i int) bool {
 	quiet := s.Quiet().Add(r.def.Agents[d.Agent].ClockSkew)
 	switch {
 	case d.Undo == nil:
-		// "undo: none", or a point of no return that is proven to have had no effect: no request, once the
-		// step is not in flight
+		// a step without undo, or a point of no return that is proven to have had no effect, needs no
+		// request; it only must not be in flight
 		if s.State == core.Processing {
 			return false
 		}
@@ -279,7 +281,7 @@ func (r *deciding) undoStep(i int) bool {
 		r.claimUndo(i)
 	case s.State == core.Processing:
 		return false
-	case r.at.Now <= quiet: // P21, an undo waits for quiet: a call may still run, whatever replies came (H2)
+	case r.at.Now <= quiet: // a call may still run, even after a reply (P21, an undo waits for quiet; H2)
 		release(s)
 		s.State = core.UndoWait
 		r.scheduleWake(s, quiet+1)

@@ -8,8 +8,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-// An alert offers what the task accepts: nothing that is past the point of no return, or whose key may
-// be forgotten, and no fact before the step's calls are over.
+// An alert offers the commands that the task accepts: none that the point of no return or a forgotten key
+// forbids, and no fact before the step's calls are over.
 func TestAlertOffersWhatIsAccepted(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(def *core.Definition)
@@ -66,8 +66,8 @@ func forgets(after core.Duration) func(*core.Definition) {
 	}
 }
 
-// A workflow may have the operator alerted of an order that is undone because a step failed (P11): once, with
-// the time to report it again until that is settled. No other undo is.
+// A workflow may ask for an alert if an order is undone because a step failed (P11). The alert is raised
+// once, and the task keeps the time to report it again until it is settled. Other undos raise no alert.
 func TestAlertOfAnUndo(t *testing.T) {
 	decide := func(def *core.Definition, task *core.Task, ev core.Event) protocol.Decision {
 		t.Helper()

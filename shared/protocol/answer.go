@@ -10,10 +10,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// answered applies an answer: an answer decides a round (P35). Answers may come early, late or twice (P36).
+// answered applies an answer (P35, an answer decides a round; P36, answers may come early, late or twice).
 func (r *deciding) answered(_ int, ev core.Event) (string, error) {
 	e := ev.(core.Answered)
-	if r.def != nil && e.Run > r.t.Run { // every commit is conditional (P8): it may count in that run
+	// The answer may count in a newer run than the loaded one (P8, every commit is conditional).
+	if r.def != nil && e.Run > r.t.Run {
 		return "", core.ErrStale
 	}
 	steps, reason := r.t.Addressed(r.def, e)
@@ -62,9 +63,9 @@ func (r *deciding) answered(_ int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// voteOf returns the vote that an answer adds to a step, or nil if the answer changes nothing. The note of an
-// accepted answer names who decided before, or the step that decides whether the answer counts. A non-empty
-// refused is the reason of a refusal.
+// voteOf returns the vote that an answer adds to a step, or nil if the answer changes nothing. note is a text
+// for an accepted answer: who decided before, or which step decides whether the answer counts. refused is the
+// reason of a refusal, or "".
 func (r *deciding) voteOf(i int, e core.Answered) (vote *core.Vote, note, refused string) {
 	s := &r.t.Steps[i]
 	value, reason := r.def.AnswerValue(i, e.Value)
@@ -129,17 +130,14 @@ func (r *deciding) newVote(i int, by string, value json.RawMessage) (vote *core.
 	}
 	vote = &core.Vote{By: by, Value: value, At: r.at.Now}
 	if event && !r.holdsVote(i, vote) {
-		return nil,
-			fmt.Sprintf(
-				"the event's value of %d bytes does not fit into the order's document beside the outputs "+
-					"of its steps; "+
-					"store the data elsewhere and send a reference", len(value))
+		return nil, fmt.Sprintf("the event's value of %d bytes does not fit into the order's document "+
+			"beside the outputs of its steps; store the data elsewhere and send a reference", len(value))
 	}
 	return vote, ""
 }
 
-// questionOf returns the people who may answer a step. The claim has stored them; before the claim the
-// question is evaluated. The result is unknown until every step that the question reads has ended.
+// questionOf returns the people who may answer a step. The claim stores them. Before the claim, questionOf
+// evaluates the question. The result is unknown until every step that the question reads has ended.
 func (r *deciding) questionOf(i int) (question *core.Answers, known bool) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	if s.Answers != nil && s.Answers.Need > 0 {
@@ -177,8 +175,9 @@ func (r *deciding) addVote(i int, vote *core.Vote) {
 	a.Votes = append(slices.Clip(a.Votes), *vote)
 }
 
-// refuseEarly stores a verdict for each vote that came before the claim and does not count, because its
-// sender received the verdict that it is kept (P36). The verdict has no ID, because a vote has none.
+// refuseEarly stores a verdict for each vote that came before the claim and does not count, because the
+// earlier verdict stated that the vote is kept (P36). The new verdict has no ID, because a vote
+// stores none.
 func (r *deciding) refuseEarly(i int, early []core.Vote) {
 	sent := r.verdict
 	for _, v := range early {
@@ -204,7 +203,7 @@ func (r *deciding) refuseAnswer(i int, e core.Answered, reason string) (string, 
 	r.verdict = &v
 	if e.Token == "" {
 		r.changed = true
-		r.t.Commands.Remember(e.ID, v.Command, r.number)
+		r.t.Commands.Remember(e.ID, v.Command, r.Number)
 		if i >= 0 {
 			r.keepVerdict(i, v)
 		}

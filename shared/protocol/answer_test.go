@@ -11,7 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-// asked is a workflow of one approval whose question evaluates to a text.
+// asked returns a workflow of one approval, whose question evaluates to a text.
 func asked(question string, changes ...func(*core.StepDefinition)) *core.Definition {
 	s := core.StepDefinition{Name: "w", Timeout: core.Hour, OnFailure: core.OnFailureUndo,
 		Input:  json.RawMessage(`"template"`),
@@ -34,7 +34,7 @@ func answered(n int, by, value string) core.Answered {
 		Value: json.RawMessage(value)}
 }
 
-// sizeOf stands for the size of a task's document.
+// sizeOf replaces the function that measures a task's document.
 func sizeOf(task *core.Task) int {
 	b, err := json.Marshal(task)
 	if err != nil {
@@ -43,7 +43,7 @@ func sizeOf(task *core.Task) int {
 	return len(b)
 }
 
-// P35: what a question may hold. Anything else is a failing input, before the claim.
+// P35: a question may contain certain fields only. Any other question is a failing input, before the claim.
 func TestQuestions(t *testing.T) {
 	names := func(n int, length int) string {
 		var all []string
@@ -103,8 +103,8 @@ func TestValuesAreBounded(t *testing.T) {
 	d.expect(nil, "Processed: w Processed/1", "")
 }
 
-// P28: an event whose value does not fit the document is refused, and the order waits on; the reason of a
-// refusal gives way.
+// P28: an event whose value does not fit into the document is refused, and the order continues to wait. If
+// space is short, the reason of a refusal is left out.
 func TestAnEventThatDoesNotFit(t *testing.T) {
 	d := newDesk(t, asked(`{}`, byName))
 	d.decide(d.submit)
@@ -136,7 +136,7 @@ func TestAnEventThatDoesNotFit(t *testing.T) {
 	t.Error("the reason stays although nothing is left for it")
 }
 
-// P49: a question may become another one, also where it is open; what it may be answered with may not.
+// P49: a move may change a question, even an open one, but not the answers that it accepts.
 func TestMoveOfAQuestion(t *testing.T) {
 	for what, x := range map[string]struct {
 		change func(*core.StepDefinition)
@@ -167,8 +167,8 @@ func TestMoveOfAQuestion(t *testing.T) {
 	}
 }
 
-// P35, P49: after a move a question shows what counts, or has counted if it was decided before: who may
-// answer, how many are needed, and for how long, as it was asked.
+// P35, P49: after a move a question still shows the conditions under which it was asked: who may answer, how
+// many answers are needed, and for how long.
 func TestAMovedQuestionShowsWhatCounts(t *testing.T) {
 	for _, state := range []core.State{core.Waiting, core.Processed} {
 		d := newDesk(t, then(asked(`{"need":2}`)))
@@ -192,7 +192,7 @@ func TestAMovedQuestionShowsWhatCounts(t *testing.T) {
 	}
 }
 
-// then is a workflow that waits for a day after step w.
+// then returns a workflow that waits for a day after step w.
 func then(def *core.Definition) *core.Definition {
 	last := waitStep("last", core.Day)
 	last.After = []string{"w"}
@@ -233,8 +233,8 @@ func TestAnEarlyAnswerThatDoesNotCountIsRefused(t *testing.T) {
 	}
 }
 
-// P36: why a step was answered so stands in its verdict with who did, also after the decision; where the
-// document has no room for it the answer counts without it.
+// P36: the verdict of an answer has its reason and its sender, also after the decision. If the document has
+// no room for the reason, the answer counts without it.
 func TestAnswersSayWhy(t *testing.T) {
 	for _, full := range []bool{false, true} {
 		d := newDesk(t, asked(`{"need":2}`))

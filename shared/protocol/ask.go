@@ -14,7 +14,7 @@ func (r *deciding) answeredEarly(i int) bool {
 	return err == nil && p.atOnce
 }
 
-// withdraw ends an ask that was to be sent again. An ask has no undo.
+// withdraw ends an ask that was waiting to be sent again. An ask needs no undo.
 func (r *deciding) withdraw(i int) {
 	s := &r.t.Steps[i]
 	r.recordFailure(i, core.CodeOvertaken, "the answer came before it was asked for again", s.Attempt)

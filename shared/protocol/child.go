@@ -6,7 +6,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// startChild creates a child task. Parent and child talk by messages (P41). If an undo arrives before the
+// startChild creates a child task (P41, parent and child talk by messages). If an undo arrives before the
 // start, the child is Compensated from the beginning. It reports this end, and a later attempt can start it.
 func startChild(def *core.Definition, order []byte, e core.AskChild, at At) (Decision, error) {
 	if def == nil || def.Hash != e.Definition {
@@ -18,8 +18,9 @@ func startChild(def *core.Definition, order []byte, e core.AskChild, at At) (Dec
 		Priority:    e.Priority}, &e, at)
 }
 
-// askedByParent decides the request of a parent to an existing child (P41). The highest attempt that asked is
-// kept, and all messages name it; an earlier one changes nothing.
+// askedByParent decides the request of a parent to an existing child (P41). The task keeps the highest
+// attempt that asked, and all messages to the parent contain it. A request of an earlier attempt changes
+// nothing.
 func (r *deciding) askedByParent(_ int, ev core.Event) (string, error) {
 	e, t := ev.(core.AskChild), r.t
 	if t.Parent == nil {
@@ -39,7 +40,7 @@ func (r *deciding) askedByParent(_ int, ev core.Event) (string, error) {
 		t.Parent = &e.Parent
 	}
 	switch mode := modeOf(t); {
-	case t.Erased != nil: // erase removes content, not identity (P52), so it reports like an expired child
+	case t.Erased != nil: // the child reports that it has expired (P52, erase removes content, not identity)
 	case e.Ask == core.AskStart && mode == compensated && newer:
 		r.followParent(e.To)
 		again := core.Resubmit{}
@@ -61,7 +62,7 @@ func (r *deciding) askedByParent(_ int, ev core.Event) (string, error) {
 		r.startUndo(core.WhyParent)
 		return "", nil
 	}
-	if newer { // The newer one is kept, and messages name it.
+	if newer { // messages to the parent contain the newer attempt
 		r.notifyParent()
 		return "", nil
 	}
@@ -69,7 +70,7 @@ func (r *deciding) askedByParent(_ int, ev core.Event) (string, error) {
 }
 
 // followParent pins an undone child to the definition that its parent's step names now, because the child's
-// next run begins anew (P41). A child that cannot be pinned to it keeps its own.
+// next run begins anew (P41). A child that cannot be pinned to it keeps its own definition.
 func (r *deciding) followParent(to *core.Definition) {
 	if to != nil && to.Name == r.t.Workflow && to.Hash != r.t.Definition {
 		_ = r.pin(to)
@@ -86,7 +87,7 @@ func (r *deciding) notifyParent() {
 	switch mode := modeOf(t); {
 	case mode == compensated || mode == cancelled:
 		e.State = core.ChildCompensated
-	case t.Erased != nil: // it can neither be undone nor return its output any more
+	case t.Erased != nil: // an erased child can neither be undone nor return its output
 		e.State = core.ChildExpired
 	case mode == processed:
 		e.State, e.Output = core.ChildProcessed, t.Output

@@ -7,31 +7,31 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// accept counts the command and stores its verdict. reject stores one too, because the sender reads the task
-// until the verdict is in it (P5, commands have a number and an ID).
+// accept counts the command and stores its verdict. reject stores a verdict too, because the sender reads the
+// task until it finds the verdict (P5, commands have a number and an ID).
 func (r *deciding) accept(reason string) {
 	r.t.Commands.Number++
 	r.acceptAgain(reason)
 }
 
-// acceptAgain stores the verdict of a command whose effect is already there. The command does not count.
+// acceptAgain accepts a command whose effect an earlier command had. The command does not count.
 func (r *deciding) acceptAgain(reason string) { r.storeVerdict(true, reason) }
 
 func (r *deciding) reject(reason string) (string, error) {
 	r.changed = true
-	switch { // an older number is refused for good
-	case r.number == r.t.Commands.Number:
-		r.t.Commands.Remember(r.id, r.name, r.number)
-	case r.number > r.t.Commands.Number:
-		r.t.Commands.Remember(r.id, core.AheadCommand, r.number)
+	switch { // an older number needs no record, because it is never accepted
+	case r.Number == r.t.Commands.Number:
+		r.t.Commands.Remember(r.ID, r.Name, r.Number)
+	case r.Number > r.t.Commands.Number:
+		r.t.Commands.Remember(r.ID, core.AheadCommand, r.Number)
 	}
 	r.storeVerdict(false, reason)
 	return "refused: " + reason, nil
 }
 
 func (r *deciding) storeVerdict(accepted bool, reason string) {
-	r.addVerdict(&r.t.Commands.Verdicts, core.Verdict{ID: r.id, Command: r.name, Accepted: accepted,
-		Reason: reason, At: r.at.Now, By: r.from.By, Note: core.TrimMessage(r.from.Reason)})
+	r.addVerdict(&r.t.Commands.Verdicts, core.Verdict{ID: r.ID, Command: r.Name, Accepted: accepted,
+		Reason: reason, At: r.at.Now, By: r.From.By, Note: core.TrimMessage(r.From.Reason)})
 }
 
 // addVerdict adds a verdict to a list of the task, without its texts if there is no room for them.
@@ -53,7 +53,7 @@ func operators(do func(r *deciding, ev core.Event) (refused string)) rule {
 		reason := isErased
 		switch {
 		case r.t.Erased != nil:
-		case r.number == r.t.Commands.Number:
+		case r.Number == r.t.Commands.Number:
 			reason = do(r, ev)
 		default:
 			reason = "the order has accepted another command, or refused many, since you " +
@@ -73,15 +73,14 @@ func (r *deciding) submittedAgain(_ int, ev core.Event) (string, error) {
 	case r.t.IsTombstone():
 		return "the order was cancelled before it came", nil
 	case ev.(core.Submitted).ContentHash != ev.(core.Submitted).KnownHash:
-		return "", core.Refuse("other-content",
-			"an order with this ID and other content was submitted before; nothing was changed: submit "+
-				"the new content under a new ID")
+		return "", core.Refuse("other-content", "an order with this ID and other content was submitted "+
+			"before; nothing was changed: submit the new content under a new ID")
 	}
 	return "the order is there", nil
 }
 
 // cancelCommand stops and undoes the order for the caller (P17, a cancel is kept). The verdict of one command
-// never changes from refused to accepted, and repeats get the same one (H30).
+// never changes from refused to accepted, and repeats get the same verdict (H30).
 func (r *deciding) cancelCommand(_ int, ev core.Event) (string, error) {
 	e, t := ev.(core.Cancel), r.t
 	switch {
@@ -101,7 +100,7 @@ func (r *deciding) cancelCommand(_ int, ev core.Event) (string, error) {
 	case t.ProcessState == core.Processed:
 		return r.reject("the order is Processed")
 	case r.t.PastPointOfNoReturn(r.def):
-		r.t.Commands.Remember(e.ID, "cancel", r.number)
+		r.t.Commands.Remember(e.ID, "cancel", r.Number)
 		return r.reject("the order is past its point of no return")
 	case len(t.Commands.Refused["cancel"]) == core.MaxRefused:
 		return r.reject(tooManyCancels)
@@ -145,7 +144,7 @@ func (r *deciding) undoCommand(core.Event) (refused string) {
 	}
 	r.accept("")
 	why := core.WhyOperator
-	if r.t.Phase == core.Undoing { // it continues with its earlier reason
+	if r.t.Phase == core.Undoing { // the undo keeps its earlier reason
 		why = r.t.Undo.Why
 	}
 	r.startUndo(why)
@@ -172,7 +171,7 @@ func (r *deciding) resubmitCommand(ev core.Event) (refused string) {
 			"; only one in Error, or Compensated, can be resubmitted"
 	}
 	before, def := r.t, r.def
-	if e.To != nil && !e.To.Is(r.t.Definition) { // move pins another definition (P49), in the same command
+	if e.To != nil && !e.To.Is(r.t.Definition) { // a Resubmit may move (P49, move pins another definition)
 		if reason := r.move(*e.To); reason != "" {
 			return reason
 		}
@@ -189,7 +188,7 @@ func (r *deciding) resubmitCommand(ev core.Event) (refused string) {
 	switch mode {
 	case errForward:
 		r.resume(e)
-	case errUndo: // never forward (H5)
+	case errUndo: // a stopped undo never goes forward (H5)
 		r.startUndo(r.t.Undo.Why)
 	case compensated:
 		r.restart(e)
@@ -197,8 +196,8 @@ func (r *deciding) resubmitCommand(ev core.Event) (refused string) {
 	return ""
 }
 
-// note returns the part of the history entry that names the input of a command for a step. It returns "" if
-// the command has none.
+// note returns the text for the history that names the step to which a command gives an input. It returns ""
+// if the command gives no input.
 func note(what, step string) string {
 	if step == "" {
 		return ""
@@ -225,7 +224,7 @@ func (r *deciding) resume(e core.Resubmit) {
 		}
 	}
 	var again []int
-	for i := range t.Steps { // every one of them, because a step left out would wait for ever (H31)
+	for i := range t.Steps { // all steps, because a step that is left out would wait for ever (H31)
 		if t.Steps[i].Attempted() && r.kind(i).resume(r, i) {
 			again = append(again, i)
 		}
@@ -248,7 +247,7 @@ func (r *deciding) restart(e core.Resubmit) {
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		verdicts, given := s.Answers, s.Corrected
-		// P1, every claim has a new attempt: attempt numbers continue.
+		// Attempt numbers continue (P1, every claim has a new attempt).
 		t.Steps[i] = core.Step{Name: s.Name, State: core.Pending, Attempt: s.Attempt, Unknown: s.Unknown}
 		// An input of an earlier command ends with its run (P51, a call can get another input).
 		if given != nil && given.Command == t.Commands.Number {
@@ -263,7 +262,7 @@ func (r *deciding) restart(e core.Resubmit) {
 	r.advance()
 }
 
-// renewDeadline sets or removes a deadline by a Resubmit. A deadline stops or undoes the order (P23a).
+// renewDeadline sets or removes a deadline for a Resubmit (P23a, a deadline stops or undoes the order).
 func (r *deciding) renewDeadline(at core.Time) {
 	r.t.Deadline.At = 0
 	if at != 0 {
@@ -285,7 +284,7 @@ func (r *deciding) closeCommand(ev core.Event) (refused string) {
 			s.OwnChildren().Stopped = true
 		}
 	}
-	r.t.Closing = &core.Closing{By: r.from.By, Reason: core.TrimMessage(r.from.Reason)}
+	r.t.Closing = &core.Closing{By: r.From.By, Reason: core.TrimMessage(r.From.Reason)}
 	r.enterEnd(core.Closed, "")
 	return ""
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// correct replaces the input of a step with that of a Resubmit (P51, a call can get another input). If it
+// correct replaces the input of a step with the Resubmit's input (P51, a call can get another input). If it
 // cannot, it returns the reason and changes nothing.
 func (r *deciding) correct(e core.Resubmit) (refused string) {
 	if e.Step == "" {
@@ -17,13 +17,12 @@ func (r *deciding) correct(e core.Resubmit) (refused string) {
 		return reason
 	}
 	t := r.t.Clone()
-	t.Steps[i].Corrected = &core.Corrected{Input: e.Input, Command: t.Commands.Number + 1, By: r.from.By,
-		Reason: core.TrimMessage(r.from.Reason), At: r.at.Now}
+	t.Steps[i].Corrected = &core.Corrected{Input: e.Input, Command: t.Commands.Number + 1, By: r.From.By,
+		Reason: core.TrimMessage(r.From.Reason), At: r.at.Now}
 	if !r.at.SizeLimit.KeepsReserve(r.def, t) {
-		return fmt.Sprintf(
-			"the new input of step %s (%d bytes) does not fit into the order's document of at most %d "+
-				"bytes beside what it holds and a reserve; give a shorter one",
-			e.Step, len(e.Input), r.at.SizeLimit.Limit)
+		return fmt.Sprintf("the new input of step %s (%d bytes) does not fit into the order's document of "+
+			"at most %d bytes beside what it holds and a reserve; give a shorter one", e.Step,
+			len(e.Input), r.at.SizeLimit.Limit)
 	}
 	r.t = t
 	return ""

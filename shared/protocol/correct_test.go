@@ -12,7 +12,7 @@ import (
 
 var corrected = json.RawMessage(`{"amount": 12}`)
 
-// stopped is a desk whose order stopped because b was refused for good; no call of it can begin any more.
+// stopped returns a desk whose order stopped because b was refused for good. No call of b can begin any more.
 func stopped(t *testing.T, changes ...func(*core.StepDefinition)) *desk {
 	t.Helper()
 	d := begun(t, step("a"), step("b", append(changes, after("a"), stopping)...),
@@ -28,7 +28,7 @@ func correcting(d *desk, step string, input json.RawMessage) core.Resubmit {
 		Sender: core.Sender{By: "ann", Reason: "wrong amount"}}
 }
 
-// P51: only a call that is still to be asked, and of whose key nothing can have an effect.
+// P51: only a call that is still to be made, and whose key cannot have had an effect, can get another input.
 func TestAnotherInputIsRefused(t *testing.T) {
 	prove := func(d *desk) {
 		d.decide(core.Resolve{ID: "f", Command: d.task.Commands.Number, Step: "b", Fact: core.NotHappened})
@@ -88,7 +88,7 @@ func TestAnotherInputIsRefused(t *testing.T) {
 	}
 }
 
-// P51, P12: every request of the step in this run has it, byte for byte, and the same key.
+// P51, P12: every request of the step in this run has the new input, byte for byte, and the same key.
 func TestAnotherInputIsSent(t *testing.T) {
 	d := stopped(t)
 	d.decide(core.Resolve{ID: "f", Command: 0, Step: "b", Fact: core.NotHappened})
@@ -128,7 +128,7 @@ func TestAnotherInputIsSent(t *testing.T) {
 	}
 }
 
-// P51: an undo without an input of its own has that of the do; one with its own keeps it.
+// P51: an undo without an input of its own gets the new input of the do. An undo with its own input keeps it.
 func TestTheUndoOfACorrectedStep(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		d := stopped(t, func(s *core.StepDefinition) {
@@ -176,7 +176,7 @@ func TestAnotherInputAndTheNextRun(t *testing.T) {
 	}
 }
 
-// P51, P49: a Move keeps it, unless the new definition says something else there.
+// P51, P49: a Move keeps the new input, unless the new definition has another input for the step.
 func TestMoveOfACorrectedStep(t *testing.T) {
 	for name, x := range map[string]struct {
 		change func(b *core.StepDefinition)
@@ -228,7 +228,7 @@ func TestMoveOfACorrectedStep(t *testing.T) {
 	}
 }
 
-// P51, P28: it is refused where the reserve does not stay free beside it, and then nothing has changed.
+// P51, P28: an input that would use space of the reserve is refused, and nothing changes.
 func TestAnotherInputKeepsTheReserve(t *testing.T) {
 	d := stopped(t)
 	d.decide(core.Resolve{ID: "f", Command: 0, Step: "b", Fact: core.NotHappened})
@@ -251,8 +251,8 @@ func TestAnotherInputKeepsTheReserve(t *testing.T) {
 	}
 }
 
-// P51, P22a: a point of no return that was refused for good is proven by that alone, and a claim takes the
-// proof back.
+// P51, P22a: a refusal for good proves that a point of no return had no effect. A new claim removes the
+// proof.
 func TestAnotherInputForARefusedPointOfNoReturn(t *testing.T) {
 	d := begun(t, step("a"), step("b", after("a"), noReturn))
 	refusal := failed("b", 1)

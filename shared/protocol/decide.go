@@ -10,12 +10,12 @@ import (
 //
 // def is the definition that the task pins, or the current one for a new order. It is nil for a task without
 // one: an unknown order, or the tombstone of an early Cancel. order is the order as submitted. If it is nil
-// and an expression needs it, Decide returns ErrOrderNeeded. task is nil for an unknown order.
+// and an expression needs it, Decide returns ErrOrderNeeded. task is nil if the order is unknown.
 //
-// The other errors are ErrStale, ErrUnfit, or a *Refusal for the sender. In all other cases the Decision
-// states whether the event was accepted, or changes nothing (Ignored has the reason). An event that changes
-// nothing emits the effects that it once caused again (P12, effects are emitted again). The task keeps no
-// tokens of answers from the event (P39, a token is an answer's permission).
+// The other errors are ErrStale, ErrUnfit, or a *Refusal for the sender. Without an error, the Decision
+// states whether the event changed the task. If not, Ignored has the reason, and the Decision repeats the
+// effects that the same event caused before (P12, effects are emitted again). The task keeps no tokens of
+// answers from the event (P39, a token is an answer's permission).
 func Decide(def *core.Definition, order []byte, task *core.Task, ev core.Event, at At) (Decision, error) {
 	ev = redacted(ev)
 	if task == nil {
@@ -26,8 +26,8 @@ func Decide(def *core.Definition, order []byte, task *core.Task, ev core.Event, 
 	}
 	r := &deciding{def: def, order: order, t: task.Clone(), at: at, about: aboutOf(ev, task)}
 	var ignored string
-	// one ID has one verdict: that of the first command with it
-	if r.verdict = task.Verdict(r.id); r.verdict != nil {
+	// all commands with one ID get the verdict of the first one
+	if r.verdict = task.Verdict(r.ID); r.verdict != nil {
 		ignored = "this command already has a verdict"
 	} else {
 		var err error
@@ -62,9 +62,9 @@ type deciding struct {
 	changed  bool        // the task changed although the event was refused, because it stores the verdict
 	effects  []core.Effect
 	verdict  *core.Verdict
-	items    map[int]json.RawMessage // needed items of the list of step itemsOf
+	items    map[int]json.RawMessage // items from the list of step itemsOf, by index
 	itemsOf  int
-	asked    bool // the parent asked, so that a child that has ended reports its end again
+	asked    bool // the parent sent a request, so a child that has ended reports its end again
 	err      error
 }
 
@@ -106,7 +106,7 @@ func (r *deciding) apply(ev core.Event) (ignored string, err error) {
 	return stepTable[r.about.kind][r.t.Steps[i].State][modeOf(r.t)].run(r, i, ev)
 }
 
-// guard checks the run, operation and attempt of an event in any state. A late "done" counts (P15).
+// guard checks an event's run, operation and attempt. A do's "done" may be late (P15, a late "done" counts).
 func (r *deciding) guard(ev core.Event) (i int, ignored string, err error) {
 	i = r.t.Index(r.step)
 	if i < 0 {
@@ -143,7 +143,7 @@ func decideUnknown(def *core.Definition, order []byte, ev core.Event, at At) (De
 	case core.AskChild:
 		return startChild(def, order, e, at)
 	}
-	if aboutOf(ev, &core.Task{}).command.name != "" {
+	if core.CommandOf(ev).Name != "" {
 		return Decision{}, core.Refuse(core.CodeUnknownTask,
 			"no order with this ID is known; check the ID, or look for it with list")
 	}
@@ -209,9 +209,10 @@ func (r *deciding) setDeadline(at core.Time) {
 	r.t.Deadline.Seq++
 }
 
-// tombstone returns the record of a Cancel without its order. A cancel is kept (P17, H18): none will run.
+// tombstone returns the record of a Cancel whose order has not arrived, so that the order will not run (P17,
+// a cancel is kept; H18).
 func tombstone(e core.Cancel, at At) Decision {
-	from := aboutOf(e, nil).from
+	from := aboutOf(e, nil).From
 	v := core.Verdict{ID: e.ID, Command: "cancel", Accepted: true, At: at.Now,
 		Reason: "the order had not arrived; it will not run when it does", By: from.By,
 		Note: core.TrimMessage(from.Reason)}
@@ -242,7 +243,7 @@ type At struct {
 	Now   core.Time
 	By    string                   // instance that decides, recorded in LockedBy
 	Waits map[string]core.Duration // queue wait of each agent's requests (P32, queue time is not a failure)
-	// queue lengths by agent, given as waits, if several agents can do one step (P44); some may be missing
+	// queue lengths by agent, as waits; some may be missing (P44, several agents can do one step)
 	Queues    map[string]core.Duration
 	SizeLimit core.SizeLimit // limit of the document that stores the decision
 	Tokens    core.Tokens    // tokens of answers (P39); nil if there is no key

@@ -28,8 +28,8 @@ func asks(def *core.Definition, call string) bool {
 	})
 }
 
-// expressions are functions where an order's workflow has templates. What is nil answers what
-// the step could see, so that a wrong environment shows in the request.
+// expressions holds functions in place of a workflow's templates. A nil function returns what the step can
+// read, so that a wrong environment shows in the request.
 type expressions struct {
 	when   map[int]func(core.Environment) (bool, error)
 	input  map[int]func(core.Environment) (json.RawMessage, error)
@@ -44,7 +44,7 @@ func (x *expressions) InputReads(i int) []string { return x.reads[i] }
 // CheckOrder accepts every order.
 func (x *expressions) CheckOrder(json.RawMessage) error { return nil }
 
-// CheckAnswer accepts all but objects, Refused refuses "no".
+// CheckAnswer accepts everything except objects. Refused refuses "no".
 func (x *expressions) CheckAnswer(_ int, value json.RawMessage) error {
 	if value[0] == '{' {
 		return errors.New("it is an object")
@@ -64,7 +64,7 @@ func (x *expressions) Items(i int, env core.Environment, each func(int, json.Raw
 	}
 	var list []json.RawMessage
 	if json.Unmarshal(input, &list) != nil {
-		return 0, errors.New("each is no list")
+		return 0, errors.New("each is not a list")
 	}
 	for n := range list {
 		each(n, list[n])
@@ -72,7 +72,7 @@ func (x *expressions) Items(i int, env core.Environment, each func(int, json.Raw
 	return len(list), nil
 }
 
-// ChildOrder fails for an item that is "bad", and makes no object of one that is "text".
+// ChildOrder fails for the item "bad", and returns no object for the item "text".
 func (x *expressions) ChildOrder(_ int, env core.Environment) (json.RawMessage, error) {
 	if string(env.Item) == `"bad"` {
 		return nil, errors.New("no such field")
@@ -118,7 +118,7 @@ func seen(env core.Environment) (json.RawMessage, error) {
 	}{env.Order, env.Outputs})
 }
 
-// step is a step of the usual kind: fenced, with undo, three failures, an agent of its own.
+// step returns a usual step: fenced, with an undo, three failures, and an agent of its own.
 func step(name string, changes ...func(*core.StepDefinition)) core.StepDefinition {
 	s := core.StepDefinition{
 		Name: name, Agent: name + "-agent", Operation: "do-" + name, Input: json.RawMessage(`"template"`),
@@ -181,8 +181,8 @@ func workflow(steps ...core.StepDefinition) *core.Definition {
 	return d
 }
 
-// desk is a shell around the core: it loads, decides, commits through the codec, and keeps what
-// it would send. Every decision is held to what is true of all of them.
+// desk is a small actor around the core. It loads, decides, commits through the codec, and keeps the messages
+// that it would send. It checks every decision for what holds for all decisions.
 type desk struct {
 	testing.TB
 	def    *core.Definition
@@ -202,7 +202,7 @@ func newDesk(t testing.TB, def *core.Definition) *desk {
 	}
 }
 
-// begun is a desk with the order submitted.
+// begun returns a desk with a submitted order.
 func begun(t testing.TB, steps ...core.StepDefinition) *desk {
 	t.Helper()
 	d := newDesk(t, workflow(steps...))
@@ -273,7 +273,7 @@ func (d *desk) commit(t *core.Task) {
 	d.task = stored(d, &next)
 }
 
-// settle commits what follows on a decision that reported all of the end (P11).
+// settle commits a Settle after a decision whose end was reported completely (P11).
 func (d *desk) settle(dec protocol.Decision) {
 	d.Helper()
 	if !dec.Settles {
@@ -282,7 +282,7 @@ func (d *desk) settle(dec protocol.Decision) {
 	d.commit(core.Settled(d.task))
 }
 
-// sweep is the Supervisor: it decides all that is overdue, each on the outcome of the one before.
+// sweep acts as the Supervisor: it decides every overdue event, each on the task that the one before left.
 func (d *desk) sweep(backlog ...string) (all []core.Effect) {
 	d.Helper()
 	events := core.SweepEvents(d.def, d.task, d.now)
@@ -302,7 +302,7 @@ func (d *desk) sweep(backlog ...string) (all []core.Effect) {
 	return all
 }
 
-// stored is the task after a way through the state store.
+// stored returns the task as the state store would return it.
 func stored(t testing.TB, task *core.Task) *core.Task {
 	t.Helper()
 	b, err := state.EncodeTask(task)
@@ -330,7 +330,7 @@ func snapshot(v any) string {
 	return string(b)
 }
 
-// faultOf holds one decision to what is true of every decision.
+// faultOf checks a decision for what holds for every decision.
 func faultOf(def *core.Definition, before *core.Task, dec protocol.Decision, ev core.Event) error {
 	switch {
 	case dec.Changed == (dec.Ignored != ""):
@@ -357,7 +357,7 @@ func orEmpty(t *core.Task) *core.Task {
 	return t
 }
 
-// faultOfTask holds a document that is about to be stored to what is true of every one.
+// faultOfTask checks a document, before it is stored, for what holds for every document.
 func faultOfTask(def *core.Definition, t *core.Task) error {
 	live := liveTime(t)
 	bucket, at := core.Index(t)
@@ -408,7 +408,7 @@ func faultOfTask(def *core.Definition, t *core.Task) error {
 	return nil
 }
 
-// liveTime is the earliest of the live times that P9 lists, zero for none.
+// liveTime returns the earliest of the live times that P9 lists, or zero if there is none.
 func liveTime(t *core.Task) core.Time {
 	times := []core.Time{t.End.ResendAt}
 	if t.ProcessState == core.Processing {
@@ -459,7 +459,7 @@ func requests(effects []core.Effect) (all []core.SendRequest) {
 	return all
 }
 
-// brief names effects in few words: "do a/1", "undo a/2", "wake a/1", "wake", "settle",
+// brief returns the short forms of effects: "do a/1", "undo a/2", "wake a/1", "wake", "settle",
 // "completed#3", "alert forward".
 func brief(effects []core.Effect) string {
 	words := make([]string, len(effects))
@@ -483,7 +483,7 @@ func brief(effects []core.Effect) string {
 	return strings.Join(words, ", ")
 }
 
-// states names the task's state and those of its steps: "Processing: a Processing/1, b Pending/0".
+// states returns the states of the task and of its steps: "Processing: a Processing/1, b Pending/0".
 func states(t *core.Task) string {
 	words := make([]string, len(t.Steps))
 	for i := range t.Steps {
@@ -560,7 +560,7 @@ func later(step string, attempt int) core.Reply {
 	return reply(step, 0, attempt, core.Do, core.OutcomeRetryLater)
 }
 
-// coded is a reply with another code.
+// coded returns a reply with another code.
 func coded(r core.Reply, code string) core.Reply {
 	r.Code, r.Message = code, "no call was made"
 	return r

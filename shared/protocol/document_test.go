@@ -11,8 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// FuzzDocument decides every kind of event on a document that may be damaged, or stored by
-// another version: an error perhaps, but no panic, and its arguments stay as they are.
+// FuzzDocument decides every kind of event on a document that may be damaged, or stored by another version.
+// Decide may return an error, but does not panic, and does not change its arguments.
 func FuzzDocument(f *testing.F) {
 	for _, mode := range modes {
 		for _, of := range []string{"new", "Pending", "Processing", "Waiting", "Failed", "UndoWait",
@@ -58,7 +58,7 @@ func FuzzDocument(f *testing.F) {
 	})
 }
 
-// eventsOn are events that a document's own numbers let through.
+// eventsOn returns events whose run and attempt fit the document.
 func eventsOn(t *core.Task) (all []core.Event) {
 	all = append(core.SweepEvents(nil, t, noon),
 		core.Submitted{OrderID: orderID, ContentHash: t.ContentHash}, core.Wake{Run: t.Run}, core.Settle{},
@@ -83,7 +83,8 @@ func eventsOn(t *core.Task) (all []core.Event) {
 	return all
 }
 
-// A time is read in each form of RFC 3339, to the millisecond; what is none is an error that shows it.
+// A time can be in each form of RFC 3339, and is read to the millisecond. The error for any other text quotes
+// it.
 func TestTimesAreRead(t *testing.T) {
 	for text, want := range map[string]core.Time{
 		`"2026-11-21T12:00:00Z"`: noon, `"2026-11-21T13:00:00.0009+01:00"`: noon,

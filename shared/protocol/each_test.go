@@ -10,7 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-// family is a workflow of one step that has a child for each element of a list.
+// family returns a workflow of one step that has a child for each element of a list.
 func family(t *testing.T, list string, changes ...func(*core.Each)) *desk {
 	e := &core.Each{Workflow: "parcel", Definition: "feed", Order: json.RawMessage(`"template"`),
 		Concurrency: 10}
@@ -28,8 +28,8 @@ func collecting(e *core.Each) { e.Collect = true }
 
 func repeated(item string, n int) string { return "[" + strings.Repeat(item+",", n-1) + item + "]" }
 
-// P40: a list that is too long, or whose outputs cannot be collected, is a failing input; the limit itself is
-// none.
+// P40: a list that is too long, or whose outputs cannot be collected, is a failing input. A list at the limit
+// is not.
 func TestListsOfChildren(t *testing.T) {
 	for _, c := range []struct {
 		list    string
@@ -40,7 +40,7 @@ func TestListsOfChildren(t *testing.T) {
 		{repeated("1", core.MaxChildren+1), false, "each is a list of 10001, the limit is 10000"},
 		{repeated("1", 600), true, ""},
 		{repeated("1", 700), true, "cannot be collected in 16384 bytes"},
-		{`{"a":1}`, false, "each is no list"},
+		{`{"a":1}`, false, "each is not a list"},
 		{`null`, false, ""}, // an empty one, as nil is in expressions
 	} {
 		var changes []func(*core.Each)
@@ -56,7 +56,7 @@ func TestListsOfChildren(t *testing.T) {
 	}
 }
 
-// An item whose child would get more than 48 KiB counts as failed, and the others go on.
+// An item whose child would get more than 48 KiB counts as failed, and the others continue.
 func TestAnItemThatIsTooLarge(t *testing.T) {
 	d := family(t, fmt.Sprintf(`["a",%q,"c"]`, strings.Repeat("x", 300<<10)),
 		func(e *core.Each) { e.Tolerate = 1 })
@@ -68,11 +68,11 @@ func TestAnItemThatIsTooLarge(t *testing.T) {
 	}
 }
 
-// A list that is another one than at the claim, as of a damaged order, starts no child that was not asked
-// for.
+// If the list differs from that of the claim, as in a damaged order, no child outside the list of the claim
+// is started.
 func TestAListThatChanges(t *testing.T) {
-	for list, says := range map[string]string{`["a","b","c"]`: "another one than at the step's claim",
-		`{"a":1}`: "each is no list"} {
+	for list, says := range map[string]string{`["a","b","c"]`: "not the one that the step was claimed with",
+		`{"a":1}`: "each is not a list"} {
 		d := family(t, `["a","b"]`, func(e *core.Each) { e.Concurrency = 1 })
 		d.decide(d.submit)
 		d.def.Expr = family(t, list).def.Expr
@@ -85,7 +85,7 @@ func TestAListThatChanges(t *testing.T) {
 	}
 }
 
-// What is collected is bounded: the child that is one too many stops the step, with a clear text.
+// The collected outputs are bounded: the child whose output does not fit stops the step, with a clear text.
 func TestCollectedOutputsAreBounded(t *testing.T) {
 	d := family(t, `["a","b","c"]`, collecting)
 	d.decide(d.submit)
@@ -100,8 +100,7 @@ func TestCollectedOutputsAreBounded(t *testing.T) {
 	}
 }
 
-// P28: what was collected and does not fit beside the other outputs is a failure of the step, and the order
-// is undone.
+// P28: if the collected outputs do not fit beside the other outputs, the step fails, and the order is undone.
 func TestCollectedOutputsThatDoNotFit(t *testing.T) {
 	d := family(t, `["a"]`, collecting)
 	d.decide(d.submit)

@@ -8,7 +8,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// maxOutput bounds the workflow's output, in bytes, so that it fits into the document and a message.
+// maxOutput bounds the workflow's output, in bytes, so that it fits into the document and a message. The
+// order drops it, and its status reports this.
 const maxOutput = 32 << 10
 
 // defaultResendAfter is the resend interval of a task without a definition.
@@ -103,11 +104,11 @@ func (r *deciding) enterError(phase core.Phase, i int) {
 func (r *deciding) stopForOperator(phase core.Phase) {
 	for i := range r.t.Steps {
 		s := &r.t.Steps[i]
-		// The proof came before the stop, though by a clock that was ahead. The alert includes it.
+		// The proof came before the stop, even if its time is later because another clock was ahead.
 		s.NoEffect = min(s.NoEffect, r.at.Now)
 		if s.AwaitsWake() {
 			s.CompleteBy = 0
-			if s.State != core.Waiting { // a waiting step asks no agent (P33), and its wait goes on
+			if s.State != core.Waiting { // a wait goes on (P33, a waiting step asks no agent)
 				s.Wait.At = 0
 			}
 		}
@@ -115,12 +116,15 @@ func (r *deciding) stopForOperator(phase core.Phase) {
 	r.enterEnd(core.Error, phase)
 }
 
-// enterEnd enters an end, or the Error of a phase. An end is reported until settled (P11), by its status.
+// enterEnd moves the task to an end, or to Error in a phase, and emits its status (P11, an end is reported
+// until settled).
 func (r *deciding) enterEnd(state core.State, phase core.Phase) {
 	t := r.t
 	t.ProcessState, t.Phase, t.End = state, phase, core.End{At: r.at.Now, Cause: r.cause}
-	r.ended, r.endSteps = true, slices.Clone(t.Steps)
-	status := r.notifies(core.EndKind(t))
+	if r.ended = true; state == core.Error { // keepEndStates needs the steps only in Error
+		r.endSteps = slices.Clone(t.Steps)
+	}
+	status := r.def != nil && r.def.Notifies(core.EndKind(t)) && len(t.EndReceivers(r.def)) > 0
 	if status {
 		t.End.Seq = r.nextSeq()
 	}
@@ -165,10 +169,11 @@ func leaveEnd(t *core.Task) {
 	}
 }
 
-// keepEndStates keeps the states that the status of an Error named. Steps may still change, by a late reply
-// or an operator's fact, but a re-emission must be the same byte for byte (P12, effects are emitted again).
+// keepEndStates keeps the step states that the status of an Error contained. A late reply or an operator's
+// fact may still change a step, and a status that is emitted again must have the same bytes (P12, effects are
+// emitted again).
 func (r *deciding) keepEndStates(before *core.Task) {
-	// Move pins another definition (P49) after the final status was acknowledged: it is not sent again.
+	// A Move comes after the acknowledgment, so the status is not resent (P49, move pins another definition).
 	moved := before.Definition != r.t.Definition
 	reported := before.Steps
 	switch {
@@ -190,7 +195,11 @@ func (r *deciding) keepEndStates(before *core.Task) {
 func (r *deciding) emitFinal() {
 	t := r.t
 	if t.End.Seq > 0 {
-		r.emit(t.FinalStatus())
+		for _, name := range t.EndReceivers(r.def) {
+			status := t.FinalStatus()
+			status.ReplyTo = name
+			r.emit(status)
+		}
 	}
 	r.notifyParent()
 	if core.RaisesAlert(r.def, t) {
@@ -214,8 +223,8 @@ func (r *deciding) settle(_ int, _ core.Event) (string, error) {
 	return "sent again", nil
 }
 
-// reemit emits the earlier effects of r.cause again (P12): first visible effects in the order of their
-// numbers, then the messages of claims that still stand.
+// reemit emits the earlier effects of r.cause again (P12): first the numbered statuses in their order, and
+// then the messages of claims that still count.
 func (r *deciding) reemit() {
 	t := r.t
 	if t.Start.Seq > 0 && t.Start.Cause == r.cause {
@@ -234,7 +243,7 @@ func (r *deciding) reemit() {
 	}
 }
 
-// nextFinish returns the next "step finished" after the number seq that r.cause led to.
+// nextFinish returns the next status "step finished" that r.cause led to and whose number is above seq.
 func (r *deciding) nextFinish(seq int) (int, int) {
 	found := -1
 	for i := range r.t.Steps {
@@ -251,15 +260,15 @@ func (r *deciding) nextFinish(seq int) (int, int) {
 }
 
 // claimStands reports whether a claim still counts. A forward claim counts only while the task goes forward
-// (H28), a claim of an undo always.
+// (H28). A claim of an undo always counts.
 func (r *deciding) claimStands(s *core.Step) bool {
 	return s.State == core.Compensating || s.State == core.Waiting && s.Claim.Undo ||
 		(s.State == core.Processing || s.State == core.Waiting) && r.t.ProcessState == core.Processing
 }
 
-// Restart emits all open messages of a task again whose queues were lost with their process (P27, the
-// embedded runtime survives its queues): requests, waits, an unacknowledged final status. It needs only the
-// document. The errors are ErrOrderNeeded and ErrUnfit.
+// Restart emits all open messages of a task again after a process and its queues have ended (P27, the
+// embedded runtime survives its queues): requests, waits, and an unacknowledged final status. It needs only
+// the document. The errors are ErrOrderNeeded and ErrUnfit.
 func Restart(def *core.Definition, order []byte, t *core.Task, at At) (Decision, error) {
 	if err := unfit(def, t); err != nil {
 		return Decision{}, err
@@ -274,13 +283,13 @@ func Restart(def *core.Definition, order []byte, t *core.Task, at At) (Decision,
 		case r.claimStands(s):
 			r.kind(i).resend(r, i)
 		case undo && (s.State == core.Pending || s.State == core.Waiting) && s.CompleteBy != 0:
-			// P9a, a waiting step has two times: its wait applied to the forward claim only
+			// the undo does not wait for the step's forward claim (P9a, a waiting step has two times)
 			r.wake(s, 0)
 		case (forward || undo) && s.AwaitsWake() && s.CompleteBy != 0:
 			r.wake(s, s.Wait.At)
 		}
 	}
-	// A deadline stops or undoes the order (P23a): the Supervisor's Wake for the whole task was lost too.
+	// The Supervisor's Wake for the whole task was lost too (P23a, a deadline stops or undoes the order).
 	if undo && !asked {
 		r.emit(core.SendWake{OrderID: t.OrderID, Run: t.Run})
 	}

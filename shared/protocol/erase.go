@@ -8,7 +8,7 @@ import (
 const isErased = "the content of the order was erased, so it takes no further command; submit new work " +
 	"under a new ID"
 
-// eraseCommand erases an ended order for the operator. Erase removes content, not identity (P52). An erased
+// eraseCommand erases an ended order for the operator (P52, erase removes content, not identity). An erased
 // order accepts the command again, and removes the content that a crash may have left.
 func (r *deciding) eraseCommand(_ int, ev core.Event) (string, error) {
 	e, t := ev.(core.Erase), r.t
@@ -23,12 +23,12 @@ func (r *deciding) eraseCommand(_ int, ev core.Event) (string, error) {
 
 func (r *deciding) eraseOnce(ev core.Event) (refused string) {
 	e, t := ev.(core.Erase), r.t
-	if reason := t.EraseRefusal(e.Unrested); reason != "" {
+	if reason := t.EraseRefusal(e.ActiveAncestor); reason != "" {
 		return reason
 	}
 	t.ContentHash = e.KnownHash
 	t.Erase()
-	t.Erased = &core.Erasure{By: r.from.By, Reason: core.TrimMessage(r.from.Reason), At: r.at.Now}
+	t.Erased = &core.Erasure{By: r.From.By, Reason: core.TrimMessage(r.From.Reason), At: r.at.Now}
 	r.eraseContent()
 	r.accept("")
 	return ""

@@ -12,8 +12,8 @@ import (
 
 const secret = "anna@example.com"
 
-// ended is an order at rest that holds the secret wherever a document can hold what people and services have
-// sent.
+// ended returns an order at rest that has the secret in every place of a document for data of people and
+// services.
 func ended(state core.State) *core.Task {
 	text, value := "of "+secret, json.RawMessage(`"`+secret+`"`)
 	of := core.Compensated
@@ -50,8 +50,7 @@ func erase(id string) core.Erase {
 		Sender: core.Sender{By: "ann", Reason: "asked to"}}
 }
 
-// P52: what people and services have sent is gone from the whole document, and states, times and identity
-// stay.
+// P52: no data of people and services remains in the document. States, times and identity stay.
 func TestErasedOrder(t *testing.T) {
 	for _, end := range []core.State{core.Processed, core.Compensated, core.Cancelled, core.Closed} {
 		d := newDesk(t, workflow(step("a"), step("b")))
@@ -96,8 +95,8 @@ func TestErasedOrder(t *testing.T) {
 	}
 }
 
-// P52: an erased order takes no further command, whatever its state; each refusal says why. What an event
-// once led to is not sent again.
+// P52: an erased order accepts no command, whatever its state, and each refusal states why. Effects of
+// earlier events are not sent again.
 func TestErasedOrderTakesNoCommand(t *testing.T) {
 	d := newDesk(t, workflow(step("a"), step("b")))
 	d.task = ended(core.Compensated)
@@ -126,7 +125,7 @@ func TestErasedOrderTakesNoCommand(t *testing.T) {
 		t.Errorf("one with an old number, which may have been refused before: %+v, %v", dec.Verdict, err)
 	}
 	for id, changed := range map[string]bool{"e1": false, "e2": true} { // the same command, and another one
-		dec, err := d.try(core.Erase{ID: id, Command: 5, Unrested: "p", KnownHash: "c0ffee",
+		dec, err := d.try(core.Erase{ID: id, Command: 5, ActiveAncestor: "p", KnownHash: "c0ffee",
 			Sender: core.Sender{By: "bob", Reason: "again"}})
 		if err != nil || !dec.Verdict.Accepted || dec.Changed != changed || len(dec.Effects) != 1 ||
 			dec.Task.Erased.By != "ann" {
@@ -135,7 +134,7 @@ func TestErasedOrderTakesNoCommand(t *testing.T) {
 	}
 }
 
-// P52, P41: an erased child that can neither be undone nor give its output answers as an expired one.
+// P52, P41: an erased child can neither be undone nor return its output, so it replies like an expired one.
 func TestErasedChildAnswers(t *testing.T) {
 	for end, want := range map[core.State]core.ChildState{
 		core.Processed: core.ChildExpired, core.Closed: core.ChildExpired,

@@ -10,37 +10,33 @@ import (
 
 // about describes an event independently of the task's states.
 type about struct {
-	kind    eventKind
-	step    string // "" for an event of the whole task
-	run     int    // run and attempt that an event of a step belongs to; 0 for every other event
-	attempt int
-	cause   string // a cause is logical (P4), not a queue's message ID, so that redeliveries are recognised
-	command        // zero, with noNumber, if the event is no command
+	kind         eventKind
+	step         string // "" for an event of the whole task
+	run          int    // run and attempt that an event of a step belongs to; 0 for every other event
+	attempt      int
+	cause        string // ID that stays the same in a redelivery (P4, a cause is logical)
+	core.Command        // the command, with tokens removed from its sender (P39)
 }
 
-// command holds the common fields of all commands by people. For an answer only the ID is set.
-type command struct {
-	name   string
-	id     string
-	number int         // the command's number, or noNumber
-	from   core.Sender // sender, with tokens removed (P39)
-}
-
-// noNumber stands for the number of an event that carries none.
-const noNumber = -1
+// commandKinds maps the names of numbered commands to their rows in the transition table.
+var commandKinds = map[string]eventKind{"undo": undoCommand, "resubmit": resubmit, "resolve": resolve,
+	"close": closeCommand, "move": moveCommand, "erase": eraseCommand}
 
 func aboutOf(ev core.Event, t *core.Task) about {
-	none := command{number: noNumber}
+	c := core.CommandOf(ev)
+	c.From = core.Sender{By: core.RedactText(c.From.By), Reason: core.RedactText(c.From.Reason)}
 	switch e := ev.(type) {
+	case core.Submitted:
+		return about{kind: submitted, cause: "submit", Command: c}
 	case core.Reply:
 		return about{kindOfReply(e), e.Step, e.Run, e.Attempt,
-			cause("reply", e.Step, e.Attempt) + "/" + string(e.Outcome), none}
+			cause("reply", e.Step, e.Attempt) + "/" + string(e.Outcome), c}
 	case core.Progress:
-		return about{progress, e.Step, e.Run, e.Attempt, "", none}
+		return about{progress, e.Step, e.Run, e.Attempt, "", c}
 	case core.Overdue:
-		return about{overdue, e.Step, t.Run, e.Attempt, cause("overdue", e.Step, e.Attempt), none}
+		return about{overdue, e.Step, t.Run, e.Attempt, cause("overdue", e.Step, e.Attempt), c}
 	case core.Wake:
-		a := about{wakeStep, e.Step, e.Run, e.Attempt, cause("wake", e.Step, e.Attempt), none}
+		a := about{wakeStep, e.Step, e.Run, e.Attempt, cause("wake", e.Step, e.Attempt), c}
 		if e.Step == "" {
 			a.kind = wakeTask
 		}
@@ -48,43 +44,23 @@ func aboutOf(ev core.Event, t *core.Task) about {
 	case core.ChildEnded:
 		p := e.Parent
 		return about{childEnded, p.Step, p.Run, p.Attempt,
-			cause("child", p.Step, p.Attempt) + "/" + strconv.Itoa(p.Index), none}
+			cause("child", p.Step, p.Attempt) + "/" + strconv.Itoa(p.Index), c}
 	case core.AskChild:
-		return about{kind: askChild, cause: cause("parent", "", e.Parent.Attempt) + "/" + string(e.Ask),
-			command: none}
+		return about{kind: askChild, Command: c,
+			cause: cause("parent", "", e.Parent.Attempt) + "/" + string(e.Ask)}
 	case core.DeadlinePassed:
-		return about{kind: deadlinePassed, command: none,
+		return about{kind: deadlinePassed, Command: c,
 			cause: cause("deadline", "", e.Run) + "/" + strconv.Itoa(t.Deadline.Seq)}
 	case core.ResendDue:
-		return about{kind: resendOverdue, command: none}
+		return about{kind: resendOverdue, Command: c}
 	case core.Settle:
-		return about{kind: settle, command: none}
+		return about{kind: settle, Command: c}
 	case core.Cancel:
-		a := ofCommand(cancel, "cancel", e.ID, noNumber, e.Sender)
-		a.cause = cause("cancel", "", e.Run)
-		return a
-	case core.UndoCommand:
-		return ofCommand(undoCommand, "undo", e.ID, e.Command, e.Sender)
-	case core.Resubmit:
-		return ofCommand(resubmit, "resubmit", e.ID, e.Command, e.Sender)
-	case core.Resolve:
-		return ofCommand(resolve, "resolve", e.ID, e.Command, e.Sender)
-	case core.Close:
-		return ofCommand(closeCommand, "close", e.ID, e.Command, e.Sender)
-	case core.Move:
-		return ofCommand(moveCommand, "move", e.ID, e.Command, e.Sender)
-	case core.Erase:
-		return ofCommand(eraseCommand, "erase", e.ID, e.Command, e.Sender)
+		return about{kind: cancel, cause: cause(c.Name, "", e.Run), Command: c}
 	case core.Answered:
-		return about{kind: answered, cause: causeAnswer(e),
-			command: command{name: "answer", id: e.ID, number: noNumber}}
+		return about{kind: answered, cause: causeAnswer(e), Command: c}
 	}
-	return about{kind: submitted, cause: "submit", command: none}
-}
-
-func ofCommand(kind eventKind, name, id string, number int, from core.Sender) about {
-	return about{kind: kind, cause: cause(name, "", number), command: command{name, id, number,
-		core.Sender{By: core.RedactText(from.By), Reason: core.RedactText(from.Reason)}}}
+	return about{kind: commandKinds[c.Name], cause: cause(c.Name, "", c.Number), Command: c}
 }
 
 func cause(what, step string, n int) string {
@@ -124,7 +100,7 @@ func kindOfReply(e core.Reply) eventKind {
 	return doDone
 }
 
-// bySupervisor reports whether only the Supervisor decides the event. The event then claims nothing, sends no
+// bySupervisor reports whether only the Supervisor creates the event. Such an event claims nothing, sends no
 // request (P16, the Supervisor hands back and gives up) and leaves a status to the Scheduler.
 func (a about) bySupervisor() bool {
 	return a.kind == overdue || a.kind == deadlinePassed || a.kind == resendOverdue
@@ -133,7 +109,7 @@ func (a about) bySupervisor() bool {
 // redacted returns an event without the tokens that services and people have put into it (P39, a token is an
 // answer's permission). It recognises a token by its shape, for any order and key. So the result is the same
 // each time, and needs no key (P12, effects are emitted again). A Resubmit keeps its input, because an input
-// with a token is refused. ofCommand redacts the senders of commands.
+// with a token is refused. aboutOf redacts the senders of commands.
 func redacted(ev core.Event) core.Event {
 	switch e := ev.(type) {
 	case core.Reply:

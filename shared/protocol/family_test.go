@@ -14,8 +14,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-// household is a parent and its children, with a bag of messages between them: each can be lost, come twice,
-// late and out of order, and a process can die between a commit and its messages (P40, P41).
+// household is a parent and its children, with the messages between them. Each message can be lost, come
+// twice, late and out of order, and a process can die between a commit and its messages (P40, P41).
 type household struct {
 	*rapid.T
 	now    core.Time
@@ -68,7 +68,7 @@ func newHousehold(rt *rapid.T) *household {
 			return json.RawMessage(repeated(`"i"`, max(items, 1))), nil
 		}}}
 	child.Expr, child.Hash, parent.Hash = &expressions{}, "c", "p"
-	// What both can be moved to: children with one more step, and a definition that no child may get.
+	// Definitions for moves of both: one with one more step for children, and one that no child may get.
 	newer, final := *child, *child
 	newer.Hash, newer.Steps = "c2", append(slices.Clone(child.Steps), step("z", after("y"), failures(3)))
 	final.Hash, final.Steps = "c3", append(slices.Clone(child.Steps), step("z", after("y"), failures(3)))
@@ -91,8 +91,8 @@ func newHousehold(rt *rapid.T) *household {
 
 func (h *household) ids() []string { return slices.Sorted(maps.Keys(h.tasks)) }
 
-// decide takes an event to a task and commits; dies: the process ends before it has sent anything. It returns
-// the verdict of a command.
+// decide lets a task decide an event, and commits. If dies is set, the process ends before it has sent
+// anything. It returns the verdict of a command.
 func (h *household) decide(id string, ev core.Event, dies bool) *core.Verdict {
 	task := h.tasks[id]
 	var def *core.Definition
@@ -148,7 +148,7 @@ func (h *household) send(e core.Effect) {
 	}
 }
 
-// serve carries out a request, as a fenced service does, and answers it.
+// serve executes a request, as a fenced service does, and replies.
 func (h *household) serve(q core.SendRequest) {
 	r := core.Reply{Step: q.Step, Run: q.Run, Attempt: q.Attempt, Operation: q.Operation,
 		Outcome: core.OutcomeDone}
@@ -166,7 +166,7 @@ func (h *household) serve(q core.SendRequest) {
 	h.bag = append(h.bag, letter{task: q.OrderID, event: r})
 }
 
-// deliver hands a message over; it may stay, as one whose deletion was lost.
+// deliver delivers a message, which may stay in the queue, as after a lost deletion.
 func (h *household) deliver(i int, stays, dies bool) {
 	l := h.bag[i]
 	if !stays && !dies {
@@ -199,7 +199,7 @@ func (h *household) sweepAll() {
 	}
 }
 
-// operate goes on with what has stopped, and cancels the order now and then.
+// operate lets stopped tasks continue, and sometimes cancels the order.
 func (h *household) operate(cancels bool) {
 	if cancels && rapid.IntRange(0, 9).Draw(h.T, "cancel") == 0 {
 		h.decide("p", core.Cancel{OrderID: "p", ID: h.command(), Run: h.tasks["p"].Run}, false)
@@ -227,7 +227,7 @@ func (h *household) operate(cancels bool) {
 	}
 }
 
-// move pins what has stopped to another definition, and goes on with it or leaves that to a later command.
+// move pins a stopped task to another definition, and lets it continue, or leaves that to a later command.
 func (h *household) move(id string, task *core.Task) {
 	to, number := h.defs["p2"], task.Commands.Number
 	if id != "p" {
@@ -251,7 +251,7 @@ func (h *household) command() string {
 	return fmt.Sprintf("c%d", h.commands)
 }
 
-// chaos is one thing that happens while there are faults.
+// chaos executes one random action while there are faults.
 func (h *household) chaos() {
 	what := rapid.IntRange(0, 19).Draw(h.T, "what")
 	ready := h.ready()
@@ -281,7 +281,8 @@ func (h *household) ready() (places []int) {
 	return places
 }
 
-// bounded holds at every moment: fewer open children than may be, and a time that leads on.
+// bounded checks what holds at every moment: no more open children than allowed, and a due time unless the
+// task is at rest.
 func (h *household) bounded() {
 	p := h.tasks["p"]
 	s, e := &p.Steps[0], h.defs["p"].Steps[0].Each
@@ -296,7 +297,7 @@ func (h *household) bounded() {
 	}
 }
 
-// calm lets all that is under way come to its end, without further faults.
+// calm lets everything under way end, without further faults.
 func (h *household) calm() {
 	for range 2000 {
 		if ready := h.ready(); len(ready) > 0 {
@@ -331,8 +332,9 @@ func (h *household) shown() string {
 	return b.String()
 }
 
-// whole holds once all is at rest: a Processed parent has lost no more children than may be; where its
-// children count as undone no effect of them stands, and of each child all stands or nothing.
+// whole checks what holds when everything is at rest. A Processed parent has no more failed children than
+// allowed. If its children count as undone, no effect of them remains. Of each child, all effects remain or
+// none.
 func (h *household) whole() {
 	p := h.tasks["p"]
 	s := &p.Steps[0]
@@ -369,8 +371,8 @@ func (h *household) whole() {
 	}
 }
 
-// P40, P41: whatever is lost, doubled, late, or interrupted, a parent and its children come to one of two
-// ends, together.
+// P40, P41: whatever is lost, doubled, late, or interrupted, a parent and its children reach one of two ends
+// together.
 func TestHouseholdsEndWhole(t *testing.T) {
 	for range 10 { // ten times as many as usual: a case takes half a millisecond
 		rapid.Check(t, endsWhole)

@@ -6,8 +6,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// unfit checks a stored task against its definition, so that a damaged document is an error of this one task
-// and no panic. It returns nil, or ErrUnfit with the fault.
+// unfit checks a stored task against its definition, so that a damaged document causes an error for this task
+// instead of a panic. It returns nil, or ErrUnfit with the fault.
 func unfit(def *core.Definition, t *core.Task) error {
 	if !knownTaskState(t) {
 		return fmt.Errorf("task %q: state %q, phase %q: %w", t.OrderID, t.ProcessState, t.Phase,
@@ -26,10 +26,9 @@ func unfit(def *core.Definition, t *core.Task) error {
 	}
 	for i := range t.Steps {
 		if s, d := &t.Steps[i], &def.Steps[i]; s.Name != d.Name || !behaviours[d.Kind()].validState(s, d) {
-			return fmt.Errorf(
-				"task %q, step %q (%s, attempt %d): the definition has step %q there, or it cannot be in "+
-					"that state: %w",
-				t.OrderID, s.Name, s.State, s.Attempt, d.Name, core.ErrUnfit)
+			return fmt.Errorf("task %q, step %q (%s, attempt %d): the definition has step %q there, or it "+
+				"cannot be in that state: %w", t.OrderID, s.Name, s.State, s.Attempt, d.Name,
+				core.ErrUnfit)
 		}
 	}
 	return nil

@@ -108,8 +108,8 @@ func TestEndThatWasLeftIsNotReported(t *testing.T) {
 	}
 }
 
-// P19, P22. A point of no return that was claimed binds every step, whatever its own policy says.
-// Broken by: mustStop looks at the step's policy only.
+// P19, P22. After the claim of a point of no return every failing step stops the order, whatever its own
+// policy is. Broken by: mustStop looks at the step's policy only.
 func TestPastNoReturnNothingIsUndone(t *testing.T) {
 	for name, events := range map[string][]core.Event{
 		"failed":  {failed("beside", 1)},
@@ -196,8 +196,8 @@ func TestOrderStandsInTheDocumentIfItFits(t *testing.T) {
 	}
 }
 
-// P18. An operator's fact is only for what is in doubt. Broken by: unresolvable does not look at the step's
-// state.
+// P18. An operator can state a fact only for a step in doubt. Broken by: unresolvable does not look at the
+// step's state.
 func TestResolveOnlyWhatIsInDoubt(t *testing.T) {
 	d := begun(t, step("a"), step("b", stopping, after("a")), step("c"))
 	d.decideAll(done("a", 1), failed("b", 1))
@@ -212,7 +212,7 @@ func TestResolveOnlyWhatIsInDoubt(t *testing.T) {
 	}
 }
 
-// P12, I18. Broken by: a reply finishes two steps.
+// P12, I18. Broken by: one reply finishes two steps.
 func TestOneReplyFinishesOneStep(t *testing.T) {
 	d := newDesk(t, workflow(step("a"), step("b")))
 	d.def.Notify = append(d.def.Notify, core.StatusStepFinished)
@@ -286,7 +286,7 @@ func TestResubmitWithADeadlineThatHasPassed(t *testing.T) {
 	}
 }
 
-// P5. Every refusal names its command, and says why in words.
+// P5. Every refusal names its command, and states the reason in words.
 func TestEveryRefusalNamesItsCommand(t *testing.T) {
 	processed := begun(t, step("a"))
 	processed.decide(done("a", 1))

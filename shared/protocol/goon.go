@@ -16,7 +16,7 @@ func (r *deciding) goOnWithout(i int) {
 	switch {
 	case !s.Attempted(): // no request was sent, so nothing is undone; advanceForward continues
 		s.State = core.Compensated
-	case r.bySupervisor(): // the Supervisor hands back and gives up (P16): it only wakes the Scheduler
+	case r.bySupervisor(): // it only wakes the Scheduler (P16, the Supervisor hands back and gives up)
 		s.State = core.UndoWait
 		r.wakeNow(s)
 	default:
@@ -32,7 +32,7 @@ func (r *deciding) undoAlone(i int) {
 	}
 }
 
-// wakeAlone continues such an undo when its wait is over.
+// wakeAlone continues the undo of undoAlone when its wait is over.
 func (r *deciding) wakeAlone(i int, _ core.Event) (string, error) {
 	if r.at.Now < r.t.Steps[i].Wait.At {
 		return "its wait is not over", nil

@@ -12,8 +12,7 @@ import (
 
 func goingOn(s *core.StepDefinition) { s.OnFailure = core.OnFailureContinue }
 
-// P42: the code of the failure is kept in full, but for characters that are written otherwise; there always
-// is one.
+// P42: the code of the failure is kept in full, except for characters that are escaped. It is never empty.
 func TestTheCodeOfAFailureThatIsGoneOnAfter(t *testing.T) {
 	for code, want := range map[string]string{
 		"no-such-zone/eu.1": "no-such-zone/eu.1", "a b\"\n": "a-b--", "": "failed",
@@ -29,7 +28,7 @@ func TestTheCodeOfAFailureThatIsGoneOnAfter(t *testing.T) {
 	}
 }
 
-// P42, P12: what comes after it sees the do's failure, not that of its undo.
+// P42, P12: later steps read the failure of the do, not that of its undo.
 func TestTheFailureOfTheDoIsSeen(t *testing.T) {
 	d := newDesk(t, workflow(step("a", goingOn), step("b", after("a"))))
 	var seen string

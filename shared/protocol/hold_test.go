@@ -47,8 +47,8 @@ func TestAnAgentThatMakesNoCallIsNotCounted(t *testing.T) {
 	}
 }
 
-// P45. A failure of a call that was made counts as always, and ends what is not counted: the next row of
-// hand-backs has its own maxQueueTime. Broken by: release keeps what a hold began with.
+// P45. A failure of a call that was made counts as usual, and ends the series of hand-backs that do not
+// count. The next series has its own maxQueueTime. Broken by: release keeps the begin of the earlier series.
 func TestACallThatFailedCounts(t *testing.T) {
 	d := begun(t, step("a", failures(2)))
 	d.decide(coded(later("a", 1), core.CodeUnauthorized))
@@ -67,13 +67,13 @@ func TestACallThatFailedCounts(t *testing.T) {
 	d.expect(nil, "Compensating: a Compensating/5", "")
 }
 
-// failedAs is a permanent failure: its code does not make it another one.
+// failedAs returns a permanent failure with a code. The code does not change its kind.
 func failedAs(step string, attempt int, code string) core.Reply {
 	return coded(failed(step, attempt), code)
 }
 
-// P45. A task that goes no longer forward has no use for a do that is handed back, and in Error an undo
-// waits for the operator, uncounted. Broken by: hold for a do of a task that is undone.
+// P45. If a task does not go forward any more, a do that is handed back is not asked again. In Error, an undo
+// waits for the operator without a count. Broken by: hold for a do of a task that is undone.
 func TestNoCallIsMadeWhileTheTaskStops(t *testing.T) {
 	notNow := coded(later("a", 1), core.CodeBreakerOpen)
 	d := begun(t, step("a", grade(core.Idempotent)))
@@ -135,8 +135,8 @@ func TestACommandGivesNewTime(t *testing.T) {
 func TestAPollEndsAfterPollFor(t *testing.T) {
 	for pollFor, text := range map[core.Duration]string{
 		30 * core.Minute: "the service has answered not-yet for longer than pollFor: ",
-		0: "the service has answered not-yet for longer than maxQueueTime, which holds " +
-			"where the step has no pollFor: ",
+		0: "the service has answered not-yet for longer than maxQueueTime, the limit of a " +
+			"step without pollFor: ",
 	} {
 		most := max(pollFor, 10*core.Minute)
 		d := begun(t, step("a", failures(1),
@@ -180,9 +180,9 @@ func TestAPollEndsAfterPollFor(t *testing.T) {
 	}
 }
 
-// P45. What the agent cannot ask does not end a poll, and has a time of its own: a service that is sick for a
-// while leaves the poll what is left of it, and one that answers not-yet is not sick. A failure that counts
-// ends both. Broken by: one time for both; a poll that begins anew.
+// P45. A time without calls does not end a poll, and is counted separately. After it, the poll has the rest
+// of its time. A reply not-yet ends the time without calls. A failure that counts ends both. Broken by: one
+// time for both; a poll that begins anew.
 func TestAPollGoesOnWhenTheServiceWorksAgain(t *testing.T) {
 	d := begun(t, step("a", failures(3),
 		func(s *core.StepDefinition) { s.MaxQueueTime, s.PollFor = core.Minute, 30*core.Minute }))

@@ -30,8 +30,8 @@ func InputOf(def *core.Definition, order []byte, t *core.Task, step int) (json.R
 	return input, err
 }
 
-// asWaited returns the time until which a wait lasts, or has lasted at most. It is the present value of the
-// expression, unless the task was moved after the claim (P49).
+// asWaited returns the end of a wait, as the input of its step. It keeps the present value of the expression,
+// unless a move after the claim changed that value (P49).
 func asWaited(t *core.Task, s *core.Step, until json.RawMessage, spread core.Duration) json.RawMessage {
 	if now, err := readUntil(until, s.Claim.At); err == nil &&
 		endOfWait(t, s, s.Attempt-1, now, spread) == s.Wait.Until {

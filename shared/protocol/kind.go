@@ -9,16 +9,16 @@ import (
 // kind is the behaviour that differs between the sorts of steps. They share all other behaviour: order,
 // conditions, hop budget, policies, reverse undo, ends, commands.
 type kind interface {
-	// prepare computes the values that a forward claim needs, and changes nothing. An error is a permanent
-	// failure of the step, because what happens next is computed (P20). r.err is set if the order is absent.
+	// prepare computes the values that a forward claim needs, and changes nothing (P20, what happens next is
+	// computed). An error is a permanent failure of the step. r.err is set if the order is absent.
 	prepare(r *deciding, i int) (prepared, error)
-	// start claims the step, and ends it if the preparation states that.
+	// start claims the step, and ends it at once if p.atOnce is set.
 	start(r *deciding, i int, p prepared)
 	// resend emits the messages of a standing claim again (P12, effects are emitted again).
 	resend(r *deciding, i int)
-	// woken continues a step of a task that goes forward, when its time has come.
+	// woken continues a step when its time has come. The task goes forward.
 	woken(r *deciding, i int)
-	// resume continues an attempted step when a Resubmit goes forward. It reports whether it has to be
+	// resume continues an attempted step when a Resubmit goes forward. It reports whether the step has to be
 	// claimed.
 	resume(r *deciding, i int) bool
 	// validState reports whether the step may be in its state.

@@ -8,8 +8,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// answerKind ends with an answer from outside: an approval by people, or an event (P35, an answer decides a
-// round; P36; P37, a question has a time). answer.go handles the answers.
+// answerKind is the kind of a step that ends with an answer from outside: an approval by people, or an event
+// (P35, an answer decides a round; P36; P37, a question has a time). answer.go handles the answers.
 type answerKind struct{}
 
 func (answerKind) prepare(r *deciding, i int) (prepared, error) {
@@ -27,11 +27,11 @@ func (answerKind) prepare(r *deciding, i int) (prepared, error) {
 		a.Verdicts = s.Answers.Verdicts
 	}
 	switch {
-	case s.Decided(): // P35: asked again
+	case s.Decided(): // P35: the question is asked again
 		a.Round++
 	case s.Answers != nil: // P36: early answers count from now on
 		a.Votes = slices.DeleteFunc(slices.Clone(s.Answers.Votes), func(v core.Vote) bool {
-			_, wrong := r.def.AnswerValue(i, v.Value) // move pins another definition (P49)
+			_, wrong := r.def.AnswerValue(i, v.Value) // after a Move (P49, move pins another definition)
 			return wrong != "" || a.Excludes(v.By) != ""
 		})
 		if len(a.Votes) == 0 { // the document has no empty list
@@ -97,8 +97,8 @@ func (answerKind) validState(s *core.Step, _ *core.StepDefinition) bool {
 	return false
 }
 
-// look ends a step whose need is complete or, in a task that goes forward, whose time is over. An answer
-// takes precedence over the time (P36, answers may come early, late or twice).
+// look ends a step if enough people have answered or, in a task that goes forward, if its time is over. An
+// answer takes precedence over the time (P36, answers may come early, late or twice).
 func (r *deciding) look(i int) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	decided, complete := s.Answers.Complete()
@@ -116,7 +116,7 @@ func (r *deciding) look(i int) {
 	}
 	switch failed := r.refusedAnswer(i, decided); {
 	case r.err != nil:
-	case failed != nil && r.t.ProcessState == core.Error: // P36: it waits for the Resubmit
+	case failed != nil && r.t.ProcessState == core.Error: // P36: the decision waits for the Resubmit
 	default:
 		r.decide(i, decided, failed)
 	}
@@ -153,11 +153,11 @@ func (r *deciding) decide(i int, decided core.Decided, failed *core.StepError) {
 	s := &r.t.Steps[i]
 	decided.At = r.at.Now
 	output, err := json.Marshal(decided)
-	if err != nil { // its value was checked on arrival
+	if err != nil { // the value was checked when it arrived
 		r.err = fmt.Errorf("step %s: %w", s.Name, err)
 		return
 	}
-	if r.def.Steps[i].Answer.Event != "" { // its value may be large, and stands in the output
+	if r.def.Steps[i].Answer.Event != "" { // the value may be large, and the output contains it
 		a := *s.Answers
 		a.Votes, s.Answers = nil, &a
 	}

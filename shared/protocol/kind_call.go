@@ -27,22 +27,21 @@ func (callKind) resend(r *deciding, i int) {
 		op = core.UndoOp
 	}
 	input, err := r.input(i, op)
-	if r.err == nil && err == nil { // the input could be computed for the claim
+	if r.err == nil && err == nil { // the claim has computed the same input, so an error is not expected
 		r.emit(r.t.Request(r.def, i, input))
 	}
 }
 
-// woken claims a step again that was handed back.
+// woken claims a step that was handed back.
 func (callKind) woken(r *deciding, i int) {
 	if r.t.Overtaken(r.def, i) {
 		r.advance()
 		return
 	}
-	if r.t.KeyMayExpire(r.def, i, r.at.Now) { // resubmit uses a remembered key (P18): the operator decides
-		r.recordFailure(i, "key-forgotten",
-			"it is in doubt, and was not asked again, because its service may not know the idempotency "+
-				"key any more (keyRetention): find out at the service whether it happened, and resolve it",
-			r.t.Steps[i].Attempt)
+	if r.t.KeyMayExpire(r.def, i, r.at.Now) { // only a Resolve helps (P18, resubmit uses a remembered key)
+		r.recordFailure(i, "key-forgotten", "it is in doubt, and was not asked again, because its service "+
+			"may not know the idempotency key any more (keyRetention): find out at the service whether "+
+			"it happened, and resolve it", r.t.Steps[i].Attempt)
 		giveUp(&r.t.Steps[i])
 		r.enterError(core.Forward, i)
 		return
@@ -52,7 +51,7 @@ func (callKind) woken(r *deciding, i int) {
 
 func (callKind) resume(r *deciding, i int) bool {
 	s := &r.t.Steps[i]
-	if s.State == core.UndoWait { // orders can go on after failures (P42): others may become ready
+	if s.State == core.UndoWait { // other steps may become ready (P42, orders can go on after failures)
 		r.undoStep(i)
 	}
 	return s.State == core.Failed || s.State == core.Pending
@@ -77,7 +76,7 @@ func (callKind) validState(s *core.Step, d *core.StepDefinition) bool {
 	return false
 }
 
-// takeCall writes a claim into a call, with the agent's times: two times in each request (P6).
+// takeCall writes a claim into a call, with stopBy and completeBy (P6, two times in each request).
 func (r *deciding) takeCall(i int, op core.Operation) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	c, state := core.Claim{By: r.at.By[:min(len(r.at.By), core.MaxName)], Agent: r.chooseAgent(i)},
@@ -85,8 +84,8 @@ func (r *deciding) takeCall(i int, op core.Operation) {
 	if op == core.UndoOp {
 		c.Undo, state = true, core.Compensating
 	}
-	// Queue time is not a failure (P32): the largest of the task's earlier allowance, the agent's allowance,
-	// and twice the agent's last queue wait.
+	// The allowance for queue time is the largest of the step's earlier allowance, the agent's allowance, and
+	// twice the agent's last queue wait (P32, queue time is not a failure).
 	name := cmp.Or(c.Agent, d.Agent)
 	agent := r.def.Agents[name]
 	c.Allowance = min(max(s.Claim.Allowance, agent.QueueAllowance, 2*r.at.Waits[name]),
@@ -100,9 +99,10 @@ func (r *deciding) takeCall(i int, op core.Operation) {
 	s.CompleteBy = d.FirstCompleteBy(s)
 }
 
-// chooseAgent chooses the agent of a claim, because several agents can do one step (P44). It excludes agents
-// at which an earlier attempt has failed, made no call, or was late. Of the others it takes the one with the
-// shortest queue wait, unless that is less than 20 % better than an earlier one. "" is the first agent.
+// chooseAgent chooses the agent of a claim (P44, several agents can do one step). It excludes agents whose
+// last attempt failed, made no call, or was late. Of the others it returns the one with the shortest
+// queue wait. It prefers an agent that the step lists earlier if the wait is less than 20 % longer there. ""
+// stands for the first agent.
 func (r *deciding) chooseAgent(i int) string {
 	d, not, best := &r.def.Steps[i], r.t.NotDone(&r.def.Steps[i], &r.t.Steps[i]), ""
 	for _, name := range d.AllAgents() {
@@ -118,7 +118,7 @@ func (r *deciding) chooseAgent(i int) string {
 	return best
 }
 
-// leastWait replaces shorter waits, because a few milliseconds say nothing about an agent.
+// leastWait replaces shorter waits, because a difference of a few milliseconds is chance.
 const leastWait = 100 * core.Millisecond
 
 // expectedWait returns the expected queue wait of a request to the agent, from its last replies and its

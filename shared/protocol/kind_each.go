@@ -12,14 +12,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// eachKind runs tasks of another workflow, one for each element of a list, or a single one. A step can have
-// child orders (P40). It is Waiting from its claim to its end, even while its children are undone.
+// eachKind runs tasks of another workflow, one for each element of a list, or a single one (P40, a step can
+// have child orders). The step is Waiting from its claim to its end, even while its children are undone.
 type eachKind struct{}
 
 // Codes of a step whose children have failed.
 const (
 	codeChildrenFailed = "children-failed"
-	// It was closed by hand, or is no longer stored, and cannot be undone.
+	// A child was closed by hand or is no longer stored, so it cannot be undone.
 	codeChildInDoubt = "child-in-doubt"
 )
 
@@ -36,21 +36,17 @@ func (eachKind) prepare(r *deciding, i int) (prepared, error) {
 	case r.err != nil || err != nil:
 		return prepared{}, err
 	case count > core.MaxChildren:
-		return prepared{},
-			fmt.Errorf(
-				"each is a list of %d, the limit is %d: put them into groups, and let a child workflow "+
-					"have an each of its own", count, core.MaxChildren)
+		return prepared{}, fmt.Errorf("each is a list of %d, the limit is %d: put them into groups, and let "+
+			"a child workflow have an each of its own", count, core.MaxChildren)
 	case d.Each.Collect && count*collectedSize > core.MaxCollected:
-		return prepared{},
-			fmt.Errorf(
-				"each is a list of %d, whose outputs cannot be collected in %d bytes: leave out collect, "+
-					"and let the children store what they find", count, core.MaxCollected)
+		return prepared{}, fmt.Errorf("each is a list of %d, whose outputs cannot be collected in %d bytes: "+
+			"leave out collect, and let the children store what they find", count, core.MaxCollected)
 	}
 	return prepared{children: count, atOnce: count == 0}, nil
 }
 
-// readItems reads the elements around the n-th of the step's list, and those of open children. It returns the
-// number of elements. Its errors hold no data of the order.
+// readItems reads the elements of the step's list near the n-th one, and the elements of open children.
+// It returns the number of elements. Its errors hold no data of the order.
 func (r *deciding) readItems(i, n int) (count int, err error) {
 	if !r.orderKnown() {
 		return 0, nil
@@ -83,7 +79,7 @@ func (r *deciding) item(i, n int) (json.RawMessage, error) {
 		return nil, err
 	case count != r.t.Steps[i].Children.Count:
 		r.items = nil
-		return nil, errors.New("the list is another one than at the step's claim")
+		return nil, errors.New("the list is not the one that the step was claimed with")
 	}
 	return r.items[n], nil
 }
@@ -102,7 +98,8 @@ func (eachKind) start(r *deciding, i int, p prepared) {
 	}
 	r.fillChildren(i)
 	at := r.at.Now
-	if len(c.Open) > 0 || r.err != nil { // otherwise no order could be computed, and a Wake ends the step
+	// If no child is open, no child's order could be computed. The Wake then comes at once and ends the step.
+	if len(c.Open) > 0 || r.err != nil {
 		at = at.Add(c.Pause())
 	}
 	r.wait(i, at)
@@ -146,10 +143,8 @@ func (r *deciding) childOrder(i, n int) (json.RawMessage, error) {
 	case !bytes.HasPrefix(order, []byte("{")):
 		return nil, fmt.Errorf("the order of child %d is no JSON object", n)
 	case len(order) > core.MaxChildOrder:
-		return nil,
-			fmt.Errorf(
-				"the order of child %d has %d bytes, the limit is %d: store large data elsewhere and give "+
-					"a reference", n, len(order), core.MaxChildOrder)
+		return nil, fmt.Errorf("the order of child %d has %d bytes, the limit is %d: store large data "+
+			"elsewhere and give a reference", n, len(order), core.MaxChildOrder)
 	}
 	return order, nil
 }
@@ -163,8 +158,8 @@ func (r *deciding) ask(i, n int, ask core.ChildAsk, order json.RawMessage) {
 		Priority:   r.t.Priority, Order: order})
 }
 
-// askOpen repeats the step's present request to the open children. With a cause it includes only the children
-// that the cause opened. A child that cannot comply is in doubt.
+// askOpen sends the open children the step's present request again: start, undo or cancel. If cause is not
+// "", it asks only the children with this Cause. It skips a child whose order cannot be computed.
 func (r *deciding) askOpen(i int, cause string) {
 	s := &r.t.Steps[i]
 	ask := core.AskStart
@@ -193,7 +188,7 @@ func (eachKind) resend(r *deciding, i int) {
 
 // woken asks all open children again, because a request may be lost, and a child may have been ended by hand.
 func (eachKind) woken(r *deciding, i int) {
-	if r.t.Steps[i].Claim.Undo { // P42, orders can go on after failures: undone alone
+	if r.t.Steps[i].Claim.Undo { // the step is undone alone (P42, orders can go on after failures)
 		r.undoAlone(i)
 		return
 	}
@@ -241,8 +236,8 @@ func (eachKind) validState(s *core.Step, d *core.StepDefinition) bool {
 	return false
 }
 
-// childEnded applies the end of an open child. Parent and child talk by messages (P41). During an undo only
-// an undone child counts.
+// childEnded applies the end of an open child, which the child reports (P41, parent and child talk by
+// messages). During an undo only an undone child counts.
 func (r *deciding) childEnded(i int, ev core.Event) (string, error) {
 	e, s := ev.(core.ChildEnded), &r.t.Steps[i]
 	n := s.Children.At(e.Parent.Index)
@@ -290,10 +285,9 @@ func (r *deciding) childInDoubt(i int, e core.ChildEnded) {
 	if e.State == core.ChildExpired {
 		how = "is no longer stored"
 	}
-	r.recordFailure(i, codeChildInDoubt,
-		fmt.Sprintf(
-			"child %d (%s) %s, so it cannot be undone; undo by hand what it did, and resolve the step as "+
-				"undone", e.Parent.Index, e.Parent.ChildID(), how), r.t.Steps[i].Attempt)
+	r.recordFailure(i, codeChildInDoubt, fmt.Sprintf("child %d (%s) %s, so it cannot be undone; undo by "+
+		"hand what it did, and resolve the step as undone", e.Parent.Index, e.Parent.ChildID(), how),
+		r.t.Steps[i].Attempt)
 	r.enterError(r.t.Direction(), i)
 }
 
@@ -312,11 +306,9 @@ func (r *deciding) collect(i int, e core.ChildEnded) {
 	}
 	if !single && size > core.MaxCollected || !r.at.SizeLimit.KeepsReserve(r.def, r.t) {
 		c.Results = before
-		r.stopChildren(i,
-			fmt.Sprintf(
-				"%s: the outputs of the children take more than %d bytes, or have no room in the order's "+
-					"document; let the child workflow answer less", core.CodeOutputTooLarge,
-				core.MaxCollected))
+		r.stopChildren(i, fmt.Sprintf("%s: the outputs of the children take more than %d bytes, or have no "+
+			"room in the order's document; let the child workflow return less", core.CodeOutputTooLarge,
+			core.MaxCollected))
 	}
 }
 
@@ -351,7 +343,7 @@ func (r *deciding) lookAtChildren(i int) {
 	r.endChildren(i)
 }
 
-// failChildren fails a step with too many failed children. All have ended, so nothing is in doubt.
+// failChildren fails a step whose children were stopped. No child is open any more, so nothing is in doubt.
 func (r *deciding) failChildren(i int) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	c := s.Children
@@ -382,10 +374,8 @@ func (r *deciding) endChildren(i int) {
 		r.finish(i, output)
 		return
 	}
-	r.recordFailure(i, core.CodeOutputTooLarge,
-		fmt.Sprintf(
-			"the output of %d bytes does not fit into the order's document beside the outputs of its "+
-				"steps; collect less", len(output)), s.Attempt)
+	r.recordFailure(i, core.CodeOutputTooLarge, fmt.Sprintf("the output of %d bytes does not fit into the "+
+		"order's document beside the outputs of its steps; collect less", len(output)), s.Attempt)
 	r.failStep(i)
 }
 
@@ -429,7 +419,7 @@ func (r *deciding) fillUndo(i int) bool {
 			continue
 		}
 		order, err := r.childOrder(i, n)
-		if c.Cursor--; err != nil { // this child was never started
+		if c.Cursor--; err != nil { // without an order the child was never started
 			continue
 		}
 		c.Open = append(c.Open, core.OpenChild{Index: n, Cause: r.cause})

@@ -7,10 +7,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// waitKind ends at a time, and calls no agent (P34, a wait ends at a fixed time). Its claim fixes the time.
+// waitKind is the kind of a step that ends at a time and calls no agent (P34, a wait ends at a fixed time).
+// The claim of the step fixes the time.
 type waitKind struct{}
 
-// maxDelay is the longest delay of a message in a queue (SQS: 15 minutes). The Supervisor sends later Wakes.
+// maxDelay is the longest delay of a message in a queue (SQS: 15 minutes). If a Wake is due later, the
+// Supervisor sends it.
 const maxDelay = 15 * core.Minute
 
 func (waitKind) prepare(r *deciding, i int) (prepared, error) {
@@ -29,8 +31,8 @@ func (waitKind) prepare(r *deciding, i int) (prepared, error) {
 	return prepared{wakeAt: until, atOnce: until <= r.at.Now}, nil
 }
 
-// endOfWait returns the time at which the wait of a step ends: until, or up to spread later, differently for
-// each order. attempts is the number before the claim.
+// endOfWait returns the time at which the wait of a step ends: the argument until plus a part of spread. The
+// part depends on the order's ID. attempts is the number of attempts before the claim.
 func endOfWait(t *core.Task, s *core.Step, attempts int, until core.Time, spread core.Duration) core.Time {
 	if spread <= 0 {
 		return until
@@ -80,7 +82,7 @@ func (waitKind) woken(r *deciding, i int) {
 	r.advance()
 }
 
-// resume ends a wait that was over while the task was in Error, and lets another continue to its time (P33).
+// resume ends a wait whose time came while the task was in Error. Any other wait continues to its time (P33).
 func (waitKind) resume(r *deciding, i int) bool {
 	switch s := &r.t.Steps[i]; {
 	case s.State != core.Waiting:

@@ -17,8 +17,8 @@ func (r *deciding) moveCommand(ev core.Event) (refused string) {
 	return ""
 }
 
-// askOn sets the time of the next reminder for each open question of a moved task. It may be sooner or later
-// than before, or none. A stopped task gets these times from the Resubmit.
+// askOn sets the time of the next reminder for each open question of a moved task, because the new definition
+// may have another interval or no reminders. In a stopped task the Resubmit sets these times.
 func (r *deciding) askOn() {
 	if r.t.ProcessState != core.Processing {
 		return
@@ -43,9 +43,8 @@ func (r *deciding) move(to core.Target) (refused string) {
 func (r *deciding) pin(to *core.Definition) (refused string) {
 	t := r.t.MovedTo(r.def, to)
 	if !r.at.SizeLimit.KeepsReserve(to, t) {
-		return fmt.Sprintf(
-			"what the order holds, and the reserve for the steps of the new definition, do not fit into a "+
-				"document of %d bytes; take steps out of the definition", r.at.SizeLimit.Limit)
+		return fmt.Sprintf("what the order holds, and the reserve for the steps of the new definition, do "+
+			"not fit into a document of %d bytes; take steps out of the definition", r.at.SizeLimit.Limit)
 	}
 	before, def := r.t, r.def
 	r.t, r.def = t, to

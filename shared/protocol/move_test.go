@@ -14,7 +14,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-// moving is a desk whose order has stopped, reported, at b; a is Processed, c was not begun.
+// moving returns a desk whose order has stopped at b, and has reported this. a is Processed, and c has not
+// begun.
 func moving(t *testing.T) *desk {
 	t.Helper()
 	d := newDesk(t, workflow(step("a"), step("b", after("a")), step("c", after("b"))))
@@ -31,7 +32,8 @@ func target(hash string, steps ...core.StepDefinition) *core.Definition {
 	return d
 }
 
-// P49: what was done stands and must be the same in the new definition; each clause is refused by its name.
+// P49: the finished part of an order must be the same in the new definition. Each refusal names the
+// difference.
 func TestMoveIsRefusedWithTheDifferences(t *testing.T) {
 	change := func(f func(a, b, c *core.StepDefinition)) []core.StepDefinition {
 		a, b, c := step("a"), step("b", after("a")), step("c", after("b"))
@@ -165,7 +167,8 @@ func TestDifferencesAreNamed(t *testing.T) {
 	}
 }
 
-// A task that is moved keeps what was done, in the new order, and attempts go on where a name returns (P1).
+// A moved task keeps its finished steps, in the sequence of the new definition. Attempts continue if the name
+// of a step returns (P1).
 func TestMoveRebuildsTheSteps(t *testing.T) {
 	d := moving(t)
 	d.task.Steps[2].Attempt = 2 // attempts of an earlier run
@@ -204,7 +207,7 @@ func TestMoveRebuildsTheSteps(t *testing.T) {
 	}
 }
 
-// What was tried stays reported with the agent that was asked, whatever the new definition says.
+// An attempted step is reported with the agent that was asked, whatever agent the new definition names.
 func TestMoveKeepsTheAgentsOfAttempts(t *testing.T) {
 	d := moving(t)
 	d.task = fixture("Compensated", "Compensated", core.Compensated)
@@ -235,7 +238,8 @@ func TestMoveKeepsTheAgentsOfAttempts(t *testing.T) {
 	}
 }
 
-// P49: nothing in flight, its end reported, the number seen, the same workflow; a fact lets an input differ.
+// P49: a move needs a task with nothing in flight and a reported end, the present command number, and the
+// same workflow. A fact allows another input.
 func TestMoveIsRefusedByTheState(t *testing.T) {
 	same := []core.StepDefinition{step("a"), step("b", after("a")), step("c", after("b"))}
 	other := target("fedcba", same...)
@@ -338,8 +342,8 @@ func TestMoveKeepsTheReserve(t *testing.T) {
 	}
 }
 
-// P49: a task that goes forward goes on by the new definition at once, and what its Error could not evaluate
-// is tried again.
+// P49: a task that goes forward continues with the new definition at once, and an expression that failed is
+// evaluated again.
 func TestMoveGoesOn(t *testing.T) {
 	d := moving(t)
 	d.task.ProcessState, d.task.Phase, d.task.Attention = core.Processing, "", false
@@ -362,7 +366,8 @@ func TestMoveGoesOn(t *testing.T) {
 	}
 }
 
-// P49: a Skipped step binds as one that was attempted does; the next run of a Compensated task is all new.
+// P49: a Skipped step must stay the same, like an attempted one. The next run of a Compensated task is
+// entirely new.
 func TestMoveOfSkippedAndUndoneSteps(t *testing.T) {
 	d := moving(t)
 	d.task.Steps[2].State = core.Skipped
@@ -443,7 +448,7 @@ func TestAnotherDefinitionDecidesNothing(t *testing.T) {
 	}
 }
 
-// child is a desk whose order is a child that has stopped, reported, at b.
+// child returns a desk whose order is a child that has stopped at b, and has reported this.
 func child(t *testing.T) *desk {
 	t.Helper()
 	d := moving(t)
@@ -525,8 +530,8 @@ func TestAnUndoneChildStartsAgainWithTheDefinitionOfItsParent(t *testing.T) {
 	}
 }
 
-// P40, P49: a parent's move changes the definition of its children, but neither whose they are nor their
-// orders.
+// P40, P49: the move of a parent may change the definition of its children, but neither their parent step nor
+// their orders.
 func TestMoveOfAParent(t *testing.T) {
 	for name, x := range map[string]struct {
 		change func(*core.Each)

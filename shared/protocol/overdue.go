@@ -24,7 +24,7 @@ func (r *deciding) doOverdue(i int, ev core.Event) (string, error) {
 		}
 		return "", nil
 	}
-	if e.Backlog && s.Claim.Progress == nil { // Progress proves that an agent has had the request.
+	if e.Backlog && s.Claim.Progress == nil { // Progress proves that an agent has received the request.
 		return r.backlog(i), nil
 	}
 	r.recordAttempt(i, core.OutcomeOverdue, core.CodeTimeout)
@@ -49,7 +49,8 @@ func (r *deciding) doOverdue(i int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// wakeNow wakes the Scheduler at once for a step, and sets the time at which the Supervisor sends another.
+// wakeNow wakes the Scheduler at once for a step, and sets the time at which the Supervisor sends another
+// Wake.
 func (r *deciding) wakeNow(s *core.Step) {
 	s.CompleteBy = r.at.Now.Add(r.def.Grace)
 	r.wake(s, 0)
@@ -71,9 +72,10 @@ func (r *deciding) undoOverdue(i int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// backlog hands a step back without counting a failure, because queue time is not a failure (P32). The
-// request most likely still waits in a queue that is too long or has no consumer. The allowance doubles, so
-// that the next copy outlives the queue, up to the rest of maxQueueTime. After that the operator is needed.
+// backlog hands a step back without counting a failure (P32, queue time is not a failure). Most likely the
+// request still waits in a queue that is too long or has no consumer. backlog doubles the allowance, so that
+// the next request can wait longer in the queue, but not beyond maxQueueTime. After that time the operator is
+// needed.
 func (r *deciding) backlog(i int) string {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	r.recordAttempt(i, core.OutcomeOverdue, core.CodeQueue)
@@ -137,7 +139,7 @@ func (r *deciding) resendDue(_ int, _ core.Event) (string, error) {
 	return "", nil
 }
 
-// wakeForward lets a step continue whose wait is over.
+// wakeForward continues a step when its wait is over.
 func (r *deciding) wakeForward(i int, _ core.Event) (string, error) {
 	switch s := &r.t.Steps[i]; {
 	case !s.Attempted():

@@ -75,7 +75,7 @@ func marshal(t *testing.T, v any) []byte {
 	return data
 }
 
-// What is no token stays, byte for byte.
+// Text that is not a token stays, byte for byte.
 func TestOtherTextsAreNotRedacted(t *testing.T) {
 	for _, text := range []string{
 		"", "1.5", `{"n":12345678.12345678901234567890123456}`, "deadbeef.example.org",
@@ -94,7 +94,7 @@ func TestOtherTextsAreNotRedacted(t *testing.T) {
 	}
 }
 
-// Whatever stands around a token: JSON stays JSON, and the token is not in it.
+// With any text around a token, JSON stays JSON, and the token is removed.
 func FuzzTokensAreRedacted(f *testing.F) {
 	const text, mac = "00000000.MS9hcHByb3ZlL2Fubi9sZWU.dXllGwql4haxUySnKXUr6A", "dXllGwql4haxUySnKXUr6A"
 	for _, around := range []string{"", `\`, `"`, "\u20ac", "\b", "0", "00000000.", "%", "%25", "\\u00",

@@ -11,7 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// returning is a workflow whose point of no return can be proven to have had no effect.
+// returning returns a workflow whose point of no return can be proven to have had no effect.
 func returning(t *testing.T) *desk {
 	t.Helper()
 	d := newDesk(t, workflow(step("a"),
@@ -219,7 +219,7 @@ func TestRefusedAnswerOfAStepStaysRefused(t *testing.T) {
 	}
 }
 
-// What a task remembers is bounded, and is stored.
+// The number of refusals that a task remembers is bounded, and they are stored.
 func TestRefusalsAreBoundedAndStored(t *testing.T) {
 	d := returning(t)
 	flood(d, 60)

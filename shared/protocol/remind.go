@@ -7,7 +7,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// question puts off an open question until its next check.
+// question sets the time of the next check of an open question.
 func (r *deciding) question(i int) {
 	s := &r.t.Steps[i]
 	next := r.def.Steps[i].NextLook(s)
@@ -18,8 +18,8 @@ func (r *deciding) question(i int) {
 	r.emitLook(i)
 }
 
-// goOnAsking puts off an open question until its next check. It sends the last reminder again, because the
-// handling that decided on it may have died before it sent it (P12, effects are emitted again).
+// goOnAsking sets the time of the next check of an open question. It also sends the last reminder again,
+// because the process may have ended before it sent the reminder (P12, effects are emitted again).
 func (r *deciding) goOnAsking(i int) {
 	r.t.Steps[i].Claim.Cause = r.cause
 	r.emitReminder(i)
@@ -42,7 +42,7 @@ func (r *deciding) remind(i int) bool {
 		return false
 	}
 	a := *s.Answers
-	// no number is used twice, even after a move
+	// no reminder number is used twice, even after a move
 	a.Reminded, a.RemindedAt, a.Moved = max(n, a.Reminded+1), r.at.Now, false
 	s.Answers, s.Claim.Cause = &a, r.cause
 	r.emitReminder(i)
@@ -52,8 +52,8 @@ func (r *deciding) remind(i int) bool {
 // emitReminder repeats the call that asked for the answer, under its own key. The reply changes nothing,
 // because that call is done. A re-emitted request is the same (P12).
 //
-// The reminder is not emitted again once its service may have forgotten the key, or once the task was moved
-// to a definition that may ask otherwise.
+// The reminder is not emitted again if its service may have forgotten the key, or if the task was moved to a
+// definition with possibly another question.
 func (r *deciding) emitReminder(i int) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	ask := r.def.Index(d.Answer.Ask)
@@ -66,7 +66,7 @@ func (r *deciding) emitReminder(i int) {
 	}
 	var input json.RawMessage
 	input, err := r.input(ask, core.Do)
-	if err != nil || r.err != nil { // the input could be computed for the ask
+	if err != nil || r.err != nil { // the ask has computed the same input, so an error is not expected
 		return
 	}
 	n := s.Answers.Reminded

@@ -10,7 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-// reminding is a question with reminders, and the call that asks it.
+// reminding returns a workflow with a question that has reminders, and the call that sends it.
 func reminding(timeout, remind core.Duration) *core.Definition {
 	ask := step("w-ask", func(s *core.StepDefinition) { s.Undo, s.Timeout = nil, timeout })
 	def := workflow(ask, core.StepDefinition{Name: "w", After: []string{"w-ask"}, Timeout: core.Day,
@@ -33,7 +33,7 @@ func reminders(effects []core.Effect) (all []string) {
 	return all
 }
 
-// asking is a desk whose question is open.
+// asking returns a desk whose question is open.
 func asking(t *testing.T, def *core.Definition) *desk {
 	d := newDesk(t, def)
 	d.decide(d.submit)

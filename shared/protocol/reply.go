@@ -28,8 +28,8 @@ func (r *deciding) stepDone(i int, ev core.Event) (string, error) {
 }
 
 // finish makes a step Processed, with a status if the workflow wants one. An order in Error sends no more
-// statuses until a command continues it. Its "failed" has the highest number, so that a receiver that sorts
-// by number sees that the order has stopped.
+// statuses until a command continues it. The status "failed" has the highest number, so that a receiver that
+// sorts by number sees that the order has stopped.
 func (r *deciding) finish(i int, output json.RawMessage) {
 	s := &r.t.Steps[i]
 	release(s)
@@ -65,7 +65,8 @@ func endAttempt(s *core.Step) {
 	s.Claim = core.Claim{Agent: c.Agent, Undo: c.Undo, At: c.At, Allowance: c.Allowance}
 }
 
-// giveUp ends a claim without success. The step, or its undo, is in doubt, and no reply is expected any more.
+// giveUp ends a claim that had no success. The step, or its undo, is in doubt, and no reply is expected any
+// more.
 func giveUp(s *core.Step) {
 	s.State = core.Failed
 	if s.Claim.Undo {
@@ -74,7 +75,7 @@ func giveUp(s *core.Step) {
 	release(s)
 }
 
-// handBack returns a step to the state from which a Wake claims it. A waiting step has two times (P9a).
+// handBack returns a step to the state from which a Wake claims it (P9a, a waiting step has two times).
 func handBack(s *core.Step) {
 	s.State = core.Pending
 	if s.Claim.Undo {
@@ -120,8 +121,8 @@ func (r *deciding) stepRetryLater(i int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// recordNoEffect records the proof of a point of no return: a proven refusal permits undo (P22a). It ignores
-// the proof of any other step, because undo covers every attempted step (P7).
+// recordNoEffect records a reply's proof that a point of no return had no effect (P22a, a proven refusal
+// permits undo). Other steps need no proof to be undone (P7, undo covers every attempted step).
 func (r *deciding) recordNoEffect(i int, e core.Reply) bool {
 	if !e.NoEffect || !r.def.Steps[i].PointOfNoReturn {
 		return false
@@ -130,8 +131,9 @@ func (r *deciding) recordNoEffect(i int, e core.Reply) bool {
 	return true
 }
 
-// setNoEffect records that the step has had no effect. Effects are emitted again (P12), and the alert must
-// not change. So a fact that arrives in Error gets a time after the Error, and an earlier one keeps its time.
+// setNoEffect records the time from which the step is known to have had no effect, unless it is recorded
+// already. In Error this is a time after the task's stop, so that the alert about the stop, which does not
+// contain the fact, is the same when it is sent again (P12, effects are emitted again).
 func (r *deciding) setNoEffect(i int) {
 	if r.t.Steps[i].NoEffect != 0 {
 		return
@@ -160,13 +162,14 @@ func (r *deciding) retryWait(i int, retry core.Retry) core.Duration {
 	return retry.ExtendedInterval
 }
 
-// handBack hands a step back, to be claimed again by a Wake at a time (P9a).
+// handBack hands a step back. A Wake claims it again at wakeAt (P9a).
 func (r *deciding) handBack(s *core.Step, wakeAt core.Time) {
 	handBack(s)
 	r.scheduleWake(s, wakeAt)
 }
 
-// handBackUncharged hands a step back without a hop of the task (P23, a hop budget bounds claims).
+// handBackUncharged hands a step back without counting a hop (P23, a hop budget bounds
+// claims).
 func (r *deciding) handBackUncharged(s *core.Step, wakeAt core.Time) {
 	if !s.Claim.Undo {
 		r.t.Hops = max(0, r.t.Hops-1) // a command may have reset the hops since the claim
@@ -181,7 +184,6 @@ func (r *deciding) scheduleWake(s *core.Step, wakeAt core.Time) {
 	r.wake(s, wakeAt)
 }
 
-// wake sends a Wake for a step, at a time.
 func (r *deciding) wake(s *core.Step, at core.Time) {
 	r.emit(core.SendWake{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt, WakeAt: at})
 }
@@ -192,8 +194,8 @@ func (r *deciding) failStep(i int) {
 	r.applyPolicy(i)
 }
 
-// recordAttempt stores the outcome of a step's present attempt that is not done. A late reply to an attempt
-// that has ended before adds nothing.
+// recordAttempt stores the outcome of a step's present attempt, which was unsuccessful. A late
+// reply to an earlier attempt adds nothing.
 func (r *deciding) recordAttempt(i int, outcome core.Outcome, code string) {
 	s := &r.t.Steps[i]
 	if !s.InFlight() {
@@ -206,7 +208,7 @@ func (r *deciding) recordAttempt(i int, outcome core.Outcome, code string) {
 	r.t.DropAttempts(core.MaxAttempts)
 }
 
-// recordFailure keeps the step's last failure.
+// recordFailure stores the step's latest failure.
 func (r *deciding) recordFailure(i int, code, message string, attempt int) {
 	r.t.Steps[i].Error = &core.StepError{
 		Code:    strings.ToValidUTF8(code[:min(len(code), core.MaxCode)], ""),
@@ -215,7 +217,7 @@ func (r *deciding) recordFailure(i int, code, message string, attempt int) {
 	}
 }
 
-// applyPolicy changes the task as the policy decides about a failed step (P19). In Error it does nothing.
+// applyPolicy applies a failed step's policy (P19, policy decides about a failed step), but not in Error.
 func (r *deciding) applyPolicy(i int) {
 	switch r.t.ProcessState {
 	case core.Processing:
@@ -234,8 +236,9 @@ func (r *deciding) applyPolicy(i int) {
 	}
 }
 
-// stopsOnFailure reports whether a failure of the step stops the task: by the step's own policy, or because a
-// point of no return was passed (H9: claimed, not done).
+// stopsOnFailure reports whether a failure of the step stops the task, because of the step's own policy or
+// because a point of no return was passed. A point of no return is passed with its claim, even if the step is
+// not done (H9).
 func (r *deciding) stopsOnFailure(i int) bool {
 	return r.policyOf(i) == core.OnFailureStop || r.t.PastPointOfNoReturn(r.def)
 }
@@ -275,23 +278,24 @@ func (r *deciding) undoRefused(i int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// Wait between uncounted hand-backs (P45, "not now" is not a failure): at least minHold, then as long again
-// as the step has waited so far, up to maxHold. The attempt adds a spread of up to half of it.
+// Bounds of the wait between uncounted hand-backs (P45, "not now" is not a failure). Each wait is as long as
+// the step has waited so far, but at least minHold and at most maxHold. A spread is added: up to half of the
+// wait, depending on the attempt.
 const (
 	minHold = 2 * core.Second
 	maxHold = 5 * core.Minute
 )
 
-// hold is a row of hand-backs that do not count (P45).
+// hold is an unbroken row of hand-backs that do not count (P45).
 type hold struct {
-	since   core.Time     // time of the first one
+	since   core.Time     // time of the first hand-back
 	polling core.Time     // time of the first not-yet of this poll; 0 if the step does not poll
-	most    core.Duration // longest duration of the row
+	most    core.Duration // limit of the row's duration
 	over    string        // message of the failure if the row lasts longer
 }
 
-// holdOf returns the row that a reply belongs to. A call that the agent could not make does not end a poll,
-// and has its own time limit.
+// holdOf returns the row of hand-backs that a reply continues or begins. A not-yet continues the poll. Other
+// codes mean that the service was not called: their row has a limit of its own, and does not end the poll.
 func (r *deciding) holdOf(i int, e core.Reply) hold {
 	d, last := &r.def.Steps[i], r.t.Steps[i].Error
 	if last == nil || last.Since == 0 {
@@ -311,16 +315,15 @@ func (r *deciding) holdOf(i int, e core.Reply) hold {
 		h.since = r.at.Now
 	}
 	if h.polling = h.since; h.most == 0 {
-		h.most, h.over = d.MaxQueueTime,
-			"the service has answered not-yet for longer than maxQueueTime, which holds where the step "+
-				"has no pollFor: "
+		h.most, h.over = d.MaxQueueTime, "the service has answered not-yet for longer than maxQueueTime, "+
+			"the limit of a step without pollFor: "
 	}
 	return h
 }
 
 // handBackUncounted hands a step back because its agent made no call that could have had an effect (P45). It
 // counts no failure and no hop, up to pollFor or maxQueueTime. After that the operator is needed, whatever
-// the policy.
+// the step's policy is.
 func (r *deciding) handBackUncounted(i int, e core.Reply) {
 	s, h := &r.t.Steps[i], r.holdOf(i, e)
 	held := r.at.Now.Sub(h.since)
@@ -341,10 +344,10 @@ func (r *deciding) handBackUncounted(i int, e core.Reply) {
 	wait += core.Duration(float64(wait) / 2 * jitter(r.t.OrderID, r.t.Run, s.Name, s.Attempt))
 	wait = max(wait, min(e.RetryAfter, maxRetryAfter))
 	r.handBackUncharged(s, r.at.Now.Add(min(wait, max(h.most-held, minHold))))
-	s.Error.Since, s.Error.Polling = h.since, h.polling // release ended the hold before it
+	s.Error.Since, s.Error.Polling = h.since, h.polling // release has removed the earlier values
 }
 
-// endHold keeps the last failure for people. A later hold begins anew.
+// endHold ends a row of uncounted hand-backs. It keeps the last failure, which people may want to see.
 func endHold(s *core.Step) {
 	if s.Error != nil && s.Error.Since != 0 {
 		last := *s.Error
@@ -353,7 +356,8 @@ func endHold(s *core.Step) {
 	}
 }
 
-// retryUndo counts a failed undo and puts it off. At its threshold the operator is needed.
+// retryUndo counts a failed undo and delays the next attempt. When its budget is used up, the operator is
+// needed.
 func (r *deciding) retryUndo(i int, atLeast core.Duration) {
 	s := &r.t.Steps[i]
 	retry := r.def.Steps[i].Undo.Retry

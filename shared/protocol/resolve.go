@@ -20,7 +20,7 @@ func (r *deciding) resolveCommand(ev core.Event) (refused string) {
 	}
 	s := &r.t.Steps[i]
 	r.accept(note("an output", given))
-	// parent and child talk by messages (P41): some children cannot be undone; Resubmit continues the others
+	// A Resubmit asks the children that are not in doubt again (P41, parent and child talk by messages).
 	if s.Children != nil {
 		s.Children = s.Children.Settled()
 		return ""
@@ -34,7 +34,7 @@ func (r *deciding) resolveCommand(ev core.Event) (refused string) {
 		r.undone(i)
 	case e.Fact == core.Happened:
 		r.finish(i, e.Output)
-	default: // it proves the attempts before it (P22a, a proven refusal permits undo)
+	default: // the fact also holds for the earlier attempts (P22a, a proven refusal permits undo)
 		r.setNoEffect(i)
 	}
 	return ""
@@ -54,14 +54,12 @@ func (r *deciding) statedOutputRefusal(i int, e core.Resolve) string {
 	case r.resolvesUndo(i):
 		return "the step is being undone, and its undo uses no output; fix: leave the output out"
 	case len(e.Output) > core.MaxOutput:
-		return fmt.Sprintf(
-			"the output has %d bytes, the limit is %d; store large data elsewhere and give a reference",
-			len(e.Output), core.MaxOutput)
+		return fmt.Sprintf("the output has %d bytes, the limit is %d; store large data elsewhere and give a "+
+			"reference", len(e.Output), core.MaxOutput)
 	case !r.outputFits(i, e.Output):
-		return fmt.Sprintf(
-			"the output of step %s (%d bytes) does not fit into the order's document of at most %d bytes "+
-				"beside what it holds and a reserve; give a shorter one",
-			e.Step, len(e.Output), r.at.SizeLimit.Limit)
+		return fmt.Sprintf("the output of step %s (%d bytes) does not fit into the order's document of at "+
+			"most %d bytes beside what it holds and a reserve; give a shorter one", e.Step, len(e.Output),
+			r.at.SizeLimit.Limit)
 	}
 	return ""
 }

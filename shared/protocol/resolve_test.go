@@ -32,7 +32,7 @@ func TestResolveWithAnOutput(t *testing.T) {
 	}
 }
 
-// An output is refused of what did not happen, of what is being undone, and where it is too large.
+// An output is refused for a call without effect, for a step that is being undone, and if it is too large.
 func TestResolveWithAnOutputIsRefused(t *testing.T) {
 	text := func(n int) json.RawMessage { return json.RawMessage(`"` + strings.Repeat("x", n-2) + `"`) }
 	for name, x := range map[string]struct {
@@ -78,7 +78,7 @@ func TestResolveWithAnOutputIsRefused(t *testing.T) {
 	}
 }
 
-// undoStops has the order undone until the undo of b has failed too often.
+// undoStops lets the order be undone until the undo of b has failed too often.
 func undoStops(d *desk) {
 	d.decide(core.UndoCommand{ID: "u", Command: 0})
 	d.decideAll(undoFailed("b", 2), wake("b", 2))

@@ -8,7 +8,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-// A verdict says who sent the command, and why, as far as the task has room for it.
+// A verdict has the sender of the command and the reason, if the task has room for them.
 func TestVerdictsSayWhoAndWhy(t *testing.T) {
 	def := &core.Definition{Name: "test",
 		Steps: []core.StepDefinition{{Name: "a", Agent: "x", Operation: "do", Timeout: core.Minute}}}

@@ -17,17 +17,16 @@ func (r *deciding) outputFits(i int, output json.RawMessage) bool {
 	return r.at.SizeLimit.KeepsReserve(r.def, c)
 }
 
-// outputTooLarge handles a do whose output cannot be stored. What is too large fails once (P28): a task that
-// goes forward needs the output. In any other task the undo runs, because an undo needs no output (P24).
+// outputTooLarge handles a do whose output cannot be stored. A task that goes forward needs the output, so
+// the step fails (P28, what is too large fails once). In any other task it records the effect without the
+// output (P24, an undo needs no output).
 func (r *deciding) outputTooLarge(i int, e core.Reply) (string, error) {
 	s := &r.t.Steps[i]
 	contradicted := s.NoEffect != 0
-	s.NoEffect = 0 // a proven refusal permits undo (P22a), but this call had an effect
-	text := fmt.Sprintf(
-		"the agent's output of %d bytes does not fit into the order's document of at most %d, which holds "+
-			"those of the other steps and a reserve; let the agent store the data elsewhere and answer a "+
-			"reference",
-		len(e.Output), r.at.SizeLimit.Limit)
+	s.NoEffect = 0 // this call had an effect (P22a, a proven refusal permits undo)
+	text := fmt.Sprintf("the agent's output of %d bytes does not fit into the order's document of at most "+
+		"%d, which holds those of the other steps and a reserve; let the agent store the data elsewhere "+
+		"and return a reference", len(e.Output), r.at.SizeLimit.Limit)
 	if r.t.ProcessState != core.Processing {
 		r.recordFailure(i, core.CodeOutputTooLarge, text, e.Attempt)
 		r.finish(i, nil)
@@ -40,7 +39,7 @@ func (r *deciding) outputTooLarge(i int, e core.Reply) (string, error) {
 		}
 		return "its output does not fit into the order's document, and a later attempt was asked for", nil
 	}
-	if s.State == core.Processing { // otherwise its attempt was counted when it was handed back
+	if s.State == core.Processing { // otherwise the attempt was recorded when the step was handed back
 		s.Failures.Do++
 		r.recordAttempt(i, core.OutcomeFailed, core.CodeOutputTooLarge)
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-// TestStories plays testdata/stories/*.story: blocks of lines, then "----", then what came of
-// them. `go test -run TestStories -update` writes the outcomes anew; read the difference.
+// TestStories plays testdata/stories/*.story: each block has lines, then "----", then the outcome. `go test
+// -run TestStories -update` writes the outcomes again; read the difference.
 func TestStories(t *testing.T) {
 	files, err := filepath.Glob("testdata/stories/*.story")
 	if err != nil || len(files) == 0 {
@@ -67,7 +67,7 @@ func report(t *testing.T, text string) string {
 	return strings.Join(out, "\n")
 }
 
-// story is a desk that is led by lines of text.
+// story is a desk that executes lines of text.
 type story struct {
 	*desk
 	def  *core.Definition
@@ -343,7 +343,7 @@ func (s *story) ready() {
 		ReplyTo: "shop"}
 }
 
-// event decides one event, prints what changed, sends and settles unless it crashes.
+// event decides one event and prints the changes. Unless a crash is set, it also sends and settles.
 func (s *story) event(kind string, words []string, opts map[string]string) {
 	s.ready()
 	ev := s.parse(kind, words, opts)
@@ -405,8 +405,8 @@ func (s *story) parse(kind string, words []string, opts map[string]string) core.
 	case "close":
 		return core.Close{ID: id, Command: number, Sender: core.Sender{By: "ann", Reason: "settled by hand"}}
 	case "erase":
-		return core.Erase{ID: id, Command: number, Unrested: opts["unrested"], KnownHash: s.submit.KnownHash,
-			Sender: core.Sender{By: "ann", Reason: "asked to by its customer"}}
+		return core.Erase{ID: id, Command: number, ActiveAncestor: opts["unrested"],
+			KnownHash: s.submit.KnownHash, Sender: core.Sender{By: "ann", Reason: "asked to by its customer"}}
 	case "settle":
 		return core.Settle{}
 	case "answer":

@@ -77,8 +77,8 @@ const stepKinds = submitted
 
 func (k eventKind) ofStep() bool { return k < stepKinds }
 
-// rule is one cell: an action, or the reason why the event is ignored. An action may still find that the
-// event changes nothing, such as a wait that is not over, and then returns the reason.
+// rule is one cell: an action, or the reason why the event is ignored. An action may also find that the event
+// changes nothing, for example because a wait is not over. Then it returns the reason.
 type rule struct {
 	action func(r *deciding, i int, ev core.Event) (ignored string, err error)
 	ignore string
@@ -133,7 +133,7 @@ const (
 )
 
 var stepRows = []stepRow{
-	// A late "done" counts (P15). It is a fact about its key, for any attempt and at any time.
+	// A done of any attempt is a fact about its key at any time (P15, a late "done" counts).
 	{[]eventKind{doDone}, []core.State{core.Processing, core.Pending}, alive, action((*deciding).stepDone)},
 	{[]eventKind{doDone}, []core.State{core.Failed}, alive, ignore(inDoubt)},
 	{[]eventKind{doDone}, []core.State{core.Processed, core.UndoWait, core.Compensating, core.Compensated},
@@ -141,7 +141,7 @@ var stepRows = []stepRow{
 	{[]eventKind{doDone}, []core.State{core.Skipped}, alive, ignore(wasSkip)},
 	{[]eventKind{doFailed}, []core.State{core.Processing}, alive, action((*deciding).stepFailed)},
 	{[]eventKind{doLater}, []core.State{core.Processing}, alive, action((*deciding).stepRetryLater)},
-	// A proven refusal permits undo (P22a), even if its proof comes after Overdue.
+	// The proof may come after Overdue (P22a, a proven refusal permits undo).
 	{[]eventKind{doFailed, doLater}, []core.State{core.Pending, core.Failed}, alive,
 		action((*deciding).lateNoEffect)},
 	{[]eventKind{doFailed, doLater}, []core.State{core.Skipped, core.Processed, core.UndoWait,
@@ -161,7 +161,7 @@ var stepRows = []stepRow{
 
 	{[]eventKind{overdue}, []core.State{core.Processing}, alive, action((*deciding).doOverdue)},
 	{[]eventKind{overdue}, []core.State{core.Compensating}, alive, action((*deciding).undoOverdue)},
-	// A waiting step asks no agent (P33), so it ignores replies.
+	// A waiting step ignores replies (P33, a waiting step asks no agent).
 	{[]eventKind{doDone, doFailed, doLater, undoDone, undoFailed, undoLater}, []core.State{core.Waiting},
 		alive,
 		ignore(noCall)},
@@ -174,13 +174,13 @@ var stepRows = []stepRow{
 	{[]eventKind{overdue}, []core.State{core.Skipped, core.Processed, core.Compensated}, alive,
 		ignore(notNow)},
 
-	// H28, H29: the effect of a Wake depends on the task's direction first.
+	// H28, H29: the effect of a Wake depends first on the task's direction.
 	{[]eventKind{wakeStep}, []core.State{core.Pending, core.Waiting}, []mode{going},
 		action((*deciding).wakeForward)},
 	{[]eventKind{wakeStep}, []core.State{core.Pending, core.Waiting, core.Failed, core.UndoWait},
 		[]mode{undoing},
 		action((*deciding).wakeUndo)},
-	// Orders can go on after failures (P42).
+	// A step is undone alone while the task goes forward (P42, orders can go on after failures).
 	{[]eventKind{wakeStep}, []core.State{core.UndoWait}, []mode{going}, action((*deciding).wakeAlone)},
 	{[]eventKind{wakeStep}, []core.State{core.Failed}, []mode{going}, ignore(notNow)},
 	{[]eventKind{wakeStep}, []core.State{core.Pending, core.Waiting, core.Failed, core.UndoWait}, inError,
@@ -189,13 +189,13 @@ var stepRows = []stepRow{
 		core.Compensated}, alive,
 		ignore(notNow)},
 
-	// Parent and child talk by messages (P41). An end of a child counts in Error too, but starts nothing.
+	// A child's end counts in Error too, but starts nothing (P41, parent and child talk by messages).
 	{[]eventKind{childEnded}, []core.State{core.Waiting}, alive, action((*deciding).childEnded)},
 	{[]eventKind{childEnded}, []core.State{core.Pending, core.Skipped, core.Processing, core.Processed,
 		core.Failed, core.UndoWait, core.Compensating,
 		core.Compensated}, alive, ignore(notOpen)},
 
-	// Long work reports progress (P43). A step in flight stays in flight.
+	// A step in flight stays in flight (P43, long work reports progress).
 	{[]eventKind{progress}, []core.State{core.Processing}, alive, action((*deciding).progressed)},
 	{[]eventKind{progress}, []core.State{core.Pending, core.Skipped, core.Processed, core.Waiting,
 		core.Failed, core.UndoWait, core.Compensating,

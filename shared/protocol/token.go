@@ -6,16 +6,16 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// pinKey assigns the key of a workflow that makes tokens. Effects are emitted again (P12), so a key is kept.
+// pinKey assigns a key to a task whose workflow makes tokens. The task keeps the key, so that a token that is
+// emitted again is the same (P12, effects are emitted again).
 func (r *deciding) pinKey() error {
 	switch {
-	case !r.def.Tokens: // this includes a task that was moved here (P49, move pins another definition)
+	case !r.def.Tokens: // a Move may leave an earlier key (P49, move pins another definition)
 		r.t.TokenKey = ""
 	case r.t.TokenKey != "":
 	case r.at.Tokens == nil:
-		return core.Refuse(core.CodeNoTokens,
-			"the workflow %s makes tokens, and this deployment has no key for them; deploy one, then send "+
-				"it again", r.def.Name)
+		return core.Refuse(core.CodeNoTokens, "the workflow %s makes tokens, and this deployment has no key "+
+			"for them; deploy one, then send it again", r.def.Name)
 	default:
 		r.t.TokenKey = r.at.Tokens.Current()
 	}
@@ -28,13 +28,12 @@ func (r *deciding) token(step, person string) (string, error) {
 	case r.at.Tokens == nil:
 		return "", errors.New("there is no key for tokens")
 	case person != "" && !core.PersonName(person):
-		return "",
-			errors.New(
-				"the person of a token is no name: 1 to 128 bytes without control characters and < > & \" \\")
+		return "", errors.New("the person of a token is no name: 1 to 128 bytes without control characters " +
+			"and < > & \" \\")
 	}
 	text, err := r.at.Tokens.Token(r.t.TokenKey, r.t.OrderID,
 		core.TokenOf{Run: r.t.Run, Step: step, Person: person})
-	if err != nil { // The step does not fail, because the message comes again.
+	if err != nil { // The step does not fail, because the queue delivers the message again.
 		r.err = err
 	}
 	return text, err

@@ -9,9 +9,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-// The traces H1 to H33 of docs/explanation/protocol.md, Holes: each is a hole of an earlier draft. A
-// comment says which line has to be broken for the test to fail. Where a trace is about an actor, what the
-// core decides in it is played.
+// The traces H1 to H33 of docs/explanation/protocol.md, Holes: each is a hole of an earlier draft. A comment
+// names the fault with which the test fails. If a trace is about an actor, the test plays the decisions of
+// the core in it.
 
 // H1. Broken by: take does not raise Attempt.
 func TestH1UndoHasAnAttemptOfItsOwn(t *testing.T) {
@@ -70,7 +70,7 @@ func TestH5UndoInDoubtIsNeverResumedForward(t *testing.T) {
 		"undo a/4")
 }
 
-// undoError is a task whose undo failed as often as it may.
+// undoError returns a task whose undo failed as often as allowed.
 func undoError(t *testing.T) *desk {
 	t.Helper()
 	d := begun(t, step("a"))
@@ -502,7 +502,7 @@ func TestH33FailureOfAnOldAttempt(t *testing.T) {
 	}
 }
 
-// The order is only asked for where an expression needs it, and then nothing was decided.
+// A decision asks for the order's content only if an expression needs it, and then has decided nothing yet.
 func TestOrderIsOnlyAskedForWhereItIsNeeded(t *testing.T) {
 	d := newDesk(t, workflow(step("a"),
 		step("b", after("a"), func(s *core.StepDefinition) { s.Input = nil })))
@@ -517,7 +517,7 @@ func TestOrderIsOnlyAskedForWhereItIsNeeded(t *testing.T) {
 	d.expect(nil, "Processing: a Processed/1, b Processing/1", "")
 }
 
-// What a newer agent may say, or a forger: it must not pass for done.
+// A newer agent or a forger may send an unknown outcome, which must not count as done.
 func TestUnknownOutcomeChangesNothing(t *testing.T) {
 	d := begun(t, step("a"))
 	for _, ev := range []core.Reply{
@@ -566,8 +566,8 @@ func TestUnfitDocument(t *testing.T) {
 	}
 }
 
-// P12. An Error is reported again as it was reported first, whatever its steps and its commands have done
-// since. Broken by: Decide does not remember, or the alert names Command instead of EndCommand.
+// P12. A repeated report of an Error is the same as the first, whatever has happened to its steps and
+// commands since. Broken by: Decide does not remember, or the alert names Command instead of EndCommand.
 func TestErrorIsReportedAgainAsItWas(t *testing.T) {
 	d := begun(t, step("a", stopping), step("b"))
 	first := snapshot(d.decide(failed("a", 1)).Effects)

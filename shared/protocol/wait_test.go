@@ -9,7 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-// waitsFor checks the two times of the wait w, from now on.
+// waitsFor checks the two stored times of the wait w, relative to now.
 func (d *desk) waitsFor(wakeAt, completeBy core.Duration) {
 	d.Helper()
 	s := d.task.Step("w")
@@ -51,8 +51,8 @@ func TestAWaitInError(t *testing.T) {
 	}
 }
 
-// P34: what until evaluates to is read as a time; where that is none, or lies too far ahead, the step fails
-// before its claim, and its policy applies.
+// P34: the value of until is read as a time. If it is not a time, or too far ahead, the step fails before its
+// claim, and its policy applies.
 func TestUntil(t *testing.T) {
 	year := noon.Add(366 * core.Day)
 	for value, want := range map[string]string{
@@ -155,7 +155,7 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// P49: a wait that has begun stays as it is in another definition, and can be no call there.
+// P49: a wait that has begun does not change by a move, and cannot become a call.
 func TestAWaitIsMoved(t *testing.T) {
 	move := func(to core.StepDefinition) *desk {
 		d := begun(t, waitStep("w", core.Hour))
@@ -181,7 +181,7 @@ func TestAWaitIsMoved(t *testing.T) {
 	}
 }
 
-// A task only waits if every due time of it is the end of a wait.
+// A task counts as only waiting if each of its due times is the end of a wait.
 func TestTasksThatOnlyWait(t *testing.T) {
 	for _, c := range []struct {
 		task core.State

@@ -8,9 +8,9 @@ import (
 )
 
 // AppendCanonical appends the canonical form of a JSON value (RFC 8785): members sorted by name, no white
-// space, strings with as few escapes as possible, and each number in one spelling. The RFC knows only
-// doubles. A number that no double holds keeps all its digits, so that two values have one form only if
-// they are equal. The error refuses what Check refuses, except for its bounds; dst is then unchanged.
+// space, strings with as few escapes as possible, and each number in one spelling. Unlike the RFC, it keeps
+// all digits of a number that no double holds, so that different values have different forms. It returns an
+// error, and dst unchanged, for the faults that Check reports, except exceeded bounds.
 func AppendCanonical(dst, value []byte) ([]byte, error) {
 	sorted, err := jsontext.AppendFormat(nil, value, jsontext.ReorderRawObjects(true))
 	if err != nil {
@@ -21,24 +21,24 @@ func AppendCanonical(dst, value []byte) ([]byte, error) {
 	done := 0
 	for {
 		if r.PeekKind() != jsontext.KindNumber {
-			if _, err := r.ReadToken(); err != nil { // the end: it was checked above
+			if _, err := r.ReadToken(); err != nil { // the end of the text, which was checked above
 				return append(dst, sorted[done:]...), nil
 			}
 			continue
 		}
-		number, _ := r.ReadValue() // it was checked too
+		number, _ := r.ReadValue() // no error, because the value was checked above
 		end := int(r.InputOffset())
 		dst = append(dst, sorted[done:end-len(number)]...)
 		dst, done = appendNumber(dst, number), end
 	}
 }
 
-// surelyExact is the number of characters up to which every double holds an integer and writes it in the same
-// way.
+// surelyExact is a number of digits. A double holds every integer of at most that many digits exactly, and
+// prints it unchanged.
 const surelyExact = 15
 
-// appendNumber appends a number as RFC 8785 writes a double, if the shortest text of the double is the
-// same number.
+// appendNumber appends a number. It uses the spelling of RFC 8785 if a double holds the number exactly, and
+// otherwise that of appendExact.
 func appendNumber(b, text []byte) []byte {
 	if len(text) <= surelyExact && !bytes.ContainsAny(text, "-.eE") {
 		return append(b, text...)
@@ -53,8 +53,8 @@ func appendNumber(b, text []byte) []byte {
 	return append(b, exact...)
 }
 
-// appendExact appends a number as sign, digits without zeros at either end, and exponent, so that two texts
-// of one number become one. A text with an exponent far out of bounds stays unchanged.
+// appendExact appends a number as sign, digits without zeros at either end, and exponent, so that all
+// spellings of a number become the same. A text with an exponent far out of bounds stays unchanged.
 func appendExact(b, text []byte) []byte {
 	mantissa, exponent := text, int64(0)
 	if at := bytes.IndexAny(text, "eE"); at >= 0 {

@@ -15,28 +15,29 @@ import (
 // Bounds of each value from outside: an order, an answer, the output of an agent, the response of a service,
 // a command.
 const (
-	MaxLevels   = 64  // nested arrays and objects
+	// MaxLevels is the number of nested arrays and objects. A deeper value counts as unreadable.
+	MaxLevels   = 64
 	MaxNumber   = 128 // characters of one number
 	MaxExponent = 999 // exponent of one number, of either sign
 )
 
-// ErrNumber is wrapped by the refusal of a number, ErrLevels by the refusal of the nesting.
+// Errors of Check and CheckLoose for values that exceed a bound.
 var (
 	ErrNumber = errors.New("a number is out of bounds")
 	ErrLevels = errors.New("arrays and objects are nested deeper")
 )
 
-// Check refuses data that is not one JSON value, or exceeds a bound: nesting of that many levels, or the
-// bounds of numbers. It also refuses what programs read differently (RFC 7493): bytes that are not UTF-8,
-// a key that stands twice in one object, and half of a surrogate pair. The error says what is wrong,
-// where, and what to do.
+// Check returns an error if data is not exactly one JSON value, has more than the given number of levels, or
+// contains a number out of bounds. It also refuses JSON that programs read differently (RFC 7493): bytes that
+// are not UTF-8, a key that occurs twice in one object, and half of a surrogate pair. The error states the
+// fault, its place, and the fix.
 func Check(data []byte, levels int) error { return check(data, levels) }
 
-// CheckLoose checks a response of a service, which cannot be refused for its style. It accepts the same
-// values as Check, and also a key that occurs twice in one object and half of a surrogate pair in a string.
+// CheckLoose is Check for values whose writer cannot correct them, such as the response of a service. It also
+// accepts a key that occurs twice in one object, and half of a surrogate pair in a string.
 func CheckLoose(data []byte, levels int) error { return check(data, levels, loose...) }
 
-// loose holds the options with which CheckLoose is more tolerant.
+// loose holds the options of CheckLoose.
 var loose = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
 func check(data []byte, levels int, options ...jsontext.Options) error {
@@ -50,10 +51,9 @@ func check(data []byte, levels int, options ...jsontext.Options) error {
 		if r.PeekKind() == jsontext.KindNumber {
 			var number []byte
 			if number, err = r.ReadValue(); err == nil && !NumberFits(number) {
-				return fmt.Errorf(
-					"%w: the one at byte %d has more than %d characters, or an exponent beyond ±%d; "+
-						"send it as a text", ErrNumber, r.InputOffset()-int64(len(number)), MaxNumber,
-					MaxExponent)
+				return fmt.Errorf("%w: the one at byte %d has more than %d characters, or an exponent "+
+					"beyond ±%d; send it as a text", ErrNumber, r.InputOffset()-int64(len(number)),
+					MaxNumber, MaxExponent)
 			}
 		} else {
 			_, err = r.ReadToken()
@@ -129,8 +129,8 @@ func badByte(data []byte) int {
 	return at
 }
 
-// NumberFits reports whether the text of a number keeps to the bounds, so that work with the number is
-// bounded too.
+// NumberFits reports whether the text of a number is within the bounds, so that computations with the number
+// are bounded too.
 func NumberFits(text []byte) bool {
 	if len(text) > MaxNumber {
 		return false
@@ -147,7 +147,7 @@ func NumberFits(text []byte) bool {
 	return digits <= 3
 }
 
-// reader is a decoder of the library with the text that it reads.
+// reader is a decoder of the library together with the text that it reads.
 type reader struct {
 	jsontext.Decoder
 	text bytes.Buffer

@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// A value is refused with the place of what is wrong; Check is strict, and CheckLoose takes what services
-// write.
+// The error of a refused value names the place of the fault. Check is strict, and CheckLoose accepts the JSON
+// of services.
 func TestCheck(t *testing.T) {
 	digits := strings.Repeat("7", rawjson.MaxNumber-1)
 	const deep = "arrays and objects are nested deeper than 2 levels at byte %d;"
@@ -112,7 +112,7 @@ func TestCanonicalForm(t *testing.T) {
 	}
 }
 
-// Values are found in the text, as they stand there.
+// Values are returned with the bytes of the text.
 func TestLookups(t *testing.T) {
 	object := []byte(` { "a" : [1, 2], "b\u0063":{"a":3}, "d":"\ud83d", "a":" [1] " , "\u0065" :null}`)
 	for name, want := range map[string]string{
@@ -151,7 +151,7 @@ func TestLookups(t *testing.T) {
 	}
 }
 
-// Whatever comes in: what Check takes is JSON, has a canonical form, and that form is its own.
+// Every value that Check accepts is JSON and has a canonical form, which is its own canonical form.
 func FuzzCheck(f *testing.F) {
 	for _, text := range []string{
 		`{"a":[1.50,-0,1e400],"b":{"c":"\ud83d\ude00"}}`, `[9007199254740993,"\u0000",{}]`, "\"\xff\"",

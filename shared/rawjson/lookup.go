@@ -27,7 +27,7 @@ func Members(object []byte) (map[string]json.RawMessage, error) {
 	}
 }
 
-// Member returns the value of one member of an object, and nil if the object has none of that name. It
+// Member returns the value of one member of an object, or nil if the object has no member of that name. It
 // reads the object as Members does.
 func Member(object []byte, name string) (found json.RawMessage, err error) {
 	r := read(object, loose)

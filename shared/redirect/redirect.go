@@ -37,8 +37,8 @@ func (t Transport) CloseIdleConnections() {
 	below.CloseIdleConnections()
 }
 
-// Target describes the address of a redirect for the text of an error: its scheme and host in quotes, or that
-// it is another path of the same server, or that it is unreadable. The rest of the address may hold a secret.
+// Target describes the address of a redirect in an error: its scheme and host in quotes, or a phrase if it is
+// another path of the same server or unreadable. The rest of the address may hold a secret.
 func Target(resp *http.Response) string {
 	location := resp.Header.Get("Location")
 	u, err := resp.Request.URL.Parse(location)

@@ -35,12 +35,8 @@ func ReadIn(dir *os.Root, name string, limit int64) ([]byte, error) {
 
 func read(name string, limit int64, stat func(string) (os.FileInfo, error),
 	open func(string, int, os.FileMode) (*os.File, error)) ([]byte, error) {
-	// Checked before it is opened, because opening a device can have an effect.
-	info, err := stat(name)
-	if err != nil {
-		return nil, err
-	}
-	if err := check(info); err != nil {
+	// The check precedes the opening, because opening a device can have an effect.
+	if err := check(stat(name)); err != nil {
 		return nil, err
 	}
 	f, err := open(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe that replaced the file does not block
@@ -48,17 +44,17 @@ func read(name string, limit int64, stat func(string) (os.FileInfo, error),
 		return nil, err
 	}
 	defer f.Close()
-	if info, err = f.Stat(); err != nil {
-		return nil, err
-	}
-	if err := check(info); err != nil {
+	if err := check(f.Stat()); err != nil {
 		return nil, err
 	}
 	return io.ReadAll(io.LimitReader(f, limit))
 }
 
-func check(info fs.FileInfo) error {
-	kind := ""
+func check(info fs.FileInfo, err error) error {
+	if err != nil {
+		return err
+	}
+	kind := "a device or another special file"
 	switch mode := info.Mode(); {
 	case mode.IsRegular():
 		return nil
@@ -68,10 +64,6 @@ func check(info fs.FileInfo) error {
 		kind = "a named pipe"
 	case mode&fs.ModeSocket != 0:
 		kind = "a socket"
-	case mode&fs.ModeDevice != 0:
-		kind = "a device"
-	default:
-		kind = "a special file"
 	}
 	return fmt.Errorf("it is %s, %w", kind, ErrNotRegular)
 }

@@ -5,6 +5,6 @@
 // Record.Next is the first scheduled time that is neither.
 //
 // Failures: a start is stored before it is sent, and sent again until a later write records that it was sent.
-// The order's ID is made of the workflow and the scheduled time, so that a start that is sent twice is one
-// order (P14, submit creates once).
+// The order's ID consists of the workflow and the scheduled time, so that a start that is sent twice creates
+// one order (P14, submit creates once).
 package schedule

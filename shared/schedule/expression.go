@@ -24,8 +24,8 @@ var fields = []struct{ name, holds string }{
 
 const dayOfWeek = 4 // index in fields
 
-// parse reads an expression. It reports whether it is an interval: an expression with a * in its minute or
-// its hour, as in cron on Linux.
+// parse reads an expression. interval reports whether its field for the minute or the hour contains a *. As
+// in cron on Linux, such an expression follows elapsed time and not the wall clock.
 func parse(expression string) (s cron.Schedule, interval bool, err error) {
 	if slices.Contains(tags, expression) {
 		s, err = cron.ParseStandard(expression)
@@ -40,11 +40,9 @@ func parse(expression string) (s cron.Schedule, interval bool, err error) {
 		return nil, false, fmt.Errorf("cron %q names a zone; write that as the field zone of the schedule",
 			expression)
 	case len(given) != len(fields):
-		return nil, false,
-			fmt.Errorf(
-				"cron %q has %d fields; it has five fields (minute, hour, day of month, month, day of "+
-					"week), or is one of %s",
-				expression, len(given), strings.Join(tags, ", "))
+		return nil, false, fmt.Errorf("cron %q has %d fields; it has five fields (minute, hour, day of "+
+			"month, month, day of week), or is one of %s", expression, len(given), strings.Join(tags,
+			", "))
 	}
 	given[dayOfWeek] = daysOfWeek(given[dayOfWeek])
 	var errs []error
@@ -52,11 +50,9 @@ func parse(expression string) (s cron.Schedule, interval bool, err error) {
 		alone := []string{"*", "*", "*", "*", "*"}
 		alone[i] = text
 		if _, err := cron.ParseStandard(strings.Join(alone, " ")); err != nil {
-			errs = append(errs,
-				fmt.Errorf(
-					"cron %q: the %s is %q; it is %s: a value, a range 1-5, every fifth */5, or several "+
-						"with commas",
-					expression, fields[i].name, strings.Fields(expression)[i], fields[i].holds))
+			errs = append(errs, fmt.Errorf("cron %q: the %s is %q; it is %s: a value, a range 1-5, every "+
+				"fifth */5, or several with commas", expression, fields[i].name,
+				strings.Fields(expression)[i], fields[i].holds))
 		}
 	}
 	if len(errs) > 0 {
@@ -70,8 +66,8 @@ func wild(field string) bool { return strings.HasPrefix(field, "*") || strings.H
 
 var dayNames = []string{"SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"}
 
-// daysOfWeek rewrites days for the library's parser, which accepts Sunday only as 0. It turns 7, and ranges
-// that end with it, into lists. It leaves wrong texts unchanged.
+// daysOfWeek rewrites days for the library's parser, which accepts Sunday only as 0. It replaces 7 by 0, and
+// a range that ends with Sunday by a list. It leaves wrong texts unchanged.
 func daysOfWeek(field string) string {
 	parts := strings.Split(field, ",")
 	for i, part := range parts {
@@ -79,7 +75,7 @@ func daysOfWeek(field string) string {
 		first, last, isRange := strings.Cut(span, "-")
 		low, high, every := dayOf(first), dayOf(last), 1
 		if stepped {
-			every, _ = strconv.Atoi(step) // 0 if it is no number
+			every, _ = strconv.Atoi(step) // 0 if step is not a number
 		}
 		switch {
 		case !isRange && !stepped && low == 7:
@@ -98,7 +94,7 @@ func daysOfWeek(field string) string {
 	return strings.Join(parts, ",")
 }
 
-// dayOf returns the number of a day of the week, 0 to 7, or -1 if the text is no day.
+// dayOf returns the number of a day of the week, 0 to 7, or -1 if the text does not name a day.
 func dayOf(text string) int {
 	if n := slices.Index(dayNames, strings.ToUpper(text)); n >= 0 {
 		return n

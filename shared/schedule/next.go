@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"time"
-	_ "time/tzdata" // a function on Lambda, and a laptop with Windows, have no zones of their own
+	_ "time/tzdata" // Lambda and Windows have no time zone files
 
 	"github.com/robfig/cron/v3"
 )
@@ -14,7 +14,7 @@ type Times struct {
 	expression string
 	fires      cron.Schedule
 	loc        *time.Location
-	interval   bool // it follows elapsed time, not the clock
+	interval   bool // the schedule follows elapsed time, not the wall clock
 }
 
 // Parse reads a cron expression and the name of a time zone; "" means UTC. The error joins one for each wrong
@@ -28,10 +28,10 @@ func Parse(expression, zone string) (Times, error) {
 	return Times{expression, fires, loc, interval}, err
 }
 
-// Next returns the first time after the given one. An interval fires whenever the clock of the zone shows one
-// of its times. A wall-clock time fires once. If a clock change skips it, it fires at the end of the gap. If
-// a clock change repeats it, it fires the first time. Next returns an error if the schedule does not fire
-// within five years.
+// Next returns the first time after the given one. An interval fires whenever the zone's clock shows one of
+// its times, even twice. Any other schedule fires once for each of its times: at the end of the gap if a
+// clock change skips the time, and at the first occurrence if a clock change repeats it. Next returns an
+// error if the schedule does not fire within five years.
 func (s Times) Next(after time.Time) (time.Time, error) {
 	if s.interval {
 		return s.nextShown(after)
@@ -47,8 +47,8 @@ func (s Times) Next(after time.Time) (time.Time, error) {
 	}
 }
 
-// nextShown returns the next instant at which the clock of the zone shows a time of the schedule. Between two
-// changes the clock runs evenly.
+// nextShown returns the next instant at which the zone's clock shows a time of the schedule. It searches from
+// one clock change to the next.
 func (s Times) nextShown(after time.Time) (time.Time, error) {
 	for from, last := after, after.AddDate(5, 0, 0); from.Before(last); {
 		wall := s.shown(from)
@@ -69,7 +69,7 @@ func (s Times) nextShown(after time.Time) (time.Time, error) {
 	return time.Time{}, s.never()
 }
 
-// shown returns the time on the zone's clock, written in UTC.
+// shown returns the time that the zone's clock shows, as a time.Time in UTC with the same fields.
 func (s Times) shown(at time.Time) time.Time {
 	local := at.In(s.loc)
 	return time.Date(local.Year(), local.Month(), local.Day(), local.Hour(), local.Minute(), local.Second(),
@@ -81,7 +81,7 @@ func (s Times) never() error {
 }
 
 func location(zone string) (*time.Location, error) {
-	if zone == "Local" { // it would be another zone on each machine
+	if zone == "Local" { // each machine may have another zone
 		return nil,
 			errors.New(`the time zone "Local" is not the same on every machine; name one as in Europe/Berlin`)
 	}
@@ -92,7 +92,8 @@ func location(zone string) (*time.Location, error) {
 	return loc, nil
 }
 
-// instant returns the instants at which the zone's clocks show the given time, which is written in UTC.
+// instant is the inverse of shown: it returns the first instant at which the zone's clock shows the time wall
+// or, if a clock change skips that time, the end of the gap.
 func (s Times) instant(wall time.Time) time.Time {
 	var first, beforeGap time.Time
 	// the offsets before and after a change

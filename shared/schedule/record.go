@@ -33,7 +33,7 @@ type Record struct {
 	Cron     string       `json:"cron"`
 	Zone     string       `json:"zone,omitempty"`
 	Overlap  core.Overlap `json:"overlap"`
-	Next     core.Time    `json:"next,omitzero"` // first scheduled time that is not decided
+	Next     core.Time    `json:"next,omitzero"` // first scheduled time without a decision
 	Started  int          `json:"started"`       // number of orders started so far
 	Starts   []Start      `json:"starts,omitempty"`
 	Missed   int          `json:"missed"` // number of scheduled times that started no order
@@ -44,8 +44,8 @@ type Record struct {
 type Start struct {
 	At      core.Time `json:"at"` // the scheduled time
 	OrderID string    `json:"orderId"`
-	Decided core.Time `json:"decided"`        // when a sweep found it due
-	Sent    bool      `json:"sent,omitempty"` // its order was handed over; else it may have been
+	Decided core.Time `json:"decided"`        // when a sweep found the start due
+	Sent    bool      `json:"sent,omitempty"` // the order was submitted; false means that this is not certain
 }
 
 // Late returns how long after its scheduled time the order was started.
@@ -77,7 +77,7 @@ func Order(s *core.Schedule, at core.Time) (json.RawMessage, error) {
 
 // Decide decides the scheduled times up to now, and reports whether the record has changed. A record that is
 // new, or of another cron expression or zone, begins with the first time after now. busy returns the reason
-// why the order of a start has not ended, or "" if it has. It is only called if overlaps are skipped.
+// why the order of a start has not ended, or "" if it has. Decide calls busy only if overlaps are skipped.
 func (r *Record) Decide(workflow string, s *core.Schedule, now core.Time,
 	busy func(Start) string) (bool, error) {
 	times, err := Parse(s.Cron, s.Zone)
@@ -115,7 +115,8 @@ func (r *Record) Decide(workflow string, s *core.Schedule, now core.Time,
 	return changed, nil
 }
 
-// Of returns the record of the schedule in force. A schedule that no sweep has found yet has no next time.
+// Of returns the record for the current schedule of the workflow. If no sweep has found that schedule yet,
+// the record has no next time.
 func (r Record) Of(workflow string, s *core.Schedule) Record {
 	if r.Cron != s.Cron || r.Zone != s.Zone {
 		r.Next = 0
@@ -151,8 +152,8 @@ func (r *Record) Unsent() (starts []*Start) {
 	return starts
 }
 
-// Store stores the record, if the entry is still the loaded one. It returns port.ErrConflict, or an error of
-// the ledger.
+// Store stores the record if its entry has not changed since it was loaded. Otherwise it returns
+// port.ErrConflict.
 func (r *Record) Store(ctx context.Context, in port.Ledger, e *port.LedgerEntry) error {
 	r.trim()
 	data, err := json.Marshal(r)
@@ -179,15 +180,14 @@ type Reader interface {
 	Entry(ctx context.Context, key string) (port.LedgerEntry, error)
 }
 
-// Load loads the record of a workflow and its entry. Both are empty if there is none yet.
+// Load loads the record of a workflow and its entry. Both are empty if the workflow has no record yet.
 func Load(ctx context.Context, from Reader, workflow string) (r Record, e port.LedgerEntry, err error) {
 	if e, err = from.Entry(ctx, prefix+workflow); err != nil || e.Version == 0 {
 		return r, e, err
 	}
 	if err := json.Unmarshal(e.Output, &r); err != nil {
-		return r, e,
-			fmt.Errorf("the record %q cannot be read: %w; delete the item, and the schedule begins anew",
-				e.Key, err)
+		return r, e, fmt.Errorf(
+			"the record %q cannot be read: %w; delete the item, and the schedule begins anew", e.Key, err)
 	}
 	return r, e, nil
 }

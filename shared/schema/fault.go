@@ -25,7 +25,7 @@ func appendFaults(faults []string, e *jsonschema.ValidationError) []string {
 	case *kind.PropertyNames: // the library reuses the memory of this kind's InstanceLocation
 		return append(faults, fmt.Sprintf("the name %s of a field does not match propertyNames",
 			name(k.Property)))
-	case *kind.AnyOf, *kind.OneOf: // the faults of the form that the value is nearest to
+	case *kind.AnyOf, *kind.OneOf: // return the faults of the branch with the fewest faults
 		if len(e.Causes) == 0 {
 			break
 		}
@@ -86,7 +86,7 @@ func names(all []string) string {
 	return strings.Join(shown, ", ")
 }
 
-// reason states how a value mismatches, with what the schema holds and never with the value.
+// reason states how a value mismatches. It quotes the schema and never the value.
 func reason(of jsonschema.ErrorKind) string {
 	switch k := of.(type) {
 	case *kind.Type:
@@ -122,7 +122,7 @@ func reason(of jsonschema.ErrorKind) string {
 
 // literal returns a value of the schema as JSON.
 func literal(v any) string {
-	text, _ := json.Marshal(v) // it was read from JSON
+	text, _ := json.Marshal(v) // the value was read from JSON
 	return string(text)
 }
 

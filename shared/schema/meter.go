@@ -10,8 +10,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Limits of a validation. The validator has none of its own, so that a schema which branches and refers to
-// itself, or a comparison with long lists, would cost without end.
+// Limits of a validation. The library has no limits, so a schema that branches and refers to itself, or one
+// with long lists of values, could take unlimited time.
 const (
 	// MaxValidation limits the steps of one validation, for each 16 KiB of the value. A step takes up to two
 	// microseconds and 150 bytes.
@@ -21,9 +21,10 @@ const (
 
 var errValidation = errors.New("the budget of a validation is used up")
 
-// metered makes each part of a schema count its work before it looks at the members, elements and branches of
-// a value. The validator calls Format first, after it has compared type, const and enum; the part around has
-// paid for those. A format that fails ends the work of its part, so a validation without budget ends too.
+// metered makes each part of a schema count its work. It replaces the part's Format, because the library
+// calls Format before it visits the members, elements and branches of a value. The library compares type,
+// const and enum earlier, so the surrounding part counts that work. If the budget is used up, Format fails,
+// which ends the work of the part.
 func metered(root *jsonschema.Schema) (*Schema, error) {
 	s := &Schema{root: root}
 	seen, done := map[*jsonschema.Schema]bool{root: true}, map[*jsonschema.Schema]bool{}
@@ -62,8 +63,8 @@ func (s *Schema) meter(part *jsonschema.Schema, cost validationCost) {
 	}}
 }
 
-// validate returns the validator's error, or another one if the work exceeds the budget for a value of that
-// many bytes.
+// validate returns the validator's error, or another error if the work exceeds the budget for a value of size
+// bytes.
 func (s *Schema) validate(v any, size int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +78,8 @@ func (s *Schema) validate(v any, size int) error {
 	return err
 }
 
-// validationCost is the work that one part of a schema does with a value, without that of the parts within.
+// validationCost is the work that one part of a schema does with a value, without the work of its inner
+// parts.
 type validationCost struct {
 	each    int  // cost of the value itself and of each of its members or elements
 	name    int  // cost per 16 bytes of each member's name
@@ -140,7 +142,7 @@ func comparison(s *jsonschema.Schema) int {
 	return n
 }
 
-// size counts the values of which a value is made; 16 bytes of a text count as one.
+// size counts a value and all values within it; 16 bytes of a text count as one.
 func size(v any) int {
 	n := 1
 	switch v := v.(type) {
@@ -158,8 +160,7 @@ func size(v any) int {
 	return n
 }
 
-// subschemas returns the parts that a part applies to a value, its members or its elements: whatever exported
-// field of the library holds one.
+// subschemas returns the inner parts of a part: the values of all exported fields that hold a schema.
 func subschemas(s *jsonschema.Schema) []*jsonschema.Schema {
 	var parts []*jsonschema.Schema
 	v := reflect.ValueOf(s).Elem()

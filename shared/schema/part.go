@@ -7,13 +7,13 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Part is what a schema states about one part of a value. The zero value allows everything.
+// Part holds the rules of a schema for one part of a value. The zero value allows everything.
 type Part struct{ schemas []*jsonschema.Schema }
 
 // Part returns the part for the whole value.
 func (s *Schema) Part() Part { return Part{[]*jsonschema.Schema{s.root}} }
 
-// all returns the schemas of the part, with those that they apply to the same value.
+// all returns the schemas of the part, and the schemas that these apply to the same value.
 func (p Part) all() []*jsonschema.Schema {
 	seen := map[*jsonschema.Schema]bool{nil: true}
 	var found []*jsonschema.Schema
@@ -36,8 +36,8 @@ func applied(s *jsonschema.Schema) []*jsonschema.Schema {
 		slices.Collect(maps.Values(s.DependentSchemas)))
 }
 
-// circular reports whether a schema leads back to itself without a field or an element between, so that no
-// value could be checked. done holds false while a schema is on the way, and true after it.
+// circular reports whether a schema applies itself to the same value again, so that a check would never end.
+// done holds false for a schema that is being visited, and true for one that was visited.
 func circular(s *jsonschema.Schema, done map[*jsonschema.Schema]bool) bool {
 	if s == nil {
 		return false
@@ -51,8 +51,8 @@ func circular(s *jsonschema.Schema, done map[*jsonschema.Schema]bool) bool {
 	return found
 }
 
-// Member returns the part for a field of an object. known is false if no branch of the schema declares it.
-// An object whose schema declares no fields, or explicitly allows others, has any field.
+// Member returns the part for a field of an object. known is false if no branch of the schema declares it. If
+// the schema of an object declares no fields, or explicitly allows others, every field is known.
 func (p Part) Member(name string) (member Part, known bool) {
 	closed := false
 	for _, s := range p.all() {

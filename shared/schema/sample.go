@@ -13,13 +13,13 @@ import (
 // Bounds of a drawn value.
 const (
 	maxDrawn    = 12    // depth
-	maxParts    = 5_000 // values within it
+	maxParts    = 5_000 // values within the drawn value
 	maxOptional = 3     // depth down to which fields that are not required are drawn
 	maxText     = 10_000
 )
 
-// Samples draws at most n different values that match the schema. It returns none if the schema asks for more
-// than it can draw, such as a text of a pattern without examples.
+// Samples draws at most n different values that match the schema. It returns none if the schema requires a
+// value that it cannot draw, such as a text that matches a pattern without examples.
 func (s *Schema) Samples(n int) (drawn []json.RawMessage) {
 	for i := range n {
 		d := drawing{i, maxParts}
@@ -33,7 +33,8 @@ func (s *Schema) Samples(n int) (drawn []json.RawMessage) {
 	return drawn
 }
 
-// drawing draws the value with a number. What it cannot draw, the check refuses.
+// drawing draws the value that its number determines. It does not support all keywords, so a drawn value may
+// not match the schema.
 type drawing struct{ number, left int }
 
 func (d *drawing) of(s *jsonschema.Schema, depth int) any {
@@ -65,8 +66,8 @@ func (d *drawing) of(s *jsonschema.Schema, depth int) any {
 
 func pick[T any](all []T, number int) T { return all[number%len(all)] }
 
-// merged returns an object with the fields of both, if both are objects. It changes neither, because they can
-// be parts of the schema.
+// merged returns an object with the fields of both, if both are objects. It changes neither of them, because
+// both can be parts of the schema.
 func merged(a, b any) any {
 	if a == nil {
 		return b
@@ -81,7 +82,8 @@ func merged(a, b any) any {
 	return fields
 }
 
-// typed draws a value of the first type that the part allows, or that its keywords are about.
+// typed draws a value of the first type that the part allows or, without one, of the type that its keywords
+// imply.
 func (d *drawing) typed(s *jsonschema.Schema, depth int) any {
 	var types []string
 	if s.Types != nil {

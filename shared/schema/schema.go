@@ -17,7 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// MaxSize is the largest schema, in bytes.
+// MaxSize is the size of the largest schema, in bytes. Stepkeeper refuses a file with a larger schema.
 const MaxSize = 16 << 10
 
 // Schema is a compiled schema whose validations are metered. It is safe for concurrent use.

@@ -39,7 +39,7 @@ func TestSchemasThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// A validation has a budget of work, whatever keyword the work is in; what is usual stays far below it.
+// A validation has a budget of work, for every keyword. Usual values need far less.
 func TestValidationHasABudget(t *testing.T) {
 	nested := func(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) }
 	list := func(n int, element string) string {
@@ -110,8 +110,8 @@ func TestValidationsAtOnce(t *testing.T) {
 	group.Wait()
 }
 
-// An error lists the first mismatches, sorted, each with its place and what the schema asks for. It shows no
-// part of the value, and the name of a field only in part.
+// An error lists the first mismatches, sorted, each with its place and the requirement of the schema. It
+// shows no part of the value, and only a part of a field's name.
 func TestFaults(t *testing.T) {
 	const order = `{"type":"object","required":["email","items"],"additionalProperties":false,
 		"properties":{"email":{"type":"string","pattern":"@"},"kind":{"enum":["book",7]},"v":{"const":1},
@@ -122,7 +122,8 @@ func TestFaults(t *testing.T) {
 		{"required":["iban","bic","name"]}]},"no":false}}`
 	for value, want := range map[string]string{
 		`{"email":"a@b","items":[{"sku":"abc","qty":1}]}`: "<nil>",
-		`{"items":[{"sku":"secret","qty":0},{"sku":7},{}],"email":"secret"}`: "at /email it does not match the " +
+		`{"items":[{"sku":"secret","qty":0},{"sku":7},{}],"email":"secret"}`: "at /email it does not " +
+			"match the " +
 			"pattern @; at /items/0/qty it is less than 1; at /items/0/sku it has 6 characters, the limit " +
 			"is 5; and at 2 more places",
 		`["secret"]`:    "at the top it is a list, not a mapping",
@@ -132,7 +133,8 @@ func TestFaults(t *testing.T) {
 		`{"email":"@","items":[{"sku":"ab","qty":11}],"pay":{}}`: `at /items/0/qty it is more than 10; ` +
 			`at /items/0/sku it has 2 characters, the least is 3; at /pay it lacks "card"`,
 		`{"email":"@","items":[{"sku":"abc"}],"a/b~\u001b[1m":1,"no":1,"tags":{"long":1}}`: `at /no it is not ` +
-			`allowed; at the top it has the unknown field "a/b~` + "\ufffd" + `[1m"; the name "long" of a field ` +
+			`allowed; at the top it has the unknown field "a/b~` + "\ufffd" +
+			`[1m"; the name "long" of a field ` +
 			`does not match propertyNames`,
 		`{"a":1e99999}`: "a number is out of bounds",
 		`{`:             "it is not JSON",

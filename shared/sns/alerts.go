@@ -1,12 +1,12 @@
 // Package sns publishes alerts on an SNS topic.
 //
-// Authority: it alone decides the form of a notification: a text for people in mails, the alert's JSON for
-// every other subscriber, and a subject in ASCII. Package incident decides which alerts exist.
+// Authority: it alone decides the form of a notification: text for email, the alert's JSON for every other
+// subscriber, and a subject in ASCII. Package incident decides which alerts exist.
 //
 // States: it keeps none.
 //
 // Failures: every error is port.ErrUnavailable. The alert may have been published, and publishing it again
-// does no harm. The incident keeps it and tries again.
+// does no harm. The incident keeps the alert and publishes it again.
 package sns
 
 import (

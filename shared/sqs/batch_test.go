@@ -17,10 +17,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/sqs"
 )
 
-type named struct{ *memory.Queues }
-
-func (n named) QueueNames() []string { return n.Names() }
-
 // picky is SQS for batches: an entry whose body or receipt holds "theirs" is refused as the sender's
 // fault, one that holds "ours" as SQS's own; a batch that holds "down" as a whole.
 type picky struct {
@@ -230,7 +226,7 @@ func TestCharactersThatSQSRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := connect(t, sqsproto.New(sqsproto.Config{Queues: named{inner}, Clock: clock}),
+	q, err := connect(t, sqsproto.New(sqsproto.Config{Queues: inner, Clock: clock}),
 		sqs.Config{LookUp: true}).Queue("requests-payment")
 	if err != nil {
 		t.Fatal(err)

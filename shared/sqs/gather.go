@@ -9,10 +9,10 @@ import (
 )
 
 // Gatherer is a queue that combines the messages that several goroutines send at the same time. If an agent
-// handles five requests at once, their replies cost one request of SQS instead of five.
+// handles five requests at once, their replies cost one SQS request instead of five.
 //
-// A sender waits until every goroutine between Begin and End waits too, until a batch is full, or for the
-// linger at most. A single sender does not wait.
+// A sender waits until every goroutine between Begin and End waits too, a batch is full, or the linger is
+// over. A single sender does not wait.
 type Gatherer struct {
 	port.Queue
 	linger time.Duration

@@ -29,14 +29,14 @@ const maxPoll = 20 * time.Second
 type Queue struct {
 	client    *sqs.Client
 	name, url string
-	high      string // URL of its queue for high priority; "" if there is none
+	high      string // URL of the second queue for high priority; "" if there is none
 }
 
 // Name returns the logical name.
 func (q *Queue) Name() string { return q.name }
 
-// Send sends in batches. The body must be JSON in UTF-8. A message with a group makes the standard
-// queue a fair one (rule 4); AWS bills such requests higher.
+// Send sends in batches. The body must be JSON in UTF-8. A message with a group makes the standard queue a
+// fair queue (rule 4); AWS charges more for such requests.
 func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
 	errs := make([]error, len(messages))
 	entries := make([]types.SendMessageBatchRequestEntry, 0, len(messages))
@@ -113,7 +113,7 @@ func noncharacters(body []byte) []byte {
 	return bytes.ReplaceAll(body, []byte("\uFFFF"), []byte(`\uffff`))
 }
 
-// entries stores the failures of a batch at the positions of their messages.
+// entries stores the failures of a batch in errs, at the positions of their messages.
 func (q *Queue) entries(errs []error, what string, failed []types.BatchResultErrorEntry) {
 	for _, f := range failed {
 		fault := smithy.FaultServer
@@ -125,7 +125,7 @@ func (q *Queue) entries(errs []error, what string, failed []types.BatchResultErr
 	}
 }
 
-// place returns the index in an entry's ID.
+// place returns the index that an entry's ID states.
 func place(id *string) int {
 	i, err := strconv.Atoi(aws.ToString(id))
 	if err != nil {
@@ -134,8 +134,8 @@ func place(id *string) int {
 	return i
 }
 
-// Receive calls SQS again until the wait is over. At most ten messages come at once, whatever max. SQS does
-// not accept a visibility timeout of 0 here, so such messages are returned to the queue at once.
+// Receive polls SQS until messages arrive or the wait is over. It returns at most ten messages, even if max
+// is larger. SQS refuses a visibility timeout of 0 here, so Receive returns such messages itself.
 func (q *Queue) Receive(ctx context.Context, max int, wait,
 	visibility time.Duration) ([]port.Delivery, error) {
 	if err := port.CheckReceive(max, wait, visibility); err != nil {
@@ -244,7 +244,7 @@ func (q *Queue) ExtendBatch(ctx context.Context, extensions []port.Extension) []
 	return errs
 }
 
-// Depth reads SQS's estimates. The age of the oldest message is unknown, because SQS has it only as a metric.
+// Depth reads SQS's estimates. The age of the oldest message is unknown, because SQS has only a metric.
 func (q *Queue) Depth(ctx context.Context) (port.Depth, error) {
 	depth, err := q.depth(ctx, q.url)
 	if err != nil || q.high == "" {
@@ -316,8 +316,8 @@ func throttled(code string) bool {
 		"TooManyRequestsException", "KmsThrottled", "OverLimit"}, code)
 }
 
-// unavailable wraps an error after which the call may or may not have taken effect. It returns a cancellation
-// by the caller unchanged.
+// unavailable wraps an error that leaves open whether the call has taken effect. It returns a cancellation by
+// the caller unchanged.
 func unavailable(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err

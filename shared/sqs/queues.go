@@ -17,9 +17,9 @@ import (
 
 // Config is the configuration of Queues.
 type Config struct {
-	// URLs holds the queues' addresses by logical name, from the deployment. If it has port.High of a name,
-	// messages of high priority to that name go there, and the depth of the name is that of both (P46,
-	// priority changes the order of requests only).
+	// URLs holds the queues' addresses by logical name, from the deployment. If it also has the key
+	// port.High(name), that queue gets the messages of high priority to the name, and the depth of the name
+	// covers both queues (P46, priority changes the order of requests only).
 	URLs map[string]string
 	// LookUp makes Queues read the address of a name without a URL from SQS, as Prefix + name. Otherwise such
 	// a name is not found.
@@ -38,8 +38,8 @@ type Queues struct {
 	known map[string]*Queue
 }
 
-// New returns Queues. The SDK's configuration should be awsclient.Load's. It repeats an attempt without a
-// response within wire.AttemptTimeout, so that a message may be sent twice.
+// New returns Queues. The SDK's configuration should come from awsclient.Load. It repeats an attempt that
+// gets no response within wire.AttemptTimeout, so a message may be sent twice.
 func New(c aws.Config, config Config) *Queues {
 	client := sqs.NewFromConfig(c, func(o *sqs.Options) {
 		o.APIOptions = append(o.APIOptions, wire.LimitAttempts(wire.AttemptTimeout))
@@ -97,7 +97,7 @@ func (q *Queues) List(ctx context.Context, prefix string) ([]string, error) {
 }
 
 // ReplyTo returns a queue of the ReplyTo list.
-func (q *Queues) ReplyTo(name string) (port.Queue, error) {
+func (q *Queues) ReplyTo(name string) (port.Sender, error) {
 	if !slices.Contains(q.config.ReplyTo, name) {
 		return nil, fmt.Errorf("reply-to %.100q is not in the list that was deployed: %w", name,
 			port.ErrNotFound)

@@ -15,16 +15,16 @@ const (
 	stripes           = 1 << 16 // many more than tasks that are committed at once
 )
 
-// cache holds decoded tasks, with their orders that are stored apart. An entry is always the newest version.
-// If a load overlaps with a commit, or a commit with another one, the cache keeps no entry. It detects this
-// by generations: each commit raises the generation of its task when it begins and when it ends. A value is
-// cached only if its generation is unchanged.
+// cache holds decoded tasks, and orders that are stored apart from their tasks. An entry is always the newest
+// version. If a load or a commit overlaps with another commit of the task, the cache keeps no entry. It
+// detects overlaps by generations: each commit raises the generation of its task when it begins and when it
+// ends. A value is cached only if its generation is unchanged.
 type cache struct {
 	seed maphash.Seed
 
 	mu       sync.Mutex
 	entries  *simplelru.LRU[string, *entry]
-	gens     [stripes]uint32 // tasks with the same hash share one; at worst an entry is lost
+	gens     [stripes]uint32 // tasks with the same hash share a generation; at worst an entry is lost
 	bytes    int
 	maxBytes int
 }
@@ -124,18 +124,20 @@ func (c *cache) drop(id string) {
 
 // set caches a task and keeps its cached order. It never replaces a newer version.
 func (c *cache) set(t *core.Task, order []byte) {
-	if e, ok := c.entries.Peek(t.OrderID); ok {
-		if e.task.Version > t.Version {
-			return
-		}
-		if order == nil {
-			order = e.order
-		}
-		c.entries.Remove(t.OrderID) // this subtracts its bytes
+	e, known := c.entries.Get(t.OrderID)
+	if !known {
+		e = &entry{}
+		c.entries.Add(t.OrderID, e)
+	} else if e.task.Version > t.Version {
+		return
 	}
-	e := &entry{task: t, order: order, size: len(order) + weight(t)}
+	if order != nil {
+		e.order = order
+	}
+	e.task = t
+	c.bytes -= e.size
+	e.size = len(e.order) + weight(t)
 	c.bytes += e.size
-	c.entries.Add(t.OrderID, e)
 	for c.bytes > c.maxBytes && c.entries.Len() > 0 {
 		c.entries.RemoveOldest()
 	}

@@ -1,4 +1,4 @@
-// Package state is the state store as the actors see it: tasks instead of documents.
+// Package state is the actors' view of the state store: tasks instead of documents.
 //
 // Authority: it is the only package that writes documents, and it writes what package core decided,
 // unchanged. It encodes and decodes by one table of members (fields.go), derives the index fields from the
@@ -9,6 +9,6 @@
 // left as it is.
 //
 // Failures: port.ErrConflict means that another writer was first; port.ErrUnavailable, that the write may or
-// may not be stored. A document that cannot be read is an error of its task alone. Where one process is the
-// only writer, decoded tasks are cached; a cached task is never older than the last answer of the store.
+// may not be stored. An unreadable document is an error of its task alone. If one process is the only writer,
+// it caches decoded tasks; a cached task is never older than the last response of the store.
 package state

@@ -32,14 +32,18 @@ var errNegative = errors.New("a number of children is negative")
 //
 // It fails only for a time past the year 9999 or before 1970, or an output that is not JSON.
 func EncodeTask(t *core.Task) ([]byte, error) {
-	w, _ := writers.Get().(*writer)
-	*w = writer{b: w.b[:0], created: t.Created}
+	w := newWriter()
+	defer w.release()
+	b, err := w.task(t)
+	return slices.Clone(b), err
+}
+
+// task returns the document of a task. It is part of the buffer and valid until release.
+func (w *writer) task(t *core.Task) ([]byte, error) {
+	start := len(w.b)
+	w.created, w.err = t.Created, nil
 	taskFields.write(w, t, t.Unknown)
-	b, err := slices.Clone(w.b), w.err
-	if cap(w.b) <= maxKept {
-		writers.Put(w)
-	}
-	return b, err
+	return slices.Clip(w.b[start:]), w.err
 }
 
 // writer appends JSON members. It remembers the first error.
@@ -54,10 +58,22 @@ var writers = sync.Pool{New: func() any { return new(writer) }}
 
 const maxKept = 64 << 10
 
+func newWriter() *writer {
+	w, _ := writers.Get().(*writer)
+	w.b = w.b[:0]
+	return w
+}
+
+func (w *writer) release() {
+	if cap(w.b) <= maxKept {
+		writers.Put(w)
+	}
+}
+
 // label is the name of a member.
 type label struct {
 	text   string
-	member string // the same in JSON, with its colon
+	member string // name in JSON, with quotes and colon
 }
 
 func labelOf(name string) label {
@@ -166,7 +182,7 @@ func stepsField() field[core.Task] {
 func (w *writer) steps(name *label, t *core.Task) {
 	w.name(name)
 	w.b = append(w.b, '{')
-	var s step // one for all, because it is on the heap
+	var s step // one for all steps, because it is on the heap
 	for n := range t.Steps {
 		s = step{&t.Steps[n], n}
 		w.next()

@@ -31,7 +31,7 @@ func tableOf[T any](fields ...field[T]) *table[T] {
 	return &table[T]{fields}
 }
 
-// write writes the members, and after them those of a newer version that are kept, sorted by name.
+// write writes the members, and after them the unknown members, sorted by name.
 func (t *table[T]) write(w *writer, x *T, unknown map[string]json.RawMessage) {
 	w.b = append(w.b, '{')
 	for i := range t.fields {
@@ -122,7 +122,7 @@ func moment[T any](name, says string, at func(*T) *core.Time) field[T] {
 		func(_ *decoder, v []byte) (core.Time, error) { return readMoment(v) })
 }
 
-// instant makes a field of a time in milliseconds since 1970, which an expression of DynamoDB can compare.
+// instant makes a field of a time in milliseconds since 1970, which a DynamoDB expression can compare.
 func instant[T any](name, says string, at func(*T) *core.Time) field[T] {
 	return member(name, says, at, (*writer).instant, (*decoder).instant)
 }
@@ -162,7 +162,7 @@ func part[T, V any](name, says string, at func(*T) *V, absent func(V) bool, chec
 		take: func(_ *decoder, x *T, text []byte) error {
 			var v V
 			err := json.Unmarshal(text, &v)
-			if err == nil && check != nil && !absent(v) { // null is nothing to check
+			if err == nil && check != nil && !absent(v) { // a null has nothing to check
 				err = check(v)
 			}
 			*at(x) = v
@@ -245,7 +245,7 @@ func schemaField() field[core.Task] {
 	}
 }
 
-// derived makes a field that is written for people and the console; a reader skips it.
+// derived makes a field that is written for people and the console; the decoder skips it.
 func derived(name, says string, put func(w *writer, name *label, t *core.Task)) field[core.Task] {
 	return field[core.Task]{
 		name: name, says: says, put: put,

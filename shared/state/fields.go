@@ -12,7 +12,7 @@ type step struct {
 	n int
 }
 
-// taskFields are the members of a document. A member is added here, and nowhere else.
+// taskFields lists the members of a document. New members are added only here.
 var taskFields = tableOf(
 	schemaField(),
 	text("OrderID", "ID of the order", func(t *core.Task) *string { return &t.OrderID }),
@@ -36,7 +36,7 @@ var taskFields = tableOf(
 	raw("Order", "the order as submitted; absent if it is kept apart",
 		func(t *core.Task) *json.RawMessage { return &t.Order }),
 	text("priority", "priority as submitted", func(t *core.Task) *string { return &t.Priority }),
-	text("replyTo", "logical name of the queue that gets the status messages",
+	text("replyTo", "logical name of the queue or bus that gets the status messages",
 		func(t *core.Task) *string { return &t.ReplyTo }),
 	text("phase", "direction in which the task was going; in Error only",
 		func(t *core.Task) *core.Phase { return &t.Phase }),
@@ -193,7 +193,7 @@ var correctedFields = tableOf(
 	after("at", "time of the command", func(c *core.Corrected) *core.Time { return &c.At }),
 )
 
-// attemptFields are the members of an attempt that did not end done.
+// attemptFields lists the members of an unsuccessful attempt.
 var attemptFields = tableOf(
 	text("step", "step of the attempt", func(a *core.Attempt) *string { return &a.Step }),
 	integer("attempt", "number of the claim", func(a *core.Attempt) *int { return &a.Number }),

@@ -25,23 +25,23 @@ type Config struct {
 	// Similar returns the deployed workflow that a mistyped name probably means, or "" if none is near. A nil
 	// function returns none.
 	Similar func(workflow string) string
-	// Broken returns the problem of a workflow that is there and cannot be read, and "" for any other. A nil
-	// function means that there are no such workflows.
+	// Broken returns the problem of a workflow whose file cannot be read, and "" for any other workflow. A
+	// nil function means that there are no such workflows.
 	Broken func(workflow string) string
 	// OnCommit runs after each stored change, on the goroutine that stored it.
 	OnCommit func(c Change)
-	// CacheTasks is the number of decoded tasks that are kept; 0 means none. Only for a process that is the
-	// store's one writer, through this one Store.
+	// CacheTasks is the number of decoded tasks that are cached; 0 means none. Set it only if this Store is
+	// the only writer of the document store.
 	CacheTasks int
-	// Limit is the largest document that is written, in bytes; 0 means port.MaxDocument.
+	// Limit is the size of the largest document that is written, in bytes; 0 means port.MaxDocument.
 	Limit int
-	// Inline is the longest order that stands in its document, in bytes; 0 means core.InlineOrder of its
-	// definition.
+	// Inline is the size of the longest order that is stored within its document, in bytes; 0 means
+	// core.InlineOrder of its definition.
 	Inline int
-	// Tombstones means that the store needs the hash of each order that comes to rest, because it keeps that
-	// hash after the order has expired (P26, an ID never runs twice).
+	// Tombstones means that the store needs the hash of each order that comes to rest, to keep the hash after
+	// the order has expired (P26, an ID never runs twice).
 	Tombstones bool
-	// CacheBytes bounds the orders and outputs kept with them, in bytes; 0 means 64 MiB.
+	// CacheBytes bounds the orders and outputs of cached tasks, in bytes; 0 means 64 MiB.
 	CacheBytes int
 }
 
@@ -65,10 +65,10 @@ func New(cfg Config) *Store {
 	return s
 }
 
-// Room holds the limits of documents in a store that takes them up to port.MaxDocument.
+// Room holds the limits for documents of at most port.MaxDocument.
 var Room = core.SizeLimit{Limit: port.MaxDocument, Size: Size}
 
-// Room returns the limits of this store's documents, which decisions keep to.
+// Room returns the limits of this store's documents, which decisions must observe.
 func (s *Store) Room() core.SizeLimit {
 	return core.SizeLimit{Limit: s.cfg.Limit, Size: Size, Inline: s.cfg.Inline}
 }
@@ -86,14 +86,14 @@ func Size(t *core.Task) int {
 func (s *Store) Port() port.Store { return s.cfg.Store }
 
 // Loaded is one result of Load. Task is nil if no task is stored. Err is the error of one read, or of one
-// document (ErrNewerTask, port.ErrDamaged): the others are loaded all the same.
+// document (ErrNewerTask, port.ErrDamaged). It does not affect the other results.
 type Loaded struct {
 	Task *core.Task
 	Err  error
 }
 
-// Load returns the tasks at the places of their IDs, strongly consistent (P8, every commit is conditional).
-// The tasks must not be changed.
+// Load returns the tasks in the order of the IDs, read strongly consistently (P8, every commit is
+// conditional). The caller must not change the tasks.
 func (s *Store) Load(ctx context.Context, ids []string) []Loaded {
 	loaded := make([]Loaded, len(ids))
 	var missing []string
@@ -147,7 +147,7 @@ func taskOf(r *port.Record) (*core.Task, error) {
 }
 
 // Order returns a task's order as submitted, empty after a Cancel that came before its order (P17, a cancel
-// is kept). It reads the store only if the order is kept apart. port.ErrNotFound.
+// is kept). It reads the store only if the order is stored apart. It can return port.ErrNotFound.
 func (s *Store) Order(ctx context.Context, t *core.Task) ([]byte, error) {
 	if !t.Apart() {
 		return t.Order, nil
@@ -164,12 +164,12 @@ func (s *Store) Order(ctx context.Context, t *core.Task) ([]byte, error) {
 	return content, err
 }
 
-// contents is the part of port.Store that reads orders which are kept apart.
+// contents is the part of port.Store that reads orders stored apart.
 type contents interface {
 	Content(ctx context.Context, id, hash string) ([]byte, error)
 }
 
-// OrderOf returns a task's order as submitted, for readers that cache nothing. port.ErrNotFound.
+// OrderOf returns a task's order as submitted, for readers without a cache. It can return port.ErrNotFound.
 func OrderOf(ctx context.Context, s contents, t *core.Task) ([]byte, error) {
 	if !t.Apart() {
 		return t.Order, nil
@@ -200,21 +200,27 @@ func (s *Store) Forget(id string) {
 type Change struct {
 	Task   *core.Task
 	Before *core.Task // version that Task replaces, for OnCommit only; nil with Version 1
-	// Order is the order as submitted. It is stored if Version is 1 and the task keeps it apart.
+	// Order is the order as submitted. Commit stores it if Version is 1 and the task keeps its order apart.
 	Order []byte
 	// Hash is the hash of the submission, for Version 1 only. If it is empty, Commit computes it.
 	Hash string
 }
 
-// Commit stores the changes, each on its own; the errors stand at their places, as those of
-// port.Store. A document that is too large, or cannot be written, is never sent to the store.
+// Rested reports whether the change brings its task to rest: it has ended, or is in Error, and needs the
+// Supervisor no more. A task whose end has not been reported is not at rest.
+func (c Change) Rested() bool { return c.Task.Due == 0 && (c.Before == nil || c.Before.Due != 0) }
+
+// Commit stores each change on its own, and returns the errors in the order of the changes, as port.Store
+// does. A document that is too large, or cannot be written, is never sent to the store.
 func (s *Store) Commit(ctx context.Context, changes []Change) []error {
 	errs := make([]error, len(changes))
 	writes := make([]port.Write, 0, len(changes))
 	places := make([]int, 0, len(changes))
 	gens := make([]uint32, 0, len(changes))
+	documents := newWriter()
+	defer documents.release() // a store copies what it keeps
 	for i, c := range changes {
-		w, err := s.writeOf(c)
+		w, err := s.writeOf(documents, c)
 		if err != nil {
 			errs[i] = err
 			continue
@@ -250,13 +256,13 @@ func (s *Store) Commit(ctx context.Context, changes []Change) []error {
 	return errs
 }
 
-func (s *Store) writeOf(c Change) (port.Write, error) {
+func (s *Store) writeOf(documents *writer, c Change) (port.Write, error) {
 	t := c.Task
 	if t.Version < 1 {
 		return port.Write{}, fmt.Errorf("commit task %q: version %d; versions begin at 1", t.OrderID,
 			t.Version)
 	}
-	doc, err := EncodeTask(t)
+	doc, err := documents.task(t)
 	if err != nil {
 		return port.Write{}, fmt.Errorf("commit task %q: %w", t.OrderID, err)
 	}
@@ -373,9 +379,9 @@ func (s *Store) keep(ctx context.Context, def *core.Definition) error {
 	return nil
 }
 
-// Target returns the definition that a task of the workflow is to be moved to: that with the hash, or the one
-// that new orders get where latest. It is stored before any task can pin it (P49, move pins another
-// definition).
+// Target returns the definition to which a task of the workflow is to be moved: the definition with the hash
+// or, if latest is true, the one that new orders get. It is stored before any task can pin it (P49, move pins
+// another definition).
 func (s *Store) Target(ctx context.Context, workflow, hash string, latest bool) (core.Target, error) {
 	if !latest {
 		def, err := s.Definition(ctx, hash)

@@ -7,9 +7,9 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// Nearest returns the known name that takes the fewest edits to reach, or "" if none is near: within two
-// edits and at most every second letter, apart from letter case and the kind of dash. Of two that are equally
-// near it returns the first.
+// Nearest returns the known name that takes the fewest edits to reach, or "" if none is near. A near name
+// differs in at most two edits and at most every second letter, ignoring letter case and the kind of dash. Of
+// equally near names it returns the first.
 func Nearest(word string, known []string) string {
 	best, least := "", min(2, len([]rune(word))/2)+1
 	for _, name := range known {

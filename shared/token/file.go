@@ -14,8 +14,8 @@ import (
 // FileName is the file of the keys in the data folder of `stepkeeper dev`.
 const FileName = "token-keys.json"
 
-// Open reads the keys of a data folder, and makes them where there are none. With replace it makes a new
-// current key. One process at a time uses a data folder.
+// Open reads the keys of a data folder, or makes them if the folder has none. If replace is true, it makes a
+// new current key. Only one process at a time may use a data folder.
 func Open(folder string, replace bool, now core.Time) (*Keys, error) {
 	name := filepath.Join(folder, FileName)
 	data, err := os.ReadFile(name) //nolint:gosec // the user names the folder
@@ -28,10 +28,8 @@ func Open(folder string, replace bool, now core.Time) (*Keys, error) {
 	}
 	k, err := Parse(data)
 	if err != nil {
-		return nil,
-			fmt.Errorf(
-				"%s: %w; restore it from a backup, or remove it: the links that were sent do not work then",
-				name, err)
+		return nil, fmt.Errorf("%s: %w; restore it from a backup, or remove it: the links that were sent do "+
+			"not work then", name, err)
 	}
 	if !replace {
 		return k, nil
@@ -40,8 +38,8 @@ func Open(folder string, replace bool, now core.Time) (*Keys, error) {
 	return k, write(name, k.Encode())
 }
 
-// Exposed returns an error if every user of the machine may use the keys of a data folder. A group may:
-// fsGroup of Kubernetes lets a group read each file of a volume.
+// Exposed returns an error if every user of the machine may read or write the keys of a data folder. It
+// permits access by a group, because fsGroup of Kubernetes lets a group read each file of a volume.
 func Exposed(folder string) error {
 	name := filepath.Join(folder, FileName)
 	info, err := os.Stat(name)
@@ -57,7 +55,7 @@ func Exposed(folder string) error {
 	return nil
 }
 
-// write replaces a file as a whole: a crash leaves the old one or the new one.
+// write replaces a file as a whole, so that a crash leaves either the old file or the new one.
 func write(name string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(name), FileName+".*") // with mode 0600
 	if err != nil {

@@ -42,7 +42,6 @@ const (
 
 var keyID = regexp.MustCompile(`^[0-9a-f]{8}$`)
 
-// key is one key of a ring.
 type key struct {
 	ID     string `json:"id"`
 	Secret []byte `json:"secret"` // base64 in the file
@@ -59,7 +58,7 @@ var _ core.Tokens = (*Keys)(nil)
 func New() *Keys { return (&Keys{}).Replace(0) }
 
 // Fixed returns a ring of two publicly known keys, for tests and simulations, so that tokens are the same in
-// each run. The current key is the first one, or the second one with later.
+// each run. The first key is the current one. If later is true, the second key is the current one.
 func Fixed(later bool) *Keys {
 	all := []key{{ID: "00000000", Secret: make([]byte, secretSize)},
 		{ID: "00000001", Secret: bytes.Repeat([]byte{1}, secretSize)}}
@@ -90,15 +89,15 @@ func (k *Keys) Replace(now core.Time) *Keys {
 // minGenerated is the shortest text for a key: more than 256 random bits in letters and digits.
 const minGenerated = 48
 
-// generated returns the key of a random text, such as Secrets Manager makes.
+// generated returns the key for a random text, such as Secrets Manager generates.
 func generated(text string) key {
 	id, secret := sha256.Sum256([]byte("stepkeeper key id\n"+text)),
 		sha256.Sum256([]byte("stepkeeper key\n"+text))
 	return key{ID: hex.EncodeToString(id[:4]), Secret: secret[:]}
 }
 
-// Parse reads the stored form of a ring: the output of Encode, or {"generated": "random text"}, which stands
-// for one key. Its errors contain nothing of it.
+// Parse reads the stored form of keys: the output of Encode, or {"generated": "random text"}, which stands
+// for one key. Its errors quote no part of the data, which is secret.
 func Parse(data []byte) (*Keys, error) {
 	var stored struct {
 		Keys      []key  `json:"keys"`
@@ -121,9 +120,8 @@ func Parse(data []byte) (*Keys, error) {
 			return nil, fmt.Errorf("the secret of key %s has %d bytes and not %d", k.ID, len(k.Secret),
 				secretSize)
 		case (k.Replaced == 0) != (n == 0):
-			return nil,
-				errors.New(
-					"the first key of tokens is the current one, and all others say when they were replaced")
+			return nil, errors.New("the first key of tokens is the current one, and all others say when " +
+				"they were replaced")
 		case slices.ContainsFunc(stored.Keys[:n], func(o key) bool { return o.ID == k.ID }):
 			return nil, fmt.Errorf("the key %s stands there twice", k.ID)
 		}
@@ -131,7 +129,7 @@ func Parse(data []byte) (*Keys, error) {
 	return &Keys{stored.Keys}, nil
 }
 
-// Encode returns the form that Parse reads. It holds the secrets.
+// Encode returns the form that Parse reads. It contains the secrets.
 func (k *Keys) Encode() []byte {
 	data, _ := json.MarshalIndent(map[string]any{"keys": k.all}, "", "  ") // strings and numbers
 	return append(data, '\n')
@@ -164,10 +162,11 @@ func (k *Keys) Token(id, order string, of core.TokenOf) (string, error) {
 		encoding.EncodeToString(k.all[i].mac(order, claims)), nil
 }
 
-// encoding has one form for each value, so that a changed last character is never the same token.
+// encoding is strict, so that each value has only one text, and a token with a changed last character is
+// refused.
 var encoding = base64.RawURLEncoding.Strict()
 
-// mac returns the authentication code over the order and the claims. The length of the order separates them.
+// mac returns the authentication code over the order and the claims. The length of the order separates both.
 func (k *key) mac(order, claims string) []byte {
 	h := hmac.New(sha256.New, k.Secret)
 	fmt.Fprintf(h, "stepkeeper answer 1\n%d\n%s\n%s", len(order), order, claims)

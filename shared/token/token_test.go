@@ -32,7 +32,8 @@ func codeOf(err error) string {
 	return ""
 }
 
-// P39: a token says order, run, step and person, is the same each time, and another one for each of them.
+// P39: a token contains order, run, step and person. It is the same each time, and different for any other of
+// these values.
 func TestTokensSayWhatTheyAreFor(t *testing.T) {
 	k := token.New()
 	seen := map[string]bool{}
@@ -52,7 +53,7 @@ func TestTokensSayWhatTheyAreFor(t *testing.T) {
 			}
 		}
 	}
-	// A known answer: what was sent works after an update.
+	// A recorded token: tokens that were sent work after an update.
 	const want = "00000000.MS9hcHByb3ZlL2Fubi9sZWU."
 	if got := made(t, token.Fixed(false), "o-1", ann); !strings.HasPrefix(got, want) ||
 		len(got) != len(want)+22 || got != fixedToken {
@@ -62,7 +63,7 @@ func TestTokensSayWhatTheyAreFor(t *testing.T) {
 
 const fixedToken = "00000000.MS9hcHByb3ZlL2Fubi9sZWU.dXllGwql4haxUySnKXUr6A"
 
-// P39: each bad token has one refusal, which says nothing of the order, of the keys or of the token.
+// P39: every bad token gets the same refusal, which reveals nothing about the order, the keys or the token.
 func TestBadTokensAreRefused(t *testing.T) {
 	k := token.New()
 	good := made(t, k, "o-1", ann)
@@ -93,7 +94,7 @@ func TestBadTokensAreRefused(t *testing.T) {
 	}
 }
 
-// P39: a replaced key makes the same tokens for the orders that have it, and its tokens are read for 400
+// P39: a replaced key still makes the same tokens for the orders that use it, and its tokens are read for 400
 // days.
 func TestAReplacedKeyIsReadFor400Days(t *testing.T) {
 	const replaced = 1000 * core.Day
@@ -183,7 +184,7 @@ func TestKeysAreKeptInAFile(t *testing.T) {
 	}
 }
 
-// P39: a random text that AWS makes stands for one key, the same each time.
+// P39: a random text from AWS gives one key, the same each time.
 func TestAGeneratedKey(t *testing.T) {
 	text := strings.Repeat("a1B2", 12)
 	k, err := token.Parse([]byte(`{"generated":"` + text + `"}`))

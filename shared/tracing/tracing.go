@@ -6,7 +6,6 @@ package tracing
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -17,12 +16,9 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
-
-// Variable is OpenTelemetry's own name for the collector's address. Its other variables, for headers,
-// sampling and certificates, apply too.
-const Variable = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 const (
 	exportTime = 5 * time.Second
@@ -35,18 +31,16 @@ type Tracer struct {
 	tracer   trace.Tracer
 }
 
-// New returns a Tracer. endpoint is the collector's address, such as http://127.0.0.1:4318. service is the
-// name of its spans. It connects when there are spans. A collector that does not respond loses spans and
-// delays nothing.
+// New returns a Tracer. endpoint is the collector's address, such as http://127.0.0.1:4318. OpenTelemetry's
+// variables for headers, sampling and certificates apply too. service is the service name in the spans. The
+// Tracer connects when there are spans. A collector that does not respond loses spans and delays nothing.
 func New(ctx context.Context, endpoint, service, version string) (*Tracer, error) {
-	u, err := url.Parse(endpoint)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil,
-			fmt.Errorf("the address of the collector is %.200q; a URL like http://127.0.0.1:4318 is meant",
-				endpoint)
+	u, err := deployment.Collector(endpoint)
+	if err != nil {
+		return nil, err
 	}
 	exporter, err := otlptracehttp.New(ctx,
-		otlptracehttp.WithEndpointURL(u.JoinPath("v1", "traces").String()),
+		otlptracehttp.WithEndpointURL(u.String()),
 		otlptracehttp.WithTimeout(exportTime),
 		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{}))
 	if err != nil {
@@ -79,7 +73,7 @@ func (h handling) Traceparent() string {
 	return carrier["traceparent"]
 }
 
-// End implements port.Handling. It records IDs, never bodies.
+// End implements port.Handling. It records IDs and the text of an error, never bodies.
 func (h handling) End(s port.Span, err error) {
 	attributes := []attribute.KeyValue{attribute.String("stepkeeper.order", s.OrderID),
 		attribute.Int("stepkeeper.run", s.Run)}

@@ -23,7 +23,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/tracing"
 )
 
-// collected keeps what an OTLP collector is sent.
+// collected keeps the spans that are sent to an OTLP collector.
 type collected struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -69,7 +69,8 @@ func value(attributes []*common.KeyValue, key string) string {
 	return ""
 }
 
-// Each handling is a trace of its own, linked with its order's, and says what it was about.
+// Each handling is a trace of its own, is linked to the trace of its order, and has attributes that describe
+// it.
 func TestSpans(t *testing.T) {
 	c := newCollector(t)
 	tracer, err := tracing.New(t.Context(), c.URL, "shop", "1.2")
@@ -141,7 +142,7 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// A collector that is not there costs spans and no time; an address that is none is reported at once.
+// If the collector cannot be reached, spans are lost, but no time. A wrong address is reported at once.
 func TestNoCollector(t *testing.T) {
 	for _, endpoint := range []string{"127.0.0.1:4318", "", "ftp://x"} {
 		if _, err := tracing.New(t.Context(), endpoint, "shop", ""); err == nil ||

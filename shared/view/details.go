@@ -23,14 +23,15 @@ type Command struct {
 	Definition string `json:"definition,omitempty" doc:"definition to move the order to, for move and for a resubmit that moves it; latest is the one that new orders get"`
 }
 
-// LaterCommand is a command that would be accepted from a time on: until then a call may still take effect.
+// LaterCommand is a command that would be accepted from a certain time on, because a call may still take
+// effect until then.
 type LaterCommand struct {
 	Command
 	From core.Time `json:"from"`
 }
 
-// Detailed returns the view of a single order: Of, its messages, the inputs of the steps that were attempted,
-// and the commands that would be accepted now. If order is nil, no inputs are shown.
+// Detailed returns the view of a single order. It adds to the result of Of the messages, the inputs of the
+// attempted steps, and the commands that would be accepted now. If order is nil, the view has no inputs.
 func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now time.Time) Task {
 	v := Of(t, def)
 	v.Accepts, v.AcceptsLater = accepts(t, def, order, core.TimeOf(now))
@@ -42,7 +43,7 @@ func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now tim
 		if v.Steps[i].FirstAt == 0 {
 			continue
 		}
-		// one that cannot be made is the step's error
+		// if the input cannot be computed, the step has the error
 		if input, err := protocol.InputOf(def, order, t, i); err == nil {
 			v.Steps[i].Input = input
 		}
@@ -50,9 +51,9 @@ func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now tim
 	return v
 }
 
-// movedAfterEnd reports whether a Compensated task was moved to another definition (P49, move pins another
-// definition), which counts for its next run. The definition does not show what the last run gave to its
-// agents, or whom it notified.
+// movedAfterEnd reports whether a Compensated task was moved to another definition for its next run (P49,
+// move pins another definition). The inputs and the notifications of the last run do not follow from that
+// definition.
 func movedAfterEnd(t *core.Task) bool {
 	return t.ProcessState == core.Compensated &&
 		slices.ContainsFunc(t.Commands.Verdicts, func(v core.Verdict) bool {
@@ -60,8 +61,8 @@ func movedAfterEnd(t *core.Task) bool {
 		})
 }
 
-// Pinned notes which definition new orders get, if t, of which v is the view, runs another one and has not
-// ended for good, and which commands would be accepted that move t to it.
+// Pinned adds to v, the view of t, the definition that new orders get, and the commands that would move t to
+// that definition and would be accepted. It adds nothing if t has that definition, or has ended for good.
 func (v *Task) Pinned(t *core.Task, def, deployed *core.Definition, now time.Time) {
 	final := t.ProcessState == core.Processed || t.ProcessState == core.Cancelled ||
 		t.ProcessState == core.Closed
@@ -87,16 +88,16 @@ func (v *Task) Pinned(t *core.Task, def, deployed *core.Definition, now time.Tim
 	}
 }
 
-// trial is the ID of a command that is only tried; IDs of commands are longer.
+// trial is the ID of a command that is only tried. Real commands have longer IDs.
 const trial = "trial"
 
-// acceptedBy reports whether the decision accepts its command. A decision that goes on to evaluate an
-// expression has accepted it.
+// acceptedBy reports whether the decision accepts its command. It counts ErrOrderNeeded as accepted, because
+// expressions are evaluated only after a command was accepted.
 func acceptedBy(d protocol.Decision, err error) bool {
 	return errors.Is(err, core.ErrOrderNeeded) || err == nil && d.Verdict != nil && d.Verdict.Accepted
 }
 
-// Plan is the result that a move to another definition would have.
+// Plan describes the result of a possible move to another definition.
 type Plan struct {
 	OrderID     string            `json:"orderId"`
 	Definition  string            `json:"definition,omitempty" doc:"hash of the definition that the order would be pinned to"`
@@ -106,16 +107,16 @@ type Plan struct {
 	Documents   *Documents        `json:"documents,omitempty" doc:"present if the request asks for them"`
 }
 
-// Documents are an order as it is stored, for a program that goes on with it elsewhere: a simulation of its
-// move.
+// Documents holds the stored form of an order, for a program that continues the order elsewhere, such as the
+// simulation of a move.
 type Documents struct {
 	Task        json.RawMessage   `json:"task"`
 	Order       json.RawMessage   `json:"order" doc:"order as submitted"`
 	Definitions []json.RawMessage `json:"definitions" nullable:"false" doc:"compiled definitions: the one that the order runs, the one that it would be pinned to, and those of the child orders of both"`
 }
 
-// DocumentsOf writes a task, its order, and its definition and another one (nil: none); load answers those of
-// child orders.
+// DocumentsOf encodes a task, its order, its definition, and another definition, which may be nil. load
+// returns the definitions of child orders.
 func DocumentsOf(t *core.Task, order json.RawMessage, def, to *core.Definition,
 	load func(hash string) (*core.Definition, error)) (*Documents, error) {
 	task, err := state.EncodeTask(t)
@@ -152,7 +153,7 @@ func DocumentsOf(t *core.Task, order json.RawMessage, def, to *core.Definition,
 	return d, nil
 }
 
-// PlanOf makes the core decide about a move of a task, in a store with that room, and stores nothing.
+// PlanOf lets the core decide about a move of a task and stores nothing. room is the size limit of the store.
 func PlanOf(t *core.Task, def *core.Definition, to core.Target, order json.RawMessage, now time.Time,
 	room core.SizeLimit) Plan {
 	p := Plan{OrderID: t.OrderID, Differences: []core.Difference{}}
@@ -169,8 +170,9 @@ func PlanOf(t *core.Task, def *core.Definition, to core.Target, order json.RawMe
 	return p
 }
 
-// accepts makes the core decide about each command, with the task's present number. A refused command is
-// decided again for the time from which no call of its step, or of any step, can take effect.
+// accepts lets the core decide about each command, with the task's present command number. It also decides a
+// refused command for the later time from which no call of the command's step, or of any step, can take
+// effect.
 func accepts(t *core.Task, def *core.Definition, order json.RawMessage,
 	now core.Time) (all []Command, later []LaterCommand) {
 	const id = trial
@@ -186,7 +188,7 @@ func accepts(t *core.Task, def *core.Definition, order json.RawMessage,
 			later = append(later, LaterCommand{c, from})
 		}
 	}
-	// a second one is accepted and changes nothing
+	// a second Cancel is accepted and changes nothing
 	if !t.Undo.CancelAsked && t.ProcessState != core.Cancelled {
 		try(Command{Command: "cancel"}, core.Cancel{OrderID: t.OrderID, ID: id, Run: t.Run})
 	}

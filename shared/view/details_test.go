@@ -37,7 +37,7 @@ func stopped(keyRetention core.Duration) (*core.Task, *core.Definition) {
 		d
 }
 
-// What a task accepts is what the decision says, at that time: not a rule of this package.
+// The decision of the core determines what a task accepts at a time. This package has no rule of its own.
 func TestAccepts(t *testing.T) {
 	resolve := func(f core.Fact) view.Command {
 		return view.Command{Command: "resolve", Step: "charge",
@@ -95,8 +95,8 @@ func TestAccepts(t *testing.T) {
 	}
 }
 
-// What is refused because a call may take effect is listed with the time from which it would be accepted, to
-// the millisecond.
+// A command that is refused because a call may take effect is listed with the time from which it would be
+// accepted, to the millisecond.
 func TestAcceptsLater(t *testing.T) {
 	task, def := stopped(0)
 	payment := def.Agents["payment"]
@@ -229,8 +229,8 @@ func TestPinned(t *testing.T) {
 	}
 }
 
-// A plan refuses what the move itself would refuse, also where the document has no room for the new
-// definition's reserve.
+// A plan refuses everything that the move would refuse, and also a move for whose reserve the document has no
+// room.
 func TestPlanOf(t *testing.T) {
 	task, def := stopped(0)
 	other := *def

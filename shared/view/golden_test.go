@@ -15,7 +15,7 @@ import (
 
 func second(n int) core.Time { return t0.Add(core.Duration(n) * core.Second) }
 
-// everyKind is a definition with a step of each kind.
+// everyKind returns a definition with a step of each kind.
 func everyKind() *core.Definition {
 	d := &core.Definition{Name: "all", Hash: "hash",
 		Notify: []core.StatusKind{core.StatusReceived, core.StatusCompleted}, Expr: expressions{},
@@ -39,7 +39,7 @@ func everyKind() *core.Definition {
 	return d
 }
 
-// underWay is a task of it whose steps are all at something.
+// underWay returns a task of everyKind whose steps are all in progress.
 func underWay() *core.Task {
 	began := func(name string, state core.State, at int) core.Step {
 		return core.Step{Name: name, State: state, Attempt: 1, First: core.First{Nth: 1, At: second(at)},
@@ -107,7 +107,8 @@ func underWay() *core.Task {
 	return t
 }
 
-// What is shown of an order in each of its states, in a listing, and over time, is what it was before.
+// The views of an order in each of its states, in a listing, and as a timeline, are the same as the recorded
+// ones.
 func TestShown(t *testing.T) {
 	var b strings.Builder
 	show := func(name string, x *core.Task, def *core.Definition) {
@@ -187,7 +188,7 @@ func TestShown(t *testing.T) {
 	golden.Assert(t, b.String(), "shown.txt")
 }
 
-// A listing says of each step what it waits for, of the first 8.
+// A listing states what each of the first 8 steps waits for.
 func TestWaits(t *testing.T) {
 	x := underWay()
 	for i := range 9 {

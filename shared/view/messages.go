@@ -7,9 +7,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Message is a message that a task has received or sent. All of it follows from the document (P12, effects
-// are emitted again): what that does not keep, such as the requests between the first and the last attempt
-// once they are over 16, is not among them.
+// Message is a message that a task has received or sent. The messages are derived from the document (P12,
+// effects are emitted again). So messages that the document does not keep are missing, such as the requests
+// of old attempts if there were more than 16.
 type Message struct {
 	At         core.Time `json:"at,omitzero" doc:"absent if the stored document does not keep it"`
 	Way        string    `json:"way" enum:"received,sent"`
@@ -48,7 +48,6 @@ const (
 	MessageEnd      = "end" // message of a child to its parent
 )
 
-// messages of one task, as they are gathered.
 type messages struct {
 	task *core.Task
 	def  *core.Definition
@@ -83,7 +82,7 @@ func messagesOf(t *core.Task, def *core.Definition) []Message {
 	return m.all
 }
 
-// beginning adds the order, and the messages that its sender got at once.
+// beginning adds the submission, and the first messages to its sender.
 func (m *messages) beginning() {
 	t := m.task
 	if t.Workflow == "" {
@@ -106,11 +105,11 @@ func (m *messages) beginning() {
 	}
 }
 
-// attempt adds the request of an attempt that did not end done, and its reply if one came.
+// attempt adds the request of an unsuccessful attempt, and its reply if one came.
 func (m *messages) attempt(a Attempt) {
 	d := definitionOf(m.def, a.Step)
 	if a.Agent == "" {
-		return // a step that calls none
+		return // the step calls no agent
 	}
 	of := func(x *Message) { x.Step, x.Attempt = a.Step, a.Number }
 	m.add(a.Began, sent, MessageRequest, a.Agent, operation(d, a.Operation == core.UndoOp), of)
@@ -146,7 +145,7 @@ func (m *messages) step(s *core.Step, d *core.StepDefinition) {
 		m.calls(s, d)
 	case s.Answers != nil:
 		for _, v := range s.Answers.Votes {
-			what := MessageAnswer // The value of an event belongs to the application, so it is not shown.
+			what := MessageAnswer // The value of an event is not shown: it is the application's.
 			if d.Answer != nil && d.Answer.Event == "" {
 				what = string(v.Value)
 			}
@@ -166,8 +165,7 @@ func (m *messages) step(s *core.Step, d *core.StepDefinition) {
 	}
 }
 
-// calls adds the requests of a step to its agent, and the replies, except those of attempts that did not end
-// done.
+// calls adds the requests of a step to its agent, and the replies, except those that attempt adds.
 func (m *messages) calls(s *core.Step, d *core.StepDefinition) {
 	agent := s.Claim.Agent
 	if d != nil {
@@ -175,8 +173,7 @@ func (m *messages) calls(s *core.Step, d *core.StepDefinition) {
 	}
 	listed := func(number int, began core.Time) bool {
 		return slices.ContainsFunc(m.task.Attempts.Last, func(a core.Attempt) bool {
-			return a.Step == s.Name &&
-				(a.Number == number || a.Began == began)
+			return a.Step == s.Name && (a.Number == number || a.Began == began)
 		})
 	}
 	last := func(x *Message) { x.Step, x.Attempt = s.Name, s.Attempt }
@@ -201,13 +198,13 @@ func (m *messages) calls(s *core.Step, d *core.StepDefinition) {
 			}
 		})
 	}
-	if s.State == core.Compensated && s.Claim.Undo { // when is not kept
+	if s.State == core.Compensated && s.Claim.Undo { // the document does not store the time
 		m.add(0, received, MessageReply, agent, string(core.OutcomeDone),
 			func(x *Message) { last(x); x.order = s.Claim.At })
 	}
 }
 
-// children adds what a step has asked of its child orders, and what they have reported.
+// children adds the requests of a step to its child orders, and their reports.
 func (m *messages) children(s *core.Step) {
 	c := s.Children
 	if c == nil {
@@ -232,17 +229,18 @@ func (m *messages) end() {
 		return
 	}
 	reported := func(x *Message) {
-		x.Final, x.Unreported, x.Until = true, t.End.ResendAt != 0,
-			t.End.ResendAt
+		x.Final, x.Unreported, x.Until = true, t.End.ResendAt != 0, t.End.ResendAt
 	}
 	if t.End.Seq > 0 {
-		m.add(t.End.At, sent, MessageStatus, t.ReplyTo, string(core.EndKind(t)), func(x *Message) {
-			reported(x)
-			x.Seq = t.End.Seq
-			x.Code = t.Reason.Code
-			x.Text = t.Reason.Text
-			x.Step = t.Reason.Step
-		})
+		for _, name := range t.EndReceivers(m.def) {
+			m.add(t.End.At, sent, MessageStatus, name, string(core.EndKind(t)), func(x *Message) {
+				reported(x)
+				x.Seq = t.End.Seq
+				x.Code = t.Reason.Code
+				x.Text = t.Reason.Text
+				x.Step = t.Reason.Step
+			})
+		}
 	}
 	if t.Parent != nil {
 		m.add(t.End.At, sent, MessageEnd, t.Parent.OrderID, string(core.EndKind(t)), reported)

@@ -30,7 +30,8 @@ func reported(t *core.Task, def *core.Definition) (all []string) {
 	return all
 }
 
-// What an order has received and sent follows from its document, to whether its end was reported (P11).
+// The messages that an order has received and sent follow from its document, including the report of its end
+// (P11).
 func TestMessages(t *testing.T) {
 	def := &core.Definition{Name: "order", Notify: []core.StatusKind{core.StatusReceived, core.StatusStarted,
 		core.StatusFailed}, Steps: []core.StepDefinition{
@@ -130,7 +131,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// What came with an event is not shown: no redaction knows it.
+// The data of an event is not shown, because the redaction rules do not cover it.
 func TestMessagesOfEventsHideTheirValues(t *testing.T) {
 	def := &core.Definition{Name: "order",
 		Steps: []core.StepDefinition{{Name: "paid", Answer: &core.Answer{Event: "paid"}}}}

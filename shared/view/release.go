@@ -9,8 +9,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// Release is the version of a program, and the forms that it can read: of newer ones it returns messages
-// to their queue, and leaves stored tasks as they are.
+// Release is the version of a program, and the schemas that it can read. The program returns messages with a
+// newer schema to their queue, and does not change tasks with a newer schema.
 type Release struct {
 	Version  string `json:"version"`  // version of the module; "(devel)" for a working copy
 	Tasks    int    `json:"tasks"`    // highest schema of stored tasks
@@ -19,8 +19,7 @@ type Release struct {
 
 const module = "github.com/stepkeeper/stepkeeper"
 
-// Built returns the release of the program that calls it, whether it is our own or one that uses our
-// packages.
+// Built returns the release of the running program, which may be a user's program that imports our packages.
 func Built() Release {
 	r := Release{Tasks: state.TaskSchema, Messages: message.Schema}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -39,7 +38,7 @@ func (r Release) String() string {
 	return fmt.Sprintf("%s tasks=%d messages=%d", r.Version, r.Tasks, r.Messages)
 }
 
-// ReadRelease reads what String returns. It returns the zero Release for any other text.
+// ReadRelease reads the output of String. It returns the zero Release for any other text.
 func ReadRelease(text string) (r Release) {
 	if _, err := fmt.Sscanf(text, "%s tasks=%d messages=%d", &r.Version, &r.Tasks, &r.Messages); err != nil {
 		return Release{}

@@ -24,7 +24,7 @@ type Series struct {
 	Values []*int `json:"values" nullable:"false" doc:"one value for each interval, earliest first; null if it was not measured"`
 }
 
-// Kinds of Series, and the subjects of those of orders besides the state Error.
+// Kinds of Series. In a Series of the kind orders, Of is OrdersInFlight or the state Error.
 const (
 	SeriesReceived = "received"
 	SeriesEnded    = "ended"
@@ -53,8 +53,8 @@ type NotCalled struct {
 	Since     core.Time `json:"since"`
 }
 
-// Overdue counts the orders that a sweep of the Supervisor should have found already: past their complete-by
-// time for longer than the interval of sweeps.
+// Overdue counts the orders that a sweep of the Supervisor should have handled already: their due time passed
+// longer ago than the interval of sweeps.
 type Overdue struct {
 	Orders int       `json:"orders" doc:"number of overdue orders, counted up to 1000"`
 	Since  core.Time `json:"since,omitzero" doc:"complete-by time of the most overdue order"`
@@ -68,8 +68,8 @@ func (o *Overdue) Add(due []port.Due) {
 	}
 }
 
-// Usage is a stack's billed consumption in the hour before it was read: for its orders, and with the sweeps.
-// It does not include the agents' own functions and ledgers.
+// Usage is a stack's billed consumption in the hour before it was read, including the sweeps. It does not
+// include the agents' functions and ledgers.
 type Usage struct {
 	Orders       float64 `json:"orders" doc:"number of messages with new orders"`
 	WriteUnits   float64 `json:"writeUnits" doc:"write request units of DynamoDB"`

@@ -1,16 +1,16 @@
-// Package view is the public JSON shape of a task: what the HTTP edge answers, the client returns, and
-// command line and console show.
+// Package view holds the public JSON form of a task. The HTTP edge and the client return it, and the command
+// line and the console show it.
 //
-// Authority: it alone decides what of a stored document is public, and derives what that does not say itself:
-// the timeline, the messages, what an order waits for. Which commands a task accepts is asked of package
-// core, in a decision that is not stored. It writes nothing.
+// Authority: only this package decides which parts of a stored document are public. It derives the timeline,
+// the messages, and the waits of an order from the document. To find the commands that a task accepts, it
+// lets package protocol decide about each of them, and stores nothing.
 //
-// States: a view is of one version of a task and of the definition that the task pins. Fields are only ever
-// added.
+// States: a view shows one version of a task, with the definition that the task pins. New versions of this
+// package add fields, and neither remove nor rename any.
 //
-// Failures: without the definition, what only that knows is left out; an input that cannot be evaluated is
-// left out, since the step's error says why; a document that cannot be read is listed as damaged, with what
-// the store itself knows of it.
+// Failures: without the definition, the fields that depend on it are empty. An input that cannot be evaluated
+// is absent, and the step's error states why. A document that cannot be read is listed as damaged, with the
+// data that the store keeps beside it.
 package view
 
 import (
@@ -36,7 +36,7 @@ type Task struct {
 	Run        int             `json:"run" doc:"number of times that the order was started again from the beginning"`
 	Command    int             `json:"command" doc:"number to send back with undo, resubmit, resolve, close and erase"`
 	Priority   string          `json:"priority,omitempty"`
-	ReplyTo    string          `json:"replyTo,omitempty" doc:"logical name of the queue that gets the status messages"`
+	ReplyTo    string          `json:"replyTo,omitempty" doc:"logical name of the queue or bus that gets the status messages"`
 	Statuses   int             `json:"statuses,omitempty" doc:"number of numbered status messages sent so far"`
 	Reported   bool            `json:"reported,omitempty" doc:"true for an order that has ended and whose final status, alert and message to its parent were sent, if it has them"`
 	Parent     *Parent         `json:"parent,omitempty" doc:"step that a child order belongs to"`
@@ -104,12 +104,12 @@ type Step struct {
 
 // Kinds of steps that call no agent.
 const (
-	KindWait     = "wait"     // it ends at a time
-	KindApproval = "approval" // it ends with an answer of people
-	KindEvent    = "event"    // it ends with an event from outside
-	KindFail     = "fail"     // it fails by rule
-	KindEach     = "each"     // it ends with child tasks, one for each item of a list
-	KindWorkflow = "workflow" // it ends with one child task
+	KindWait     = "wait"     // ends at a time
+	KindApproval = "approval" // ends with an answer of people
+	KindEvent    = "event"    // ends with an event from outside
+	KindFail     = "fail"     // fails by a rule
+	KindEach     = "each"     // ends when its child tasks have ended, one for each item of a list
+	KindWorkflow = "workflow" // ends when its only child task has ended
 )
 
 // Answers is the state of a step that is answered from outside. The decision is the step's output.
@@ -122,10 +122,10 @@ type Answers struct {
 	NotSelf  string      `json:"notSelf,omitempty" doc:"person who may not answer"`
 	Reminded int         `json:"reminded,omitempty" doc:"number of the newest reminder of this round"`
 	Votes    []core.Vote `json:"votes,omitempty" nullable:"false" doc:"answers of this round, in the order in which they came"`
-	// Reasoned are the last accepted answers that said why, also of earlier rounds and runs.
+	// Reasoned lists the latest accepted answers with a reason, including earlier rounds and runs.
 	Reasoned []core.Verdict `json:"reasoned,omitempty" nullable:"false" doc:"last accepted answers that gave a reason, each with its person, and the reason as note"`
-	// Uncounted are answers that came before the step began, of people who may not answer it: until then that
-	// was not known.
+	// Uncounted lists answers that came before the step began and do not count, because their senders may not
+	// answer it.
 	Uncounted []core.Verdict `json:"uncounted,omitempty" nullable:"false" doc:"answers that came before the step began and do not count, each with its person and the reason"`
 }
 
@@ -150,8 +150,8 @@ func answersOf(s *core.Step, def *core.Answer) *Answers {
 	return v
 }
 
-// Waiting reports a step that waits, uncounted, for its agent to call its service, or polls one that answers
-// not-yet (P45, "not now" is not a failure): Error says which, and since when.
+// Waiting reports whether the step waits without counted failures (P45, "not now" is not a failure): its
+// agent cannot call its service, or the service answers not-yet. Error states which, and since when.
 func (s *Step) Waiting() bool { return s.Error != nil && s.Error.Since != 0 }
 
 // Attempt is an attempt that did not end with the outcome done.
@@ -166,7 +166,7 @@ type Attempt struct {
 	Code      string         `json:"code,omitempty" doc:"short, stable word for programs"`
 }
 
-// Earlier counts attempts that did not end done and are not listed any more.
+// Earlier counts the unsuccessful attempts that are too old to be listed.
 type Earlier struct {
 	Failed     int `json:"failed,omitempty"`
 	RetryLater int `json:"retryLater,omitempty"`
@@ -237,7 +237,7 @@ const (
 	WaitUndo     = "undo"
 )
 
-// maxWaits bounds what a listing says of one order.
+// maxWaits is the largest number of waits that a listing contains for one order.
 const maxWaits = 8
 
 func waitsOf(t *core.Task) (all []Wait) {
@@ -276,13 +276,14 @@ type Page struct {
 	Next   string    `json:"next,omitempty" doc:"cursor of the next page; absent at the end"`
 }
 
-// Ended reports that nothing more happens to a task without a command: it is Processed,
-// Compensated, Cancelled, Closed, or in Error with nothing in flight.
+// Ended reports whether nothing more happens to a task without a command. The task is Processed, Compensated,
+// Cancelled, Closed, or in Error with nothing in flight.
 func Ended(t *core.Task) bool {
 	return t.Terminal() || t.ProcessState == core.Error && !t.InFlight()
 }
 
-// Of shows a task. def is the definition that it pins; nil leaves out what only that knows.
+// Of returns the view of a task. def is the definition that the task pins. If it is nil, the fields that
+// depend on the definition are empty.
 func Of(t *core.Task, def *core.Definition) Task {
 	v := Task{
 		OrderID: t.OrderID, Version: t.Version, Workflow: t.Workflow, Definition: t.Definition,
@@ -326,7 +327,7 @@ type Definition struct {
 	Schema json.RawMessage `json:"orderSchema,omitempty" doc:"JSON Schema of the orders; absent if any order is allowed"`
 }
 
-// DefinitionOf shows a definition.
+// DefinitionOf returns the view of a definition.
 func DefinitionOf(def *core.Definition) Definition {
 	v := Definition{Workflow: def.Name, Hash: def.Hash, Steps: make([]Step, len(def.Steps)),
 		Schema: def.Order}
@@ -336,7 +337,7 @@ func DefinitionOf(def *core.Definition) Definition {
 	return v
 }
 
-// SummaryOf shows a task in a listing.
+// SummaryOf returns a task as an element of a listing.
 func SummaryOf(t *core.Task) Summary {
 	return Summary{
 		OrderID: t.OrderID, Workflow: t.Workflow, Definition: t.Definition, State: t.ProcessState,
@@ -347,8 +348,8 @@ func SummaryOf(t *core.Task) Summary {
 	}
 }
 
-// Listed shows a stored record in a listing. One whose document cannot be read is shown as damaged,
-// with what the store itself knows of it.
+// Listed returns a stored record as an element of a listing. If its document cannot be read, the element has
+// the field Damaged, and the data that the store keeps beside the document.
 func Listed(r *port.Record) Summary {
 	t, err := state.DecodeTask(r.Document)
 	if err == nil && t.OrderID != r.ID {
@@ -411,7 +412,7 @@ func stepOf(s *core.Step, def *core.StepDefinition) Step {
 		}
 		undo.Operation = def.Undo.Operation
 		if def.Grade == core.Fenced {
-			undo.QuietBy = 0 // a fence needs no quiet time
+			undo.QuietBy = 0 // the undo of a fenced step does not wait for quiet
 		}
 	}
 	v.Undo = &undo

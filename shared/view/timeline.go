@@ -13,12 +13,12 @@ type Moment struct {
 	At   core.Time `json:"at"`
 	Step string    `json:"step,omitempty"` // "" for the task as a whole
 	What string    `json:"what"`           // a short phrase: "claimed, attempt 2"
-	Text string    `json:"text,omitempty"` // more, where there is more: an error's message, a reason
+	Text string    `json:"text,omitempty"` // details, such as an error's message or a reason
 }
 
-// Timeline lists the moments of a task, earliest first: what the document knows of the past, and what
-// is planned (a wait's end, a complete-by). Attempts between the first and the last are not in the
-// document; their number is.
+// Timeline returns the moments of a task, earliest first: the past ones that the document stores, and planned
+// ones such as the end of a wait or a complete-by time. For each step it shows only the first and the latest
+// claim. The list Attempts of the task is not part of the timeline.
 func Timeline(t Task) []Moment {
 	var m []Moment
 	add := func(at core.Time, step, what, text string) {
@@ -32,7 +32,7 @@ func Timeline(t Task) []Moment {
 	}
 	for _, v := range t.Verdicts {
 		if t.Erased != nil && v.Command == "erase" && v.At == t.Erased.At {
-			continue // it stands there already
+			continue // the timeline already has the erasure
 		}
 		what := v.Command + stated(&t, v) + " " + verdictWord(v)
 		if v.By != "" {
@@ -40,7 +40,7 @@ func Timeline(t Task) []Moment {
 		}
 		add(v.At, "", what, verdictText(v))
 	}
-	for i := range t.Steps { // after the commands, which caused what happened at the same time
+	for i := range t.Steps { // after the commands: the stable sort keeps a command before its effects
 		stepMoments(&t.Steps[i], add)
 	}
 	if t.EndedAt != 0 {
@@ -60,7 +60,7 @@ func Timeline(t Task) []Moment {
 	return m
 }
 
-// stated returns the step and fact of an accepted resolve, if its step still has the fact.
+// stated returns the step and fact of an accepted Resolve, if the step still has this fact.
 func stated(t *Task, v core.Verdict) string {
 	for i := range t.Steps {
 		if r := t.Steps[i].Resolved; r != nil && r.At == v.At && v.Command == "resolve" && v.Accepted {
@@ -77,7 +77,7 @@ func verdictWord(v core.Verdict) string {
 	return "refused"
 }
 
-// verdictText joins why a command was refused and what its sender gave as a reason.
+// verdictText joins the reason of a refusal and the sender's reason for the command.
 func verdictText(v core.Verdict) string {
 	return strings.TrimSuffix(strings.TrimPrefix(v.Reason+"; "+v.Note, "; "), "; ")
 }
@@ -98,7 +98,7 @@ func stepMoments(s *Step, add func(at core.Time, step, what, text string)) {
 	if e := s.Error; e != nil {
 		what := "failed, "
 		switch {
-		case e.Code == core.CodeNotYet: // also once it is done
+		case e.Code == core.CodeNotYet: // a Processed step keeps its last error, so it may be not-yet
 			what = "asked, "
 		case s.Waiting():
 			what = "not called, "

@@ -6,7 +6,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Unattended is a queue of requests that nothing takes from: an agent that does not run, mostly.
+// Unattended is a queue without a consumer, usually because its agent does not run.
 type Unattended struct {
 	Queue   string    `json:"queue" example:"requests-seats"`
 	Agent   string    `json:"agent" doc:"empty for a queue of the Scheduler, in a stack on AWS"`
@@ -16,7 +16,7 @@ type Unattended struct {
 	Fix     string    `json:"fix,omitempty" doc:"how to fix it"`
 }
 
-// InFlight reports whether a step has a request on its way: the agent has been asked and has not answered.
+// InFlight reports whether a request of the step was sent to its agent and has no reply yet.
 func (s *Step) InFlight() bool { return s.State == core.Processing || s.State == core.Compensating }
 
 // Await notes which of the queues the steps in flight wait for.

@@ -2,7 +2,7 @@ package view
 
 import "github.com/stepkeeper/stepkeeper/shared/core"
 
-// UndoWait describes what the undo of an order waits for (P20, what happens next is computed).
+// UndoWait describes why the undo of an order waits (P20, what happens next is computed).
 type UndoWait struct {
 	Step       string    `json:"step" doc:"step that is undone next"`
 	For        string    `json:"for" enum:"reply,quiet,undo,retry,children" doc:"reply: the agent is still working on the step; quiet: a call that was requested may still take effect; undo: the agent was asked to undo the step; retry: the undo is requested again; children: the child orders are being undone"`
@@ -19,7 +19,7 @@ func undoWaitOf(t *core.Task, def *core.Definition) *UndoWait {
 	w := UndoWait{Step: s.Name, Until: s.CompleteBy}
 	d := definitionOf(def, s.Name)
 	switch {
-	case s.State == core.Processing && (d == nil || d.Grade != core.Fenced): // a fence is put up at once
+	case s.State == core.Processing && (d == nil || d.Grade != core.Fenced): // a fenced undo does not wait
 		w.For = "reply"
 	case s.State == core.Compensating:
 		w.For = "undo"

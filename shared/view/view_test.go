@@ -76,7 +76,7 @@ func TestTask(t *testing.T) {
 	}
 }
 
-// P42: a step that was undone alone says with what it failed, whatever its last error is.
+// P42: a step that was undone alone shows the failure that led to its undo, whatever its last error is.
 func TestStepUndoneAlone(t *testing.T) {
 	of := task()
 	of.Steps[1].FailureCode = "http-503"
@@ -117,8 +117,8 @@ func TestEnded(t *testing.T) {
 	}
 }
 
-// A record shows what its document says; one whose document cannot be read, or is another order's,
-// shows what the store knows.
+// A record shows the state of its document. If the document cannot be read, or belongs to another order, it
+// shows the state that the store has.
 func TestListed(t *testing.T) {
 	x := task()
 	doc, err := state.EncodeTask(x)
@@ -187,7 +187,7 @@ func TestTimelineOfCommands(t *testing.T) {
 	}
 }
 
-// What an undo waits for is that of the step that is undone next.
+// The wait of an undo is that of the step that is undone next.
 func TestUndoWait(t *testing.T) {
 	undo := func(change func(*core.Step)) *view.UndoWait {
 		x := task()
@@ -227,7 +227,7 @@ func TestUndoWait(t *testing.T) {
 	}
 }
 
-// A test is built from a working copy, which has no version; what is written of a release is read again.
+// A test is built from a working copy, which has no version. The text of a release is parsed.
 func TestRelease(t *testing.T) {
 	built := view.Built()
 	if built.Version != "(devel)" || built.Tasks == 0 || built.Messages == 0 {

@@ -7,9 +7,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Graph draws a definition as a Mermaid flowchart: solid arrows are dependencies, labelled with the
-// condition of the step they lead to; dotted arrows lead to the operation that undoes a step; the
-// point of no return stands in a thick box.
+// Graph draws a definition as a Mermaid flowchart. A solid arrow is a dependency, and its label is the
+// condition of the later step. A dotted arrow leads to the operation that undoes a step. A point of no return
+// has a thick border.
 func Graph(d *core.Definition) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "---\ntitle: %s\n---\nflowchart TD\n", d.Name)
@@ -52,10 +52,10 @@ func graphStep(b *strings.Builder, s *core.StepDefinition) {
 	}
 }
 
-// drawing shows what a step does.
+// drawing holds the texts and the box that show a step.
 type drawing struct{ summary, label, box string } // label fills the box, a node in Mermaid
 
-// Summary returns what a step does, without details.
+// Summary describes the work of a step, without details.
 func Summary(s *core.StepDefinition) string { return drawingOf(s).summary }
 
 func drawingOf(s *core.StepDefinition) drawing {
@@ -117,8 +117,7 @@ func waitText(s *core.StepDefinition) string {
 	return text
 }
 
-// answerText returns what a step that is answered from outside waits for, and what happens if no answer
-// comes.
+// answerText describes the answer for which a step waits, and the outcome if no answer comes.
 func answerText(s *core.StepDefinition) string {
 	a := s.Answer
 	text := "asks for " + strings.Join(a.Values, " or ")
@@ -147,7 +146,7 @@ func graphArrows(b *strings.Builder, s *core.StepDefinition) {
 	if s.When != "" {
 		arrow = fmt.Sprintf("-->|\"if %s\"|", escape(s.When))
 	}
-	if s.Answer != nil && s.Answer.Ask != "" { // it comes after all the others, under the same condition
+	if s.Answer != nil && s.Answer.Ask != "" { // the ask has the same predecessors and the same condition
 		before, arrow = []string{node(s.Answer.Ask)}, "-->"
 	}
 	for _, from := range before {
@@ -158,7 +157,6 @@ func graphArrows(b *strings.Builder, s *core.StepDefinition) {
 	}
 }
 
-// escape writes text so that Mermaid shows it as it is.
 func escape(text string) string {
 	return strings.NewReplacer(
 		"&", "#amp;", "\"", "#quot;", "<", "#lt;", ">", "#gt;", "#", "#35;", "\n", " ", "|", "#124;", ";",
@@ -166,7 +164,7 @@ func escape(text string) string {
 	).Replace(text)
 }
 
-// Short writes a duration as people do in a workflow.
+// Short writes a duration as in a workflow file.
 func Short(d core.Duration) string {
 	if d >= core.Day && d%core.Day == 0 {
 		return fmt.Sprintf("%dd", d/core.Day)

@@ -18,7 +18,7 @@ var (
 	ErrNewer = errors.New("stored definition has a newer schema; deploy the newer version everywhere")
 )
 
-// Hash names stored bytes, see core.DefinitionHash.
+// Hash returns the hash of a stored form; see core.DefinitionHash.
 func Hash(data []byte) string { return core.DefinitionHash(data) }
 
 // Encode returns the stored form. It is canonical: fields in the order of the struct, map keys sorted,
@@ -33,8 +33,8 @@ func Encode(d *core.Definition) ([]byte, error) {
 	return bytes.TrimRight(buf.Bytes(), "\n"), nil
 }
 
-// Decode reads the stored form that hash names, and attaches the compiled expressions. Its errors
-// wrap ErrDamaged or ErrNewer where they apply. Unknown fields of a newer minor version are ignored.
+// Decode reads the stored form that hash names, and attaches the compiled expressions. Its errors wrap
+// ErrDamaged or ErrNewer if one of these applies. It ignores unknown fields of a newer minor version.
 func Decode(hash string, data []byte) (*core.Definition, error) {
 	if Hash(data) != hash {
 		return nil, fmt.Errorf("definition %s: %w", hash, ErrDamaged)
@@ -50,7 +50,7 @@ func Decode(hash string, data []byte) (*core.Definition, error) {
 	return d, attach(d)
 }
 
-// Seal completes a definition that was put together in code: schema, hash and expressions. It does
+// Seal completes a definition that code has built: it sets the schema, the hash and the expressions. It does
 // not check the definition's meaning; package source does.
 func Seal(d *core.Definition) error {
 	x, err := expression.Compile(d)

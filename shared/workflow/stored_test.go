@@ -77,7 +77,8 @@ func TestStoredErrors(t *testing.T) {
 	}
 }
 
-// A definition that was put together in code gets its schema and its hash; what cannot be read is not sealed.
+// A definition that was made in code gets its schema and its hash. A definition that cannot be read is not
+// sealed.
 func TestSeal(t *testing.T) {
 	d := &core.Definition{Name: "test", Steps: []core.StepDefinition{{Name: "one", Wait: &core.Wait{}}}}
 	if err := workflow.Seal(d); err != nil || d.Schema != core.DefinitionSchema || len(d.Hash) != 32 {
@@ -89,7 +90,7 @@ func TestSeal(t *testing.T) {
 	}
 }
 
-// The side that runs in the cloud carries neither YAML nor the checks of workflow files.
+// The functions in the cloud contain neither the YAML library nor the checks of workflow files.
 func TestImports(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", ".").Output()
 	if err != nil {
@@ -102,7 +103,7 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// Whatever a condition holds, the graph shows it as it is.
+// The graph shows every condition unchanged.
 func TestGraphEscapesTexts(t *testing.T) {
 	d := &core.Definition{Name: "w", Steps: []core.StepDefinition{{Name: "a", Agent: "x", Operation: "o"},
 		{Name: "b", Agent: "x", Operation: "o", After: []string{"a"},

@@ -26,7 +26,7 @@ import (
 // Report is the result of a check.
 type Report = simulate.Report
 
-// Service describes what a remote service truly offers.
+// Service describes the true behaviour of a remote service.
 type Service = simulate.Service
 
 // Services maps agents to their services.
@@ -57,13 +57,13 @@ func Order(content string) Option {
 	return func(c *check) { c.scenario.Order = json.RawMessage(content) }
 }
 
-// Answer sets the value that people, or an event, soon give to a step: JSON, or the text of an approval. A
-// value that the step does not take fails the test.
+// Answer sets the value that people, or an event, soon give to a step: JSON, or the text of an approval. The
+// test fails if the step does not accept the value.
 func Answer(step, value string) Option {
 	return func(c *check) { c.answers = append(c.answers, step+"="+value) }
 }
 
-// With sets what the services truly offer, if that differs from what the workflow declares.
+// With sets the true behaviour of the services, if it differs from the workflow's declarations.
 func With(s Services) Option { return func(c *check) { c.scenario.Services = s } }
 
 // Only limits the faults to the named kinds. An unknown name fails the test.
@@ -105,7 +105,7 @@ func load(t testing.TB, workflow string) *core.Definition {
 	return def
 }
 
-// CheckDefinition is Check for a workflow that is compiled already.
+// CheckDefinition is Check for a compiled workflow.
 func CheckDefinition(t testing.TB, def *core.Definition, options ...Option) *Report {
 	t.Helper()
 	c := &check{scenario: simulate.Scenario{Definition: def}, corpus: filepath.Join("testdata", "simulate")}
@@ -114,7 +114,7 @@ func CheckDefinition(t testing.TB, def *core.Definition, options ...Option) *Rep
 	}
 	if c.search.Seeds == 0 {
 		c.search.Seeds = 1000
-		if testing.Short() && c.wanted == "" { // A wanted violation needs all its seeds to be found.
+		if testing.Short() && c.wanted == "" { // An expected violation may need all seeds.
 			c.search.Seeds = 100
 		}
 	}

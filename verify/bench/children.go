@@ -45,7 +45,7 @@ type family struct {
 	Name     string `json:"name"`
 	Children int    `json:"children"`
 	Effects  int    `json:"effects"` // effects of all children
-	// repeated calls for a key, which an idempotent service answers from its records
+	// repeated calls with a key; an idempotent service returns its recorded result
 	Doubled    int     `json:"doubled"`
 	Seconds    float64 `json:"seconds"`
 	PerSecond  float64 `json:"children_per_s"`
@@ -92,7 +92,7 @@ func childrenOnce(ctx context.Context, dir, name string, n, opened int) (r famil
 	opts.Log = slog.New(slog.DiscardHandler)
 	began := time.Now()
 	for i := range opened {
-		until := n // the engine closes after this many effects
+		until := n // the runtime closes after this many effects
 		if i < opened-1 {
 			until = n * (i + 1) / opened
 		}

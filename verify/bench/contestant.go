@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 )
 
-// serveContestant runs the bench's orders in this folder as its standard input requests, in the process or
-// over HTTP.
+// serveContestant runs the bench's orders in dir, in this process or over HTTP. Standard input names the
+// measurements.
 func serveContestant(ctx context.Context, dir string, overHTTP bool, in io.Reader, out io.Writer) error {
 	if overHTTP {
 		s, err := serve(ctx, dir)
@@ -66,7 +66,7 @@ func (s *served) measure(ctx context.Context) contestant {
 	}
 }
 
-// one submits an order by one request and waits for its end by another.
+// one submits an order with one request, and waits for its end with a second request.
 func (s *served) one(ctx context.Context, id string) error {
 	if _, err := s.client.Submit(ctx,
 		client.Order{ID: id, Workflow: "saga", Content: json.RawMessage(body)}); err != nil {

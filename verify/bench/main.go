@@ -1,8 +1,7 @@
-// Bench measures the embedded runtime and prints what it found, beside a bare floor in the same
-// run: SQLite with group commit and the five durable conditional writes that a sequential
-// four-step order cannot do without. The floor is a process of its own with Go's default settings
-// (package floor). It writes bench.json. It asserts nothing: figures depend on the machine, ratios
-// less so.
+// Bench measures the embedded runtime beside a floor in the same run: SQLite with group commit and the five
+// durable conditional writes that a sequential four-step order needs at least. The floor is a separate
+// process with Go's default settings (package floor). It prints the figures and writes bench.json. It asserts
+// nothing, because the figures depend on the machine; the ratios depend less on the machine.
 package main
 
 import (
@@ -92,7 +91,7 @@ func main() {
 	f.IntVar(&o.routes, "routes", 300, "orders of each case of two agents for one service")
 	f.IntVar(&o.timers, "timers", 100_000, "orders that wait for the same second")
 	f.IntVar(&o.running, "running", 10_000, "running tasks for the memory and the restart")
-	cmd.AddCommand(&cobra.Command{ // measureMemory runs this command as a process of its own.
+	cmd.AddCommand(&cobra.Command{ // measureMemory runs this command as a separate process.
 		Use: "memory FOLDER", Hidden: true, Args: cobra.ExactArgs(1), SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return restarted(cmd.Context(), args[0], cmd.OutOrStdout())
@@ -108,7 +107,7 @@ func main() {
 	}
 }
 
-// profiled runs do, and writes a CPU profile of that time to the file unless its name is empty.
+// profiled runs do. Unless file is empty, it writes a CPU profile of the run to that file.
 func profiled(file string, do func() error) error {
 	if file == "" {
 		return do()

@@ -63,8 +63,8 @@ func inProcess(ctx context.Context, s *embedded.Runtime) contestant {
 
 func ordersPerS(r load.Result) float64 { return r.OrdersPerS }
 
-// turns lets contestants take turns, so that all have the same conditions, and returns a figure of each turn
-// by contestant. It leaves out the warm-up turns.
+// turns lets contestants take turns, so that all have the same conditions. It returns, by contestant, a
+// figure for each turn after the warm-up turns.
 func turns(o options, warm int, figure func(load.Result) float64, all ...contestant) ([][]float64, error) {
 	found := make([][]float64, len(all))
 	for turn := range warm + o.repeats {
@@ -82,7 +82,7 @@ func turns(o options, warm int, figure func(load.Result) float64, all ...contest
 	return found, nil
 }
 
-// ratio returns the median of the quotients, turn by turn.
+// ratio returns the median of the quotients a/b of all turns.
 func ratio(a, b []float64) float64 {
 	var all []float64
 	for i := range a {
@@ -183,7 +183,7 @@ func measureReady(ctx context.Context, o options, dir string, f *figures, w io.W
 	return nil
 }
 
-// ready starts `stepkeeper dev` and stops it when it reports that it is ready.
+// ready starts `stepkeeper dev`, stops it when it reports that it is ready, and returns the time until then.
 func ready(ctx context.Context, binary, dir string) (time.Duration, error) {
 	o, err := runtimeOptions(dir, nil, map[string]string{"saga": saga})
 	if err != nil {
@@ -203,8 +203,8 @@ func ready(ctx context.Context, binary, dir string) (time.Duration, error) {
 	return took, p.Stop()
 }
 
-// measureMemory fills a folder with ended and running tasks, restarts on it in a separate process, and reads
-// the process's memory and the time until it was ready.
+// measureMemory fills a folder with ended and running tasks, opens it in a separate process, and reads that
+// process's memory and the time until it was ready.
 func measureMemory(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	if err := fill(ctx, dir, o.finished, "done"); err != nil {
 		return err
@@ -271,7 +271,7 @@ func restarted(ctx context.Context, dir string, w io.Writer) error {
 		return err
 	}
 	readyMS := ms(time.Since(start))
-	time.Sleep(3 * time.Second) // agents and Supervisor work on the restarted tasks for a few sweeps
+	time.Sleep(3 * time.Second) // agents and Supervisor work on the tasks for a few sweeps
 	rssMB, err := peakMemory()
 	if err != nil {
 		return err
@@ -289,8 +289,7 @@ func peakMemory() (float64, error) {
 	return float64(bytes) / (1 << 20), nil
 }
 
-// measureStored repeats the throughput on a store with many finished orders, taking turns with an
-// empty one.
+// measureStored measures the throughput with many finished orders in the store, in turns with an empty store.
 func measureStored(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	if err := fill(ctx, dir, o.stored, "stored"); err != nil {
 		return err

@@ -34,8 +34,8 @@ steps:
     grade: idempotent
 `
 
-// routesWait is the time to wait for the orders of a case after the last submission. If the only agent is
-// gone, they do not end.
+// routesWait is the time to wait for the orders of a case after the last submission, because orders do not
+// end if their only agent is gone.
 const routesWait = 20 * time.Second
 
 // doorway is a service with two agents, the first of which has a fault.
@@ -80,8 +80,8 @@ func (d *doorway) call(ctx context.Context, agent string, c worker.Call) (any, e
 	return nil, nil
 }
 
-// measureRoutes makes one of a service's two agents sick, slow and gone. It measures how many orders asked
-// which agent, and how long they took, with and without the choice (P44, several agents can do one step).
+// measureRoutes makes one of a service's two agents sick, slow and gone. It measures the calls of each agent
+// and the times of the orders, with and without the choice of agents (P44, several agents can do one step).
 func measureRoutes(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	for _, wrong := range []string{"", "sick", "slow", "gone"} {
 		for _, text := range []string{routed, strings.Replace(routed, "agents: [near, far]", "agent: near",

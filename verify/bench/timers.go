@@ -17,8 +17,8 @@ steps:
   wait: {wait: {until: "${ order.until }"}}
 `
 
-// timersPerS is a rate of submissions that the machine certainly reaches. The common time is that far ahead,
-// and a little more.
+// timersPerS is a rate of submissions that the machine certainly reaches. The common end of the waits is so
+// far ahead that all orders are submitted before it.
 const timersPerS = 1500
 
 // measureTimers lets many orders wait for the same second. It measures how late and how fast they end, and

@@ -11,13 +11,14 @@ import (
 	"testing"
 	"time"
 
-	limited "github.com/stepkeeper/stepkeeper/demo/process"
+	"golang.org/x/sys/unix"
 )
 
 // limitFiles bounds the size of the files that the process can write.
 func (p *process) limitFiles(bytes uint64) {
 	p.t.Helper()
-	if err := limited.LimitFiles(p.cmd.Process.Pid, bytes); err != nil {
+	limit := unix.Rlimit{Cur: bytes, Max: unix.RLIM_INFINITY}
+	if err := unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil); err != nil {
 		p.t.Skipf("SKIPPED: the limit of another process cannot be set here: %v", err)
 	}
 }
@@ -108,7 +109,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	t.Logf("%d orders acknowledged, %d refused for the full disk", len(ids), refused)
 
-	p.limitFiles(limited.NoLimit)
+	p.limitFiles(unix.RLIM_INFINITY)
 	began := time.Now()
 	eventually(t, "orders are taken again", func() bool {
 		code := submit("after").StatusCode

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
-	"github.com/stepkeeper/stepkeeper/demo"
 	"github.com/stepkeeper/stepkeeper/demo/runner"
+	"github.com/stepkeeper/stepkeeper/demo/shop"
 	"github.com/stepkeeper/stepkeeper/workflows"
 )
 
@@ -42,7 +42,7 @@ func TestKilledAtRandom(t *testing.T) {
 	}
 	dir := t.TempDir()
 	orders := filepath.Join(dir, "orders.jsonl")
-	text := strings.Join(strings.SplitAfter(string(demo.Orders), "\n")[:lines], "")
+	text := strings.Join(strings.SplitAfter(string(shop.Orders()), "\n")[:lines], "")
 	order, err := workflows.Files.ReadFile("order.yaml")
 	if err != nil {
 		t.Fatal(err)

@@ -75,7 +75,7 @@ func goroutines(t *testing.T, name string, text []byte) []string {
 var products = []string{"dev", "functions", "shared", "cmd/stepkeeper", "demo/services", "demo/shifted"}
 
 // suites are packages below the products that only tests use.
-var suites = []string{"dev/api/apitest", "functions/agent/agenttest", "shared/port/storetest"}
+var suites = []string{"dev/api/apitest", "functions/agent/agenttest"}
 
 // unguarded are the functions that start goroutines without port.Guard, with the reason.
 var unguarded = map[string]string{

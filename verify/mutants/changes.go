@@ -18,15 +18,15 @@ import (
 
 // Changes describes a change, so that the gate can try the affected mutants.
 type Changes struct {
-	// Seed is made of the tree's hash: the same sources draw the same mutants.
+	// Seed is a part of the tree's hash, so that the same sources draw the same mutants.
 	Seed uint64
-	// Known means that the history shows the change. Folders then lists those with a changed file.
+	// Known means that the Git history shows the change. Folders then lists the folders with a changed file.
 	Known   bool
 	Folders []string
 }
 
 // ChangesOf compares the files under root with the branch point from origin/main or, if there are no commits
-// after that, with the previous commit. Without a history the seed is made of the files.
+// after that, with the previous commit. Without a history the seed is a hash of the files.
 func ChangesOf(root string) (Changes, error) {
 	c := Changes{}
 	tree, err := git(root, "rev-parse", "HEAD^{tree}")
@@ -62,7 +62,7 @@ func (c *Changes) Concern(folder string) bool {
 		func(f string) bool { return f == folder || strings.HasPrefix(f, folder+"/testdata") })
 }
 
-// Changed reports that a package of the room has changed.
+// Changed reports whether a package of the room has changed.
 func (c *Changes) Changed(r *Room) bool { return slices.ContainsFunc(r.Packages, c.Concern) }
 
 // Order puts the mutants of changed rooms first. Otherwise the seed gives the order. Mutants of a package

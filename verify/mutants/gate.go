@@ -23,10 +23,10 @@ type Gate struct {
 	// Within is the time after which no further mutant begins. It starts when the tests of the first mutant
 	// are compiled and measured, so that at least one mutant is tried. The zero value means no limit.
 	Within time.Duration
-	// Enough bounds the time of a package's tests for a mutant, measured without it. The slowest beyond that
-	// are left out. 0 means that all are tried.
+	// Enough bounds the total time of a package's tests for a mutant, measured without the mutant. The
+	// slowest tests beyond it are left out. 0 means that all are tried.
 	Enough time.Duration
-	// By is the one test of simulate/internal/explore to try instead of all others.
+	// By is the name of the one test of simulate/internal/explore to run instead of all others.
 	By  string
 	Log func(format string, args ...any)
 
@@ -38,32 +38,32 @@ type Gate struct {
 type Result struct {
 	Name       string `json:"name"`
 	Equivalent bool   `json:"equivalent,omitempty"`
-	// By is the folder of the tests that noticed the mutant, or "" for a survivor. Test is the first that
-	// failed, or another reason for the end.
+	// By is the folder of the tests that noticed the mutant, or "" for a survivor. Test is the first failed
+	// test, or another reason for the end.
 	By      string `json:"by,omitempty"`
 	Test    string `json:"test,omitempty"`
 	Reached int    `json:"reaching_tests"` // tests that reach the mutant in the folders examined
 	Tried   int    `json:"tried_tests"`
-	// WithoutFaults means that the mutant was noticed even without faults, which does not count for a
-	// simulator.
+	// WithoutFaults means that the simulator noticed the mutant even without faults, which does not count.
 	WithoutFaults bool    `json:"calm,omitempty"`
 	Secs          float64 `json:"seconds"`
 }
 
-// Wrong reports whether the mutant survived, or was killed although it is argued to be equivalent.
+// Wrong reports whether the mutant survived though not equivalent, or was noticed though equivalent.
 func (r Result) Wrong() bool { return (r.By == "") != r.Equivalent }
 
 const (
-	// leastTime is the minimum time for tests. Otherwise it is slowdown times their unmutated time.
+	// leastTime is the minimum time limit for tests. The limit is otherwise slowdown times their unmutated
+	// time.
 	leastTime = 10 * time.Second
 	slowdown  = 10
-	// quick bounds the tests of each package that run first.
+	// quick bounds the total time of the tests of a package that run first.
 	quick = 2 * time.Second
 )
 
 // Run tries every mutant in the order of the list, until Within is over. The results have the same order. It
-// compiles and measures the tests of a package when a mutant first needs them. After an error there is no
-// result for the mutants.
+// compiles and measures the tests of a package when a mutant first needs them. After an error it returns no
+// results.
 func (g *Gate) Run(ctx context.Context, all []Mutant) ([]Result, error) {
 	var err error
 	if g.Root, err = filepath.Abs(g.Root); err != nil {
@@ -176,12 +176,13 @@ func (g *Gate) try(ctx context.Context, m *Mutant) (r Result, err error) {
 }
 
 // notices returns the first of these tests that fails with the mutant and passes without it, so that the
-// mutant is the cause. A test that also fails without it, on a busy machine, is left out.
+// mutant is the cause. A test that also fails without the mutant, as on a busy machine, does not count.
 func (g *Gate) notices(ctx context.Context, s *suite, mutant string, b batch) string {
 	limit := max(leastTime, slowdown*b.took)
 	for names := b.names; len(names) > 0; {
 		failed, _ := s.run(ctx, mutant, limit, names...)
-		if failed == "" || s.folder == simulated { // the same seeds have passed before, and take minutes
+		// the simulator's seeds certainly pass without a mutant, and would take minutes
+		if failed == "" || s.folder == simulated {
 			return failed
 		}
 		suspects := names
@@ -216,7 +217,7 @@ func (g *Gate) build(ctx context.Context, pkg, overlay string) (path string, err
 
 var (
 	failed = regexp.MustCompile(`(?m)^\s*--- FAIL: ((?:Test|Example|Fuzz)[^/\s]*)`)
-	// running names the first test that ran when the binary's own time limit ended it.
+	// running matches the first test that was running when the binary's own time limit ended it.
 	running = regexp.MustCompile(`(?m)^\s*running tests:\s+((?:Test|Example|Fuzz)[^/\s]*)`)
 )
 
@@ -224,7 +225,7 @@ var (
 const grace = 5 * time.Second
 
 // test runs a package's test binary with one more environment variable. It returns the first test that
-// failed, "" if all passed.
+// failed, or "" if all passed.
 func (g *Gate) test(ctx context.Context, path, pkg string, limit time.Duration, setting string,
 	args ...string) (test, output string) {
 	limited, cancel := context.WithTimeout(ctx, limit+grace)
@@ -238,13 +239,13 @@ func (g *Gate) test(ctx context.Context, path, pkg string, limit time.Duration, 
 		c.Env = append(c.Env, "TMPDIR="+inMemory)
 	}
 	c.WaitDelay = time.Second
-	// With a mutant a test may leave processes of its own behind: all of its group end with it.
+	// With a mutant a test may leave processes behind. They end together as one process group.
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	end := func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 	c.Cancel = end
 	out, err := c.CombinedOutput()
 	if c.Process != nil {
-		_ = end() // usually there is none
+		_ = end() // usually no process is left
 	}
 	switch {
 	case err == nil:

@@ -15,8 +15,8 @@ type Mutant struct {
 	// Name begins with the rule or the invariant that it breaks: "P21-no-quiet-time".
 	Name string
 	File string `json:"file"` // "shared/core/reply.go"
-	// Func is the changed function, such as "deciding.finish" for a method. Old occurs exactly once in its
-	// body, whatever the layout. New replaces it.
+	// Func is the changed function, such as "deciding.finish" for a method. New replaces Old, which occurs
+	// exactly once in the body, whatever the layout.
 	Func string `json:"function"`
 	Old  string `json:"-"`
 	New  string `json:"-"`
@@ -38,7 +38,7 @@ var lists embed.FS
 func parsed(file string) (all []Mutant) {
 	text, err := lists.ReadFile("lists/" + file)
 	if err != nil {
-		panic(err) // impossible: the file is embedded in the program
+		panic(err) // impossible, because the file is embedded in the program
 	}
 	for block := range strings.SplitSeq(string(text), "\n\n") {
 		var m Mutant

@@ -25,8 +25,8 @@ const Module = "github.com/stepkeeper/stepkeeper/"
 // simulated is the folder of the tests that simulate mutants. Only [Gate.By] runs them.
 const simulated = "simulate/internal/explore"
 
-// rapid holds the arguments of tests that use the library of that name. They fix its choices, and turn off
-// shrinking and saving of failures. The number of checks is that without -short.
+// rapid holds the arguments of tests that use the library of that name. They fix its choices, set the number
+// of checks to that without -short, and turn off shrinking and saving of failures.
 var rapid = []string{"-rapid.seed=1", "-rapid.checks=500", "-rapid.nofailfile", "-rapid.shrinktime=0s"}
 
 // suite holds the tests of one package, in a binary with the mutants woven in.
@@ -35,7 +35,7 @@ type suite struct {
 	folder  string
 	binary  string
 	args    []string      // arguments besides the names of the tests
-	longest time.Duration // time limit for a single test; a slower test is left out
+	longest time.Duration // time limit for a single test; a slower test is skipped
 	tests   []test
 	// measured compiles the suite, and runs each of its tests alone, once.
 	measured func() error
@@ -46,7 +46,7 @@ type test struct {
 	name    string
 	took    time.Duration
 	reaches map[string]bool // mutants whose function it runs; nil if that is not known
-	why     string          // reason for that
+	why     string          // reason why reaches is nil
 }
 
 // batch are tests of one package that run in one process.
@@ -118,7 +118,7 @@ func (g *Gate) prepare(ctx context.Context, all []Mutant, overlay string) error 
 			longest: 30 * time.Second}
 		switch {
 		case s.folder == simulated || s.folder == "infra" && os.Getenv("STEPKEEPER_NEED_NODE") != "":
-			// without Node, and so with -short, hardly any test of infra runs
+			// with -short most tests of infra are skipped, because they need Node
 			s.args, s.longest = nil, time.Hour
 		case s.folder == "shared/dynamo" && os.Getenv("STEPKEEPER_DYNAMODB") != "":
 			s.longest = 5 * time.Minute // the conformance suite is one test
@@ -197,7 +197,7 @@ func (s *suite) alone(ctx context.Context, t *test) {
 			return
 		}
 		secs, _ := strconv.ParseFloat(found[3], 64) // matched as a number
-		// a test's own time is without that of its parallel parts
+		// the time of a test does not include its parallel subtests
 		t.took = max(t.took, time.Duration(secs*float64(time.Second)))
 	}
 	text, err := os.ReadFile(file)
@@ -211,7 +211,7 @@ func (s *suite) alone(ctx context.Context, t *test) {
 	}
 }
 
-// reason returns the first line that the test logged, which is why it was skipped.
+// reason returns the first line that the test logged, which is the reason for the skip.
 func reason(out string) string {
 	if found := logged.FindStringSubmatch(out); found != nil {
 		return found[1]
@@ -222,7 +222,7 @@ func reason(out string) string {
 // batches returns the tests that reach the mutant, fastest first: the quick ones, then the others.
 func (s *suite) batches(mutant string, enough time.Duration) (all []batch, reached int) {
 	if s.folder == "infra" {
-		enough *= 6 // each of its tests synthesizes a stack
+		enough *= 6 // each test of infra synthesizes a stack
 	}
 	total := time.Duration(0)
 	for _, t := range s.tests {
@@ -243,7 +243,7 @@ func (s *suite) batches(mutant string, enough time.Duration) (all []batch, reach
 	return all, reached
 }
 
-// run runs tests with a mutant; "" means no mutant. It returns the first test that failed, "" if all passed.
+// run runs tests with a mutant; "" means no mutant. It returns the first failed test, or "".
 func (s *suite) run(ctx context.Context, mutant string, limit time.Duration,
 	names ...string) (failed, output string) {
 	return s.gate.test(ctx, s.binary, s.folder, limit, Variable+"="+mutant,

@@ -11,7 +11,7 @@ import (
 type Room struct {
 	Name     string
 	Packages []string // folders
-	// Tests lists the folders of further tests that can notice its mutants, besides those of its packages.
+	// Tests lists further folders of tests that can notice its mutants, besides the packages themselves.
 	Tests []string
 	// Asked is the reason why the room is used only if ROOM names it; "" if it is always used.
 	Asked string
@@ -39,20 +39,22 @@ var Rooms = []Room{
 	{Name: "wiring", Packages: []string{"functions/agent/bootstrap", "functions/agent/bootstrap/wiring",
 		"functions/scheduler/bootstrap", "functions/scheduler/bootstrap/wiring",
 		"functions/supervisor/bootstrap", "functions/supervisor/bootstrap/wiring", "functions/agent/onlambda",
-		"functions/internal/cloud", "functions/internal/renewed"}, Tests: []string{"functions/agent"}},
+		"functions/internal/cloud", "functions/internal/renewed", "functions/internal/spans"},
+		Tests: []string{"functions/agent"}},
 	{Name: "port", Packages: []string{"shared/port", "shared/port/queueset"},
-		Tests: []string{"shared/lambdaevent", "shared/port/queuetest", "dev/memory", "shared/sqs",
-			"dev/sqlite", "functions/scheduler"}},
+		Tests: []string{"shared/lambdaevent", "shared/port/queuetest", "shared/port/storetest", "dev/memory",
+			"shared/sqs", "dev/sqlite", "functions/scheduler"}},
 	{Name: "memory", Packages: []string{"dev/memory"},
-		Tests: []string{"shared/port/queuetest", "functions/scheduler", "functions/agent/worker"}},
+		Tests: []string{"shared/port/queuetest", "shared/port/storetest", "functions/scheduler",
+			"functions/agent/worker"}},
 	{Name: "sqlite", Packages: []string{"dev/sqlite"},
-		Tests: []string{"shared/port/queuetest", "dev/embedded"}},
+		Tests: []string{"shared/port/queuetest", "shared/port/storetest", "dev/embedded"}},
 	{Name: "dynamo", Packages: []string{"shared/dynamo"}, Asked: "most of its tests need a DynamoDB",
-		Tests: []string{"functions/scheduler/bootstrap/wiring", "functions/supervisor/bootstrap/wiring",
-			"functions/internal/cloud"}},
+		Tests: []string{"shared/port/storetest", "verify/bench/cost", "functions/internal/cloud",
+			"functions/scheduler/bootstrap/wiring", "functions/supervisor/bootstrap/wiring"}},
 	{Name: "sqs", Packages: []string{"shared/sqs"}, Tests: []string{"shared/port/queuetest",
 		"functions/scheduler/bootstrap/wiring", "functions/supervisor/bootstrap/wiring"}},
-	{Name: "alerts", Packages: []string{"shared/incident", "shared/sns"},
+	{Name: "alerts", Packages: []string{"shared/incident", "shared/sns", "shared/eventbus"},
 		Tests: []string{"shared/message", "functions/internal/cloud", "dev/embedded",
 			"functions/scheduler/bootstrap/wiring", "functions/supervisor/bootstrap/wiring"}},
 	{Name: "aws", Packages: []string{"shared/awsclient", "shared/awsclient/wire", "shared/deployment"},
@@ -78,8 +80,8 @@ var Rooms = []Room{
 		Tests: []string{"functions/scheduler", "functions/supervisor", "functions/agent/worker", "shared/sns",
 			"dev/embedded"}},
 	{Name: "state", Packages: []string{"shared/state"},
-		Tests: []string{"dev/sqlite", "shared/dynamo", "functions/scheduler", "functions/internal/cloud",
-			"functions/scheduler/bootstrap/wiring", "dev/embedded"}},
+		Tests: []string{"dev/sqlite", "shared/dynamo", "shared/port/storetest", "functions/scheduler",
+			"functions/internal/cloud", "functions/scheduler/bootstrap/wiring", "dev/embedded"}},
 	{Name: "view", Packages: []string{"shared/view"},
 		Tests: []string{"dev/api", "client/aws/operate", cmd + "cli",
 			"workflowtest"}},
@@ -96,16 +98,14 @@ var NotProduct = map[string]string{
 	"infra/emulate":            "fits the template for emulators, and never runs in production",
 	"dev/api/apitest":          "a testing suite",
 	"shared/awsclient/awstest": "a testing suite",
-	"shared/awsclient/meter":   "measures costs",
 	"shared/dynamo/dynamotest": "a testing suite",
-	"shared/port/storetest":    "a testing suite",
 }
 
-// ProductRoots are the folders that hold the product.
+// ProductRoots lists the folders with the product's code.
 var ProductRoots = []string{"client", "cmd", "dev", "functions", "infra", "shared", "demo/audit", "workflows",
 	"workflowtest"}
 
-// Choose returns the rooms of a comma-separated list. "" means all that need no name.
+// Choose returns the rooms of a comma-separated list. "" means all rooms without Asked.
 func Choose(names string) ([]Room, error) {
 	if names == "" {
 		return slices.DeleteFunc(slices.Clone(Rooms), func(r Room) bool { return r.Asked != "" }), nil
@@ -130,7 +130,7 @@ func RoomNames() string {
 	return strings.Join(names, ", ")
 }
 
-// roomOf returns the room of a mutant. It has no packages if there is none.
+// roomOf returns the room of a mutant, or a room without packages if the mutant belongs to none.
 func roomOf(m *Mutant) *Room {
 	i := slices.IndexFunc(Rooms, func(r Room) bool { return slices.Contains(r.Packages, m.Package()) })
 	if i < 0 {

@@ -14,12 +14,12 @@ type lexeme struct {
 	text string
 }
 
-// lexemes returns the tokens of a text independently of its layout. The end of a line counts as the semicolon
-// that it stands for. Comments, and a comma or semicolon before a closing bracket, do not count.
+// lexemes returns the tokens of a text independently of its layout. The end of a line counts as a semicolon
+// if Go inserts one there. Comments, and a comma or semicolon before a closing bracket, do not count.
 func lexemes(text string) []lexeme {
 	file := token.NewFileSet().AddFile("", -1, len(text))
 	var s scanner.Scanner
-	s.Init(file, []byte(text), nil, 0) // an error gives a token that no source has
+	s.Init(file, []byte(text), nil, 0) // a scan error yields a token that occurs in no source
 	var all []lexeme
 	for {
 		at, kind, literal := s.Scan()
@@ -29,7 +29,7 @@ func lexemes(text string) []lexeme {
 			return all
 		case token.SEMICOLON:
 			if from == len(text) {
-				continue // the text ends, perhaps in the middle of a line
+				continue // semicolon that the scanner adds at the end of the text
 			}
 			literal = ";"
 		case token.RPAREN, token.RBRACK, token.RBRACE:
@@ -44,8 +44,8 @@ func lexemes(text string) []lexeme {
 	}
 }
 
-// occurrences returns the positions of the old text in the source, however the lines are broken. It searches
-// a text that is no sequence of tokens, such as a part of a string, unchanged.
+// occurrences returns the positions of the old text in the source, however the lines are broken. If the old
+// text is not a sequence of tokens, such as a part of a string, it searches for the text itself.
 func occurrences(source, old string) (found []place) {
 	in, want := lexemes(source), lexemes(strings.TrimSpace(old))
 	same := func(a, b lexeme) bool { return a.kind == b.kind && a.text == b.text }

@@ -19,12 +19,12 @@ import (
 const Variable = "STEPKEEPER_MUTANT"
 
 // ReachedVariable is the environment variable with the path of a file. A woven program that runs unchanged
-// appends to it the name of each mutant whose function it calls.
+// appends to this file the name of each mutant whose function it calls.
 const ReachedVariable = "STEPKEEPER_MUTANTS_REACHED"
 
 // Weave writes patched copies of the sources under root into the folder, with the overlay file for `go test
-// -overlay`, and returns that file. If one mutant does not fit its source, it returns an error for the whole
-// list. The copies depend on the set of mutants, not on their order, so that Go's build cache can reuse them.
+// -overlay`, and returns that file. If a mutant does not match its source, it returns an error for all. The
+// copies depend on the set of mutants, not on their order, so that Go's build cache can reuse them.
 func Weave(root, folder string, all []Mutant) (overlay string, err error) {
 	all = slices.SortedFunc(slices.Values(all),
 		func(a, b Mutant) int { return strings.Compare(a.Name, b.Name) })
@@ -91,8 +91,8 @@ func Patched(file string, source []byte, all []Mutant) (text []byte, name string
 	return p.text(), p.file.Name.Name, nil
 }
 
-// Switch returns the source that selects the mutant in one package. That source reads the variables once. An
-// unknown name ends the program, because a test run without any mutant would report that the mutant survived.
+// Switch returns the source that selects the mutant in one package. The woven program reads the variables
+// once. An unknown name ends it, because a test run without a mutant would report that the mutant survived.
 func Switch(name string, all []Mutant) []byte {
 	var names strings.Builder
 	for n := range all {

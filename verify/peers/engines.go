@@ -15,7 +15,7 @@ import (
 type engine struct {
 	name, version string
 	program       string
-	orders        int // orders of a turn, for some seconds of work
+	orders        int // number of orders in a turn, which should take some seconds
 	settings      []setting
 }
 
@@ -77,7 +77,7 @@ func dbosSettings(synchronous string) []setting {
 // at returns a setting for each number of concurrent orders.
 func at(args, env []string, concurrency ...int) (all []setting) {
 	for _, c := range concurrency {
-		var words []string // those that distinguish the settings of one engine
+		var words []string // words that distinguish the settings of one engine
 		for _, w := range append(append([]string{}, env...), args...) {
 			if !strings.Contains(w, "/") && !slices.Contains([]string{"contestant", "--http", "-server"}, w) {
 				words = append(words, w)

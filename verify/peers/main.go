@@ -1,5 +1,5 @@
 // Peers measures Stepkeeper beside other engines and beside the floor of the bench: the same saga, the same
-// load driver, the same machine, in turns. Each engine runs with a few settings, and its best one counts.
+// load driver, the same machine, in turns. Each engine runs with a few settings, and its best setting counts.
 // Peers writes the tables of docs/reference/performance.md. It runs on Linux only, because it reads processor
 // time and memory from /proc.
 package main
@@ -73,10 +73,10 @@ func run(ctx context.Context, o options, w io.Writer) error {
 	return replace(o.out, text)
 }
 
-// turnLimit is the longest time of a turn. Its processes are killed then.
+// turnLimit is the longest time of a turn. Peers then kills its processes.
 const turnLimit = 3 * time.Minute
 
-// figures are what one turn found.
+// figures are the results of one turn.
 type figures struct {
 	ordersPerS, loadMS, aloneMS, cpuMS, memoryMB, diskKB, readyMS float64
 
@@ -111,7 +111,7 @@ const aloneOrders = 200
 
 func warmUp(orders, concurrency int) int { return max(concurrency, orders/10) }
 
-// measure asks for a first order, for orders one after another, and for many at once.
+// measure runs one order, then orders one after another, then many orders at once.
 func measure(c *load.Contestant, orders, concurrency int, start time.Time) (f figures, err error) {
 	if _, err := c.Measure(load.Request{Prefix: "first", Orders: 1, Concurrency: 1}); err != nil {
 		return f, err
@@ -138,7 +138,7 @@ func measure(c *load.Contestant, orders, concurrency int, start time.Time) (f fi
 	return f, nil
 }
 
-// size returns the bytes of all files in a folder. A file that goes away meanwhile does not count.
+// size returns the bytes of all files in a folder. A file that is deleted meanwhile does not count.
 func size(dir string) (n int64) {
 	_ = filepath.WalkDir(dir, func(_ string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

@@ -37,7 +37,7 @@ func tree(root int) []int {
 	return all
 }
 
-// fields returns what /proc/PID/stat has after the program's name, nil if the process has ended.
+// fields returns the fields of /proc/PID/stat after the program's name, or nil if the process has ended.
 func fields(pid int) []string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -74,7 +74,7 @@ func machineTime() (seconds float64) {
 	}
 	line, _, _ := strings.Cut(string(text), "\n")
 	for i, word := range strings.Fields(line) {
-		// user, nice, system, interrupts; not idle and waiting
+		// user, nice, system and interrupts, but not idle and I/O wait
 		if i == 1 || i == 2 || i == 3 || i == 6 || i == 7 {
 			v, _ := strconv.ParseFloat(word, 64)
 			seconds += v / ticksPerSecond

@@ -9,7 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/load"
 )
 
-// The tables stand between these lines of the document.
+// Lines of the document that enclose the tables.
 const (
 	begin = "<!-- make bench-peers: begin -->\n"
 	end   = "<!-- make bench-peers: end -->\n"
@@ -50,8 +50,8 @@ func (e engine) best() setting {
 	return best
 }
 
-// tables returns both tables. The first engine is the floor: the ratios in brackets relate to it. The next
-// two engines are Stepkeeper.
+// tables returns both tables. The first engine is the floor; the figures in brackets are ratios to the floor.
+// The next two engines are Stepkeeper.
 func tables(all []engine, machine string) string {
 	var b strings.Builder
 	var foreign []float64

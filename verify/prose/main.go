@@ -3,6 +3,9 @@
 // `make lint` runs Vale over the pages and passes its alerts to this program as JSON, with the names of the
 // pages as arguments. The program prints a line for each page and one for all. It fails if an alert is an
 // error, if a page is too long, or if all pages together miss a goal.
+//
+// With -texts FOLDER it instead writes the texts of the help, the console and the alerts into files of a
+// folder, which are then measured like pages.
 package main
 
 import (
@@ -32,13 +35,13 @@ const (
 
 const longSentence = 28 // words
 
-// alert is what Vale found at one place.
+// alert is one finding of Vale.
 type alert struct {
 	Check, Message, Severity string
 	Line                     int
 }
 
-// counts of one page, or of all.
+// counts holds the counts of one page, or of all pages.
 type counts struct{ words, sentences, long, passive int }
 
 func (c *counts) add(o counts) {
@@ -57,6 +60,13 @@ func (c counts) String() string {
 }
 
 func main() {
+	if len(os.Args) == 3 && os.Args[1] == "-texts" {
+		if err := writeTexts(os.Args[2]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	problems, err := run(os.Stdin, os.Stdout, os.Args[1:])
 	if err != nil {
 		problems = append(problems, err.Error())
@@ -69,7 +79,7 @@ func main() {
 	}
 }
 
-// run measures the pages and returns what misses a goal.
+// run measures the pages and returns the missed goals.
 func run(vale io.Reader, out io.Writer, pages []string) (problems []string, err error) {
 	alerts := map[string][]alert{}
 	if err := json.NewDecoder(vale).Decode(&alerts); err != nil {
@@ -154,8 +164,8 @@ func prose(n ast.Node, source []byte) string {
 	return b.String()
 }
 
-// sentences counts the sentences of a text and their words. Sentences of one or two words do not count as
-// such: they are labels.
+// sentences counts the sentences of a text and their words. Sentences of one or two words are labels and do
+// not count as sentences.
 func sentences(text string) (c counts) {
 	words := 0
 	end := func() {

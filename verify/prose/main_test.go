@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -55,5 +56,27 @@ func TestRun(t *testing.T) {
 	}
 	if _, err := run(strings.NewReader("vale: not found"), &strings.Builder{}, nil); err == nil {
 		t.Error("output that is not JSON is accepted")
+	}
+}
+
+// TestTexts checks what is taken from commands.yaml and from a template.
+func TestTexts(t *testing.T) {
+	flags, rest := described(
+		map[string]any{"list": map[string]any{"use": "list ID", "long": "It lists orders.\n\n  code\n",
+			"flags": map[string]any{
+				"Run": map[string]any{
+					"wait": "wait for the end",
+					"seed": map[string]any{"text": "first seed"},
+				},
+			}}},
+	)
+	if !slices.Equal(flags, []string{"first seed", "wait for the end"}) || len(rest) != 1 ||
+		strings.Contains(rest[0], "code") {
+		t.Errorf("flags %q, others %q", flags, rest)
+	}
+	got := nodes(`{{define "a"}}<p title="no text">Orders of <a href="{{.X}}">{{.Name}}</a> appear here.</p>` +
+		`<script>let no = 1</script>{{end}}`)
+	if !slices.Equal(got, []string{"Orders of value appear here."}) {
+		t.Errorf("%q", got)
 	}
 }

@@ -3,6 +3,7 @@ package soak_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,16 +17,22 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/demo/services"
-	"github.com/stepkeeper/stepkeeper/verify/soak"
 )
 
-// binary is the program under test.
-var binary string
+// Flags of the long run, after -args. The working folder is that of this package, so paths are absolute.
+var (
+	minutes = flag.Float64("minutes", 0, "how long things go wrong in TestSoak, at least 1; 0 skips it")
+	seed    = flag.Uint64("seed", 1, "what the faults are drawn from")
+	rate    = flag.Int("rate", 10, "orders a second")
+	program = flag.String("binary", "", "the program under test; without it the tests build one")
+	report  = flag.String("report", "", "where the report is written")
+	keep    = flag.String("keep", "", "folder to work in and keep")
+)
 
 func TestMain(m *testing.M) {
-	if soak.IsAgent() { // this process is to be one
+	if isAgent() { // this process is to be one
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-		err := soak.ServeAgent(ctx, os.Stdout)
+		err := serveAgent(ctx, os.Stdout)
 		stop()
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -33,7 +40,32 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	flag.Parse()
+	if *program != "" {
+		os.Exit(m.Run())
+	}
 	os.Exit(buildAndRun(m))
+}
+
+// TestSoak is the long run of `make soak`.
+func TestSoak(t *testing.T) {
+	const week = 7 * 24 * 60
+	if *minutes == 0 {
+		t.Skip("run make soak")
+	}
+	if !(*minutes >= 1 && *minutes <= week) { // false for NaN too
+		t.Fatalf("-minutes is %v: each fault needs time to happen; give 1 to %d", *minutes, week)
+	}
+	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(ctx, Options{Seed: *seed, Rate: *rate, Binary: *program, Self: self, Report: *report,
+		Dir: *keep, Length: time.Duration(*minutes * float64(time.Minute)), Out: os.Stdout}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func buildAndRun(m *testing.M) int {
@@ -43,8 +75,8 @@ func buildAndRun(m *testing.M) int {
 		return 1
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	binary = filepath.Join(dir, "stepkeeper")
-	build := exec.Command("go", "build", "-trimpath", "-o", binary, "../../cmd/stepkeeper")
+	*program = filepath.Join(dir, "stepkeeper")
+	build := exec.Command("go", "build", "-trimpath", "-o", *program, "../../cmd/stepkeeper")
 	build.Stdout, build.Stderr = os.Stderr, os.Stderr
 	if err := build.Run(); err != nil {
 		fmt.Fprintln(os.Stderr, "the program under test cannot be built:", err)
@@ -54,14 +86,14 @@ func buildAndRun(m *testing.M) int {
 }
 
 // short is a soak of a few seconds: services and network misbehave, nothing happens to processes.
-func short(t *testing.T) soak.Options {
+func short(t *testing.T) Options {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return soak.Options{
-		Seed: 3, Length: 5 * time.Second, Rate: 20, Binary: binary, Self: self,
+	return Options{
+		Seed: 3, Length: 5 * time.Second, Rate: 20, Binary: *program, Self: self,
 		Dir:    filepath.Join(t.TempDir(), "soak"),
 		Report: filepath.Join(t.TempDir(), "soak.json"), Out: &log{t: t}, Quiet: true,
 	}
@@ -85,7 +117,7 @@ func TestHonestServicesPass(t *testing.T) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	r, err := soak.Run(t.Context(), o)
+	r, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,8 +162,8 @@ func TestCheatingServiceIsNoticed(t *testing.T) {
 			if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 				t.Fatal(err)
 			}
-			r, err := soak.Run(t.Context(), o)
-			if !errors.Is(err, soak.ErrFailed) || r.Passed {
+			r, err := Run(t.Context(), o)
+			if !errors.Is(err, errFailed) || r.Passed {
 				t.Fatalf("%s answers calls that it never does, and the soak says %v: %+v", service, err,
 					r.Violations)
 			}

@@ -22,8 +22,8 @@ import (
 const (
 	// missedSweepsAllowed allows for a late schedule and one failed sweep.
 	missedSweepsAllowed = 3
-	// overdueAllowed is the accepted lateness of a task, beyond one interval of sweeps:
-	// Tuning.OldestOverdue's default.
+	// overdueAllowed is the accepted lateness of a task, in addition to one sweep interval. It equals the
+	// default of Tuning.OldestOverdue.
 	overdueAllowed = 4 * time.Minute
 )
 
@@ -37,7 +37,7 @@ func (t *transport) Checks(ctx context.Context) ([]client.Check, error) {
 		client.CheckRelease("the stack", t.Outputs.Release, view.Built()))
 	unattended, err := t.Unattended(ctx, "")
 	if err != nil {
-		checks = append(checks, client.NotChecked("queues", err))
+		checks = append(checks, client.NotChecked("consumers", err))
 	}
 	if err == nil || len(unattended) > 0 {
 		checks = append(checks, client.CheckUnattended(unattended)...)
@@ -67,7 +67,7 @@ func (t *transport) checkAccess(ctx context.Context) client.Check {
 		"use credentials that may read them: attach the policy "+t.Outputs.Operator+" to their role")
 }
 
-// checkSweeps checks when the Supervisor last ran, and how late the latest task is.
+// checkSweeps checks when the Supervisor last ran, and how long the most overdue task has been due.
 func (t *transport) checkSweeps(ctx context.Context) []client.Check {
 	if t.Parts.Sweeps == nil {
 		return nil
@@ -79,26 +79,26 @@ func (t *transport) checkSweeps(ctx context.Context) []client.Check {
 	for shard := range t.Outputs.Shards {
 		until, err := t.Parts.Sweeps.LeaseUntil(ctx, port.SweepLease(shard))
 		if err != nil {
-			return []client.Check{client.NotChecked("sweeps", stack.Failed(ctx, t.readUse(), err))}
+			return []client.Check{client.NotChecked("sweeps", stack.Failed(ctx, t.ReadUse(), err))}
 		}
 		if until.After(last) {
 			last = until
 		}
 		due, err := t.Parts.Sweeps.Due(ctx, port.DueBucket, shard, now, nil, 1)
 		if err != nil {
-			return []client.Check{client.NotChecked("sweeps", stack.Failed(ctx, t.indexUse(), err))}
+			return []client.Check{client.NotChecked("sweeps", stack.Failed(ctx, t.IndexUse(), err))}
 		}
 		if len(due) > 0 && (oldest.IsZero() || due[0].At.Before(oldest)) {
 			oldest = due[0].At
 		}
 	}
 	since, allowed := now.Sub(last).Round(time.Second), missedSweepsAllowed*t.Outputs.SweepInterval
-	text := fmt.Sprintf("the Supervisor has come within the last %s", allowed)
+	text := fmt.Sprintf("the Supervisor ran within the last %s", allowed)
 	switch {
 	case last.IsZero():
-		text = "the Supervisor has never come"
+		text = "the Supervisor has never run"
 	case since > allowed:
-		text = fmt.Sprintf("the Supervisor last came %s ago", since)
+		text = fmt.Sprintf("the Supervisor last ran %s ago", since)
 	}
 	sweeps := client.Checked("sweeps", since <= allowed, text, fix)
 	late, text := time.Duration(0), "no order waits for a sweep"
@@ -120,9 +120,10 @@ func (t *transport) checkDefinitions(ctx context.Context) client.Check {
 			stored++
 		case errors.Is(err, client.ErrForbidden), ctx.Err() != nil:
 			return client.NotChecked("definitions", err)
-		case !errors.Is(err, port.ErrNotFound): // no order of the workflow has arrived yet
+		case !errors.Is(err, port.ErrNotFound):
+			// a definition is stored with its first order
 			return client.Check{Name: "definitions", Result: client.CheckFailed,
-				Text: fmt.Sprintf("that of %s cannot be read: %v", name, err),
+				Text: fmt.Sprintf("the definition of workflow %s cannot be read: %v", name, err),
 				Fix:  "use the stepkeeper that the stack was deployed with"}
 		}
 	}
@@ -144,14 +145,16 @@ func (t *transport) checkAccount(ctx context.Context) []client.Check {
 	}
 	text := room.String()
 	if !room.Fits() {
-		text += ": what does not fit is throttled, its messages come back late and may become dead letters"
+		text += ": invocations above the limit are throttled; their messages come late and may become dead " +
+			"letters"
 	}
 	return []client.Check{client.Checked("concurrency", room.Fits(), text,
 		"ask for a higher quota (Service Quotas: AWS Lambda, Concurrent executions), or lower "+
 			"MaxConcurrency and deploy again"), room.codeStorage(), clockOf(metadata)}
 }
 
-// checkClock reads any event source mapping, which operators may do, for the time of the response.
+// checkClock compares the clocks by the time of a response. It reads any event source mapping, because
+// operators have that permission.
 func (t *transport) checkClock(ctx context.Context) client.Check {
 	for _, uuid := range t.Outputs.Mappings {
 		if uuid == "" {
@@ -165,7 +168,7 @@ func (t *transport) checkClock(ctx context.Context) client.Check {
 		}
 		return clockOf(m.ResultMetadata)
 	}
-	return client.NotChecked("clock", errors.New("nothing of the stack could be asked for the time"))
+	return client.NotChecked("clock", errors.New("no response of AWS had a time"))
 }
 
 func clockOf(m middleware.Metadata) client.Check {

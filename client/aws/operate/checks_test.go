@@ -26,7 +26,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// supervisor is one that came at a time, of one shard.
+// supervisor returns leases that show one sweep, of one shard, at a given time.
 type supervisor struct {
 	*memory.Store
 	last, due time.Time
@@ -48,7 +48,7 @@ func (s *supervisor) Due(_ context.Context, b port.Bucket, shard int, before tim
 	return []port.Due{{ID: "o", At: s.due}}, nil
 }
 
-// account is what AWS answers of one: limits, what may be done, and what was written in a minute.
+// account holds the replies of AWS about one account: its limits, permissions, and the log lines of a minute.
 type account struct {
 	off
 	limit, unreserved int
@@ -120,7 +120,7 @@ func (a *account) GetAccountSettings(context.Context, *lambda.GetAccountSettings
 	}, nil
 }
 
-// find returns the check of a name; the test ends without one.
+// find returns the check with this name, and ends the test if the checks lack it.
 func find(t *testing.T, checks []client.Check, name string) client.Check {
 	t.Helper()
 	i := slices.IndexFunc(checks, func(c client.Check) bool { return c.Name == name })
@@ -132,25 +132,25 @@ func find(t *testing.T, checks []client.Check, name string) client.Check {
 
 const allWell = `stack, ok: Shop in us-east-1 has 2 workflows and 0 agents; 
 access, ok: orders, tasks and the index can be read; 
-send, ok: IAM allows arn:aws:iam::7:role/ops to send orders and commands; the policies of the queues and of their key were not looked at; 
+message path, ok: IAM allows arn:aws:iam::7:role/ops to send orders and commands; the policies of the queues and of their key were not checked; 
 version, ok: this program is (devel), and the stack v1.2.3; each reads what the other writes; 
-queues, ok: no queue is left unattended; 
-sweeps, ok: the Supervisor has come within the last 3m0s; 
+consumers, ok: every queue has a consumer; 
+sweeps, ok: the Supervisor ran within the last 3m0s; 
 overdue, ok: the oldest entry is 1m0s past its complete-by time; 
 definitions, ok: 1 of 2 are stored and can be read; each is stored with its first order; 
 messages in flight, ok: at most 0, in intake; SQS allows 120000 in a queue; 
 table writes, ok: at most 79 units a second in the last hour, of a table or its index; the quota is 100 (of this account); 
 concurrency, ok: its functions may run 10 at a time, and the account allows 10 in this Region; 
 code storage, ok: the functions and layers of the account have 79 MB, and AWS Lambda keeps 100 MB in a Region; 
-clock, unknown: the answer of AWS has no Date; compare the clocks yourself
+clock, unknown: the response of AWS has no Date header; compare the clocks yourself
 dead letters, ok: none in 1 queue; 
 `
 
-// Each check finds the fault that it is for, and says what to do.
+// Each check finds the fault that it is for, and its text states what to do.
 func TestChecks(t *testing.T) {
 	ok := []string{
-		"stack ok", "access ok", "send ok", "version ok", "messages_in_flight ok", "table_writes ok",
-		"code_storage ok", "queues ok", "dead letters ok", "sweeps ok", "overdue ok", "definitions ok",
+		"stack ok", "access ok", "message_path ok", "version ok", "messages_in_flight ok", "table_writes ok",
+		"code_storage ok", "consumers ok", "dead letters ok", "sweeps ok", "overdue ok", "definitions ok",
 		"concurrency ok", "clock unknown",
 	}
 	for _, c := range []struct {
@@ -165,7 +165,7 @@ func TestChecks(t *testing.T) {
 		{"a mapping is off", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
 			w.Parts.Outputs.Mappings = map[string]string{port.Intake: "m-intake"}
 		}, "queue intake", client.CheckFailed,
-			"nothing takes from it, 0 waiting: its event source mapping is disabled",
+			"no consumer, 0 messages waiting: its event source mapping is disabled",
 			"--uuid m-intake --enabled"},
 		{"a queue may not be looked at", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
 			w.Parts.Outputs.Requests = map[string]string{"mail": "url"}
@@ -177,14 +177,14 @@ func TestChecks(t *testing.T) {
 					},
 				},
 			}
-		}, "queues", client.CheckUnknown, "requests-mail", ""},
+		}, "consumers", client.CheckUnknown, "requests-mail", ""},
 		{"the Supervisor never came",
 			func(_ *stacktest.Deployment, s *supervisor, _ *account) { s.last = time.Time{} },
-			"sweeps", client.CheckFailed, "has never come", "NoSweeps"},
+			"sweeps", client.CheckFailed, "has never run", "NoSweeps"},
 		{"the Supervisor does not come any more", func(_ *stacktest.Deployment, s *supervisor, _ *account) {
 			s.last = time.Now().Add(-3*time.Minute - 10*time.Second)
 		},
-			"sweeps", client.CheckFailed, "last came 3m10s ago", "NoSweeps"},
+			"sweeps", client.CheckFailed, "last ran 3m10s ago", "NoSweeps"},
 		{"the leases cannot be read",
 			func(_ *stacktest.Deployment, s *supervisor, _ *account) { s.err = errors.New("denied") },
 			"sweeps", client.CheckUnknown, "denied", ""},
@@ -195,10 +195,12 @@ func TestChecks(t *testing.T) {
 		{"a definition cannot be read", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
 			w.Parts.Definitions = damagedDefinitions{}
 			w.Parts.Outputs.Workflows = map[string]string{"Order": "hash"}
-		}, "definitions", client.CheckFailed, "that of Order cannot be read", "deployed with"},
+		}, "definitions", client.CheckFailed, "the definition of workflow Order cannot be read",
+			"deployed with"},
 		{"the account is small", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.limit = 9 },
 			"concurrency", client.CheckFailed,
-			"10 at a time, and the account allows 9 in this Region: what does not fit is throttled",
+			"10 at a time, and the account allows 9 in this Region: invocations above the " +
+				"limit are throttled",
 			"higher quota"},
 		{"others have reserved what the functions need",
 			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.limit, a.unreserved = 1000, 7 },
@@ -219,43 +221,44 @@ func TestChecks(t *testing.T) {
 		{"the stack has no such output", func(w *stacktest.Deployment, _ *supervisor, _ *account) {
 			w.Parts.Outputs.Release = view.Release{}
 		},
-			"version", client.CheckUnknown, "not checked: the stack does not say", "update"},
+			"version", client.CheckUnknown, "not checked: the stack does not report its version", "update"},
 		{"orders may not be sent",
 			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.denied = ":7:Intake" },
-			"send", client.CheckFailed,
+			"message path", client.CheckFailed,
 			"IAM does not allow arn:aws:iam::7:role/ops to send to the queue intake (implicitDeny)",
 			"arn:aws:iam::1:policy/App"},
 		{"orders of high priority may not be sent", func(w *stacktest.Deployment, _ *supervisor, a *account) {
 			w.Parts.Outputs.High, a.denied = map[string]string{port.Intake: "https://sqs/7/IntakeHigh"},
 				":7:IntakeHigh"
-		}, "send", client.CheckFailed, "to the queue intake-high", ""},
+		}, "message path", client.CheckFailed, "to the queue intake-high", ""},
 		{"commands may not be sent",
 			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.denied = "us-east-1:7:Control" },
-			"send", client.CheckFailed, "to the queue control", ""},
+			"message path", client.CheckFailed, "to the queue control", ""},
 		{"IAM may not be asked", func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.noIAM = true },
-			"send", client.CheckUnknown, "not checked: ", ""},
+			"message path", client.CheckUnknown, "not checked: ", ""},
 		{"IAM leaves a queue out",
 			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.denied = "none" },
-			"send", client.CheckUnknown, "did not answer for 1 of 2", ""},
+			"message path", client.CheckUnknown, "did not answer for 1 of 2", ""},
 		{"a role of single sign-on may send nothing",
 			func(_ *stacktest.Deployment, _ *supervisor, a *account) {
 				a.caller, a.denied = "arn:aws:sts::7:assumed-role/AWSReservedSSO_Admin_abc/ann", "Intake"
 				a.roles = map[string]string{"AWSReservedSSO_Admin_abc": "arn:aws:iam::7:role" +
 					"/aws-reserved/sso.amazonaws.com/eu-west-1/AWSReservedSSO_Admin_abc"}
-			}, "send", client.CheckFailed,
+			}, "message path", client.CheckFailed,
 			"IAM does not allow arn:aws:iam::7:role/aws-reserved/sso.amazonaws.com" +
 				"/eu-west-1/AWSReservedSSO_Admin_abc to send", ""},
 		{"a role with a path may send nothing", func(_ *stacktest.Deployment, _ *supervisor, a *account) {
 			a.denied, a.roles = "Intake", map[string]string{"ops": "arn:aws:iam::7:role/teams/ops"}
-		}, "send", client.CheckFailed, "IAM does not allow arn:aws:iam::7:role/teams/ops to send", ""},
+		}, "message path", client.CheckFailed, "IAM does not allow arn:aws:iam::7:role/teams/ops to send",
+			""},
 		{"the path of a role of single sign-on may not be asked",
 			func(_ *stacktest.Deployment, _ *supervisor, a *account) {
 				a.caller = "arn:aws:sts::7:assumed-role/AWSReservedSSO_Admin_abc/ann"
-			}, "send", client.CheckUnknown,
+			}, "message path", client.CheckUnknown,
 			"the path of the role AWSReservedSSO_Admin_abc of single sign-on is not known", ""},
 		{"the account itself calls",
 			func(_ *stacktest.Deployment, _ *supervisor, a *account) { a.caller = "arn:aws:iam::7:root" },
-			"send", client.CheckUnknown, "neither a role nor a user", ""},
+			"message path", client.CheckUnknown, "neither a role nor a user", ""},
 		{"a queue is nearly full of messages in flight",
 			func(w *stacktest.Deployment, _ *supervisor, _ *account) {
 				w.Parts.Outputs.Requests = map[string]string{"mail": "url"}
@@ -360,10 +363,10 @@ func TestChecks(t *testing.T) {
 			for _, want := range ok {
 				name, result, _ := strings.Cut(strings.Replace(want, "dead letters", "dead_letters", 1), " ")
 				name = strings.ReplaceAll(name, "_", " ")
-				if name == c.check || name == "queues" && c.check == "queue intake" ||
+				if name == c.check || name == "consumers" && c.check == "queue intake" ||
 					name == "overdue" &&
 						c.name == "the leases cannot be read" || name == "messages in flight" &&
-					c.check == "queues" || name == "code storage" && a.limit == 0 {
+					c.check == "consumers" || name == "code storage" && a.limit == 0 {
 					continue
 				}
 				if found := find(t, checks, name); string(found.Result) != result {
@@ -405,8 +408,8 @@ func (deniedTasks) Content(context.Context, string, string) ([]byte, error) {
 func (deniedTasks) Ended(context.Context, string) (bool, error)         { return false, nil }
 func (deniedTasks) List(context.Context, port.Query) (port.Page, error) { return port.Page{}, nil }
 
-// Through the SDK: dead letters of each queue are counted and reported with their age, and the clock is
-// AWS's.
+// Through the SDK: the dead letters of each queue are counted and reported with their age, by the clock of
+// AWS.
 func TestChecksOfDeadLetters(t *testing.T) {
 	c, open := stackOf(t)
 	count := depths(map[string]int{"EngineRequestsPaymentDeadUrl": 2, "EngineQuarantineUrl": 1})
@@ -442,7 +445,7 @@ func TestChecksOfDeadLetters(t *testing.T) {
 	}
 }
 
-// The outputs name each queue of dead letters by the queue whose they are.
+// The outputs name each dead-letter queue after the queue that its messages come from.
 func TestDeadLettersOfTheOutputs(t *testing.T) {
 	values := golden(t)
 	values["EngineMappings"] += ",requests-card-payment=x,tasks=y"

@@ -17,11 +17,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-type named struct{ *memory.Queues }
-
-func (n named) QueueNames() []string { return n.Names() }
-
-// withQueues puts queues in memory behind the addresses of the outputs, by the names of these.
+// withQueues puts queues in memory behind the addresses in the outputs. The keys are the names of the
+// outputs.
 func withQueues(t *testing.T, c *cloud, names ...string) *memory.Queues {
 	t.Helper()
 	configs := make([]memory.QueueConfig, len(names))
@@ -32,7 +29,7 @@ func withQueues(t *testing.T, c *cloud, names ...string) *memory.Queues {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.sqs = sqsproto.New(sqsproto.Config{Queues: named{queues}})
+	c.sqs = sqsproto.New(sqsproto.Config{Queues: queues})
 	return queues
 }
 
@@ -49,7 +46,7 @@ func put(t *testing.T, queues *memory.Queues, name string, bodies ...string) {
 	}
 }
 
-// held are the bodies of a queue's messages.
+// held returns the bodies of a queue's messages.
 func held(t *testing.T, queues *memory.Queues, name string) (bodies []string) {
 	t.Helper()
 	q, err := queues.Queue(name)
@@ -67,7 +64,7 @@ func held(t *testing.T, queues *memory.Queues, name string) (bodies []string) {
 	return bodies
 }
 
-// reported collects what a handling reports at its end of each message, by the IDs of the orders.
+// reported collects the result that a handling reports for each message, by order ID.
 func reported(into map[string]client.Handled) func(client.Handled) error {
 	return func(x client.Handled) error {
 		into[x.OrderID] = x
@@ -75,7 +72,8 @@ func reported(into map[string]client.Handled) func(client.Handled) error {
 	}
 }
 
-// Of a stack, the chosen dead letter goes to the queue that it came from; what that queue would refuse stays.
+// On a stack, the chosen dead letter goes back to the queue that it came from. A message that this queue
+// would refuse stays.
 func TestRedriveOnAStack(t *testing.T) {
 	c, open := stackOf(t)
 	delete(c.outputs, "EngineWorkflowOrder")
@@ -166,7 +164,7 @@ func TestRedriveOnAStack(t *testing.T) {
 	}
 }
 
-// A permission that is missing is named with the policy that has it, and the message stays.
+// The error of a missing permission names the permission and the policy that contains it. The message stays.
 func TestDeadLettersNeedTheirPermissions(t *testing.T) {
 	c, open := stackOf(t)
 	queues := withQueues(t, c, "EngineRepliesDeadUrl", "EngineRepliesUrl")

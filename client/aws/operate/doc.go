@@ -1,5 +1,5 @@
-// Package operate is the client of a Stepkeeper on AWS for its operator. It has the calls of package aws, and
-// those about the deployment itself: Checks, Statistics and Unattended. These use the SDKs of Lambda, IAM,
-// CloudWatch and STS, which an application that only submits orders does not need. The policy of the output
-// OperatorPolicy allows them.
+// Package operate is the operator's client of a Stepkeeper on AWS. Besides the calls of package aws it has
+// calls about the deployment: Checks, Statistics and Unattended. These use the SDKs of Lambda, IAM,
+// CloudWatch and STS, which an application that only submits orders does not need. The policy in the output
+// OperatorPolicy allows the calls.
 package operate

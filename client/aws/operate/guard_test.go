@@ -35,8 +35,7 @@ const (
 	inAccount = "eu-central-1:" + accountID + ":"
 )
 
-// guard stands in the place of AWS: it evaluates each call by one of the template's managed policies, and
-// answers it.
+// guard replaces AWS. It checks each call against one of the template's managed policies, and sends a reply.
 type guard struct {
 	template  map[string]templateResource
 	outputs   map[string]string
@@ -58,7 +57,7 @@ type templateResource struct {
 // allowed is one Allow of a policy.
 type allowed struct{ actions, resources []string }
 
-// unasked are calls that no policy of the deployment allows: the client goes on without them.
+// unasked holds calls that no policy of the deployment allows. The client continues without them.
 var unasked = []string{"sts:GetCallerIdentity", "lambda:GetAccountSettings", "dynamodb:DescribeLimits"}
 
 func newGuard(t *testing.T, policy string) *guard {
@@ -95,7 +94,7 @@ func newGuard(t *testing.T, policy string) *guard {
 	if len(g.policy) == 0 {
 		t.Fatalf("the template has no policy %s", policy)
 	}
-	// The construct names operators where the app does; their own rights are in another statement then.
+	// If the app names operators, the construct does so too, and their own rights are in another statement.
 	g.policy = append(g.policy, allowed{
 		[]string{"iam:GetRole", "iam:SimulatePrincipalPolicy"},
 		[]string{"arn:aws:iam::" + accountID + ":role/ops"},
@@ -103,7 +102,7 @@ func newGuard(t *testing.T, policy string) *guard {
 	return g
 }
 
-// text resolves what stands in the template, as CloudFormation does.
+// text resolves a value of the template, as CloudFormation does.
 func (g *guard) text(v any) string {
 	switch x := v.(type) {
 	case string:
@@ -164,7 +163,7 @@ func (g *guard) attribute(id, name string) string {
 	panic("no attribute " + name + " of " + id)
 }
 
-// config is the SDK's, with the guard before each call.
+// config returns a configuration of the SDK that sends each call to the guard.
 func (g *guard) config(t *testing.T) sdk.Config {
 	t.Helper()
 	c := nowhere(t)
@@ -180,7 +179,7 @@ func (g *guard) config(t *testing.T) sdk.Config {
 	return c
 }
 
-// call evaluates a call and answers it.
+// call checks a call and returns the reply.
 func (g *guard) call(ctx context.Context, in any) (any, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -207,7 +206,7 @@ func (g *guard) allows(action, resource string) bool {
 	})
 }
 
-// resource is the ARN that IAM sees in a call.
+// resource returns the ARN that IAM sees in a call.
 func (g *guard) resource(in any) string {
 	field := func(name string) string {
 		if f := reflect.ValueOf(in).Elem().FieldByName(name); f.IsValid() && !f.IsNil() {
@@ -240,7 +239,8 @@ func (g *guard) resource(in any) string {
 	return "*"
 }
 
-// untilSent is a context that ends when a message has been sent: a command then waits for its verdict.
+// untilSent returns a context that ends when a message has been sent. At that time a command waits for its
+// verdict.
 func (g *guard) untilSent(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -311,7 +311,7 @@ func (g *guard) table(in any) any {
 	return nil
 }
 
-// queue answers as a queue that has one message each time.
+// queue replies like a queue that has one message each time.
 func (g *guard) queue(in any) (any, error) {
 	switch x := in.(type) {
 	case *sqs.SendMessageBatchInput:
@@ -351,7 +351,7 @@ func (g *guard) queue(in any) (any, error) {
 	return nil, fmt.Errorf("the test does not answer %T", in)
 }
 
-// letterOf is a dead letter of a queue.
+// letterOf returns a dead letter of a queue.
 func letterOf(url string) string {
 	switch {
 	case strings.Contains(url, "IntakeDead"):

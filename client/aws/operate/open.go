@@ -61,18 +61,18 @@ type Sweeps interface {
 // Parts holds the dependencies of an operator's client.
 type Parts struct {
 	stack.Parts
-	Sweeps  Sweeps  // nil if they are not read
-	Lambda  Lambda  // nil if it is not called
-	Metrics Metrics // nil if they are not read
-	Tables  Tables  // nil if AWS's default quotas hold
-	Caller  Caller  // nil if the caller's identity is not read
-	Rights  Rights  // nil if the caller's rights are not read
-	Role    Role    // nil if IAM is not asked for the path of the caller's role
-	// Unattended is the time that a request may wait before its queue is checked, see client.Unattended, and
+	Sweeps  Sweeps  // reads the results of sweeps; nil if they are not read
+	Lambda  Lambda  // reads mappings and limits; nil if they are not read
+	Metrics Metrics // reads CloudWatch; nil if it is not read
+	Tables  Tables  // reads quotas; nil means AWS's default quotas
+	Caller  Caller  // reads the caller's identity; nil if it is not read
+	Rights  Rights  // reads the caller's permissions; nil if they are not read
+	Role    Role    // reads the path of the caller's role; nil if it is not read
+	// Unattended is the time that a request may wait before its queue is checked for a consumer. It is also
 	// the time for which the result is cached. A failure is cached six times as long. The zero value means 10
 	// s.
 	Unattended time.Duration
-	// LookTimeout bounds the time of such a check. The zero value means 3 s.
+	// LookTimeout bounds the time of a check of all queues. The zero value means 3 s.
 	LookTimeout time.Duration
 }
 
@@ -95,21 +95,11 @@ type transport struct {
 	statistics   statistics
 }
 
-// Task adds to a single read the agents that the steps in flight wait for.
+// Task returns a task. Without a wait it adds the queues without a consumer that the task waits for.
 func (t *transport) Task(ctx context.Context, id string, wait time.Duration) (*client.Task, error) {
 	shown, err := t.Transport.Task(ctx, id, wait)
 	if err == nil && wait <= 0 {
 		t.await(ctx, shown, time.Now())
 	}
 	return shown, err
-}
-
-func (t *transport) readUse() stack.Use {
-	return stack.Use{Action: "dynamodb:GetItem", On: "table " + t.Outputs.Orders,
-		Policy: t.Outputs.Application}
-}
-
-func (t *transport) indexUse() stack.Use {
-	return stack.Use{Action: "dynamodb:Query",
-		On: "the index " + dynamo.IndexName + " of table " + t.Outputs.Orders, Policy: t.Outputs.Operator}
 }

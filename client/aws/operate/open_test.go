@@ -34,7 +34,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// cloud is one endpoint for all services: CloudFormation with the outputs, the rest as a test likes.
+// cloud is one endpoint for all services: CloudFormation returns the outputs, and each test sets the other
+// replies.
 type cloud struct {
 	*httptest.Server
 	outputs map[string]string
@@ -116,8 +117,8 @@ func (c *cloud) stacks(w http.ResponseWriter, r *http.Request, code string) {
 	fmt.Fprint(w, `</Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`)
 }
 
-// golden are the outputs of the template that the construct is held to, with made-up values where
-// the template has references.
+// golden returns the outputs of the template that the construct's tests compare with, with invented values
+// for its references.
 func golden(t *testing.T) map[string]string {
 	t.Helper()
 	var template struct {
@@ -151,7 +152,7 @@ func golden(t *testing.T) map[string]string {
 	return values
 }
 
-// The outputs that the construct writes are those that this program reads.
+// The construct writes the same outputs that this program reads.
 func TestReadOutputs(t *testing.T) {
 	values := golden(t)
 	values["EngineFinished"] = "true"
@@ -241,7 +242,7 @@ func environment(t *testing.T) {
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", t.TempDir()+"/none")
 }
 
-// nowhere is a configuration that reaches no server.
+// nowhere returns a configuration that reaches no server.
 func nowhere(t *testing.T) sdk.Config {
 	t.Helper()
 	environment(t)
@@ -296,7 +297,8 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// A missing permission is reported by its name, with the policy that has it, and is not tried again.
+// The error of a missing permission names the permission and the policy that contains it. The call is not
+// repeated.
 func TestMissingPermissions(t *testing.T) {
 	environment(t)
 	for _, c := range []struct {
@@ -348,7 +350,8 @@ func TestMissingPermissions(t *testing.T) {
 	}
 }
 
-// An answer that is not AWS's, of a proxy or a starting emulator, passes too.
+// A reply that does not come from AWS, but from a proxy or a starting emulator, is only a temporary fault
+// too.
 func TestAnswersThatAreNotOfAWS(t *testing.T) {
 	environment(t)
 	c := newCloud(t)
@@ -370,7 +373,7 @@ func TestAnswersThatAreNotOfAWS(t *testing.T) {
 	}
 }
 
-// Throttles and failures of AWS pass: the call is repeated until it succeeds.
+// Throttling and failures of AWS are temporary: the call is repeated until it succeeds.
 func TestThrottlesAreRetried(t *testing.T) {
 	environment(t)
 	w := stacktest.New(t, stacktest.Memory())
@@ -396,7 +399,7 @@ func TestThrottlesAreRetried(t *testing.T) {
 	}
 }
 
-// stumbling fails some loads as the store on DynamoDB does.
+// stumbling lets some loads fail in the way of the store on DynamoDB.
 type stumbling struct {
 	aws.Tasks
 	code string

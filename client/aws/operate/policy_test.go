@@ -22,7 +22,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// guarded is an account that evaluates each call by a policy of the template, and holds an open order o-1.
+// guarded returns an account that checks each call against a policy of the template, and has an open order
+// o-1.
 func guarded(t *testing.T, policy string) *guard {
 	t.Helper()
 	environment(t)
@@ -57,8 +58,8 @@ func guarded(t *testing.T, policy string) *guard {
 	return g
 }
 
-// calls are what programs and the command line do with a client, by their names. Where a command waits for
-// its verdict, the guard ends the wait when the command has been sent.
+// calls holds what programs and the command line do with a client, by name. If a command waits for its
+// verdict, the guard ends the wait when the command has been sent.
 func calls(g *guard) map[string]func(t *testing.T, c *client.Client) error {
 	letter := func(queue string) client.Handling {
 		return client.Handling{Queue: queue, All: true, By: "ada", Reason: "test", Rate: 1000,
@@ -193,9 +194,9 @@ func calls(g *guard) map[string]func(t *testing.T, c *client.Client) error {
 	return all
 }
 
-// Every call of the client, which is every call of the command line, is allowed to an operator, and those of
-// an application to an application and no other, with the ARNs that IAM sees: of a stack that is named,
-// stack/NAME/*.
+// An operator may make every call of the client, and so every call of the command line. An application may
+// make the calls of applications, and no others. The ARNs are those that IAM sees: stack/NAME/* for a stack
+// that is named.
 func TestPoliciesAllowWhatIsCalled(t *testing.T) {
 	application := []string{"submit", "get", "submitted", "cancel", "early cancel", "answer by token",
 		"schedules",
@@ -228,14 +229,14 @@ func TestPoliciesAllowWhatIsCalled(t *testing.T) {
 	}
 }
 
-// The table of calls has each method of the client that makes a call of its own.
+// The table of calls contains each method of the client that sends a request itself.
 func TestEachMethodIsCalledUnderAPolicy(t *testing.T) {
 	source, err := os.ReadFile("policy_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	made := []string{"Get", "Submitted", "OrderSchema"} // get and submitted call them; the last is Definition
-	// These consist of Submit, Get and List, or are refused without a call.
+	// These methods use Submit, Get and List, or are refused without a call.
 	others := []string{"SubmitAll", "SubmitMany", "Wait", "Follow", "Unlisted", "Workflows"}
 	for i, of := 0, reflect.TypeFor[*client.Client](); i < of.NumMethod(); i++ {
 		name := of.Method(i).Name
@@ -246,7 +247,7 @@ func TestEachMethodIsCalledUnderAPolicy(t *testing.T) {
 	}
 }
 
-// actionsOfErrors are the actions that errors of the package name: each is a call.
+// actionsOfErrors returns the actions that errors of the package name. Each is a call.
 func actionsOfErrors(t *testing.T) map[string]bool {
 	t.Helper()
 	files, err := filepath.Glob("../*.go")
@@ -275,7 +276,8 @@ func actionsOfErrors(t *testing.T) map[string]bool {
 	return actions
 }
 
-// A stack of before, whose Scheduler reads no commands from the intake queue, gets them where it reads them.
+// An older stack, whose Scheduler reads no commands from the intake queue, gets them through the control
+// queue.
 func TestCommandsGoWhereTheStackReadsThem(t *testing.T) {
 	for _, reads := range []bool{true, false} {
 		w := stacktest.New(t, stacktest.Memory())

@@ -39,7 +39,7 @@ func (t *transport) checkInFlight(ctx context.Context) client.Check {
 	const name = "messages in flight"
 	most, of := 0, port.Intake
 	queues := append(t.queuesOf(port.Intake), port.Control, port.Replies)
-	// sorted, so that each run names the same one
+	// sorted, so that each run names the same queue
 	for _, agent := range slices.Sorted(maps.Keys(t.Outputs.Requests)) {
 		queues = append(queues, t.queuesOf(port.Requests(agent))...)
 	}

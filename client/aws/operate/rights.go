@@ -34,9 +34,9 @@ type Role func(context.Context, *iam.GetRoleInput, ...func(*iam.Options)) (*iam.
 // checkSend asks IAM whether the caller may send orders and commands. It sends none, because an order would
 // be executed.
 func (t *transport) checkSend(ctx context.Context) client.Check {
-	const name = "send"
+	const name = "message path"
 	if t.Parts.Caller == nil || t.Parts.Rights == nil {
-		return client.NotChecked(name, fmt.Errorf("IAM is not asked through this client"))
+		return client.NotChecked(name, fmt.Errorf("this client does not ask IAM"))
 	}
 	whose, err := t.Parts.Caller.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil {
@@ -54,7 +54,7 @@ func (t *transport) checkSend(ctx context.Context) client.Check {
 		port.Intake: t.Outputs.Intake, port.High(port.Intake): t.Outputs.High[port.Intake],
 		port.Control: t.Outputs.Control,
 	}
-	// so that each run names the same one
+	// in a fixed order, so that each run names the same queue
 	for _, queue := range []string{port.Intake, port.High(port.Intake), port.Control} {
 		place := addresses[queue]
 		u, err := url.Parse(place)
@@ -89,10 +89,10 @@ func (t *transport) checkSend(ctx context.Context) client.Check {
 	return client.Check{Name: name, Result: client.CheckOK,
 		Text: fmt.Sprintf(
 			"IAM allows %s to send orders and commands; the policies of the queues and of their key were "+
-				"not looked at", who)}
+				"not checked", who)}
 }
 
-// singleSignOn is the prefix of each role that IAM Identity Center makes. Their path is
+// singleSignOn is the prefix of each role that IAM Identity Center makes. The path of such a role is
 // aws-reserved/sso.amazonaws.com/ and, in most Regions, the Region.
 const singleSignOn = "AWSReservedSSO_"
 

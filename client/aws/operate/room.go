@@ -13,14 +13,15 @@ import (
 )
 
 // Room compares a deployment's functions with the account's quotas of Lambda. Concurrent executions above the
-// quota are throttled, and their messages come back late and count a receive. New accounts have 10.
+// quota are throttled: their messages return to the queue, come back late, and have one more receive. New
+// accounts have a quota of 10.
 type Room struct {
-	// executions of all event source mappings at once, and the Supervisor; 0 if the stack does not state it
+	// concurrent executions of all event source mappings and the Supervisor; 0 if the stack does not state it
 	Needs int
 	Limit int // concurrent executions of the account in the Region, for all of its functions
-	// share of Needs used by functions without reserved concurrency; 0 if the stack does not state it
+	// part of Needs that functions without reserved concurrency use; 0 if the stack does not state it
 	Shared     int
-	Unreserved int // share of Limit that is not reserved for single functions
+	Unreserved int // part of Limit that is not reserved for single functions
 
 	code, codeLimit int64 // bytes of all functions and layers of the account
 }
@@ -31,10 +32,9 @@ func (r Room) Fits() bool { return r.Needs <= r.Limit && r.Shared <= r.Unreserve
 // String describes the needs of the functions and the account's limits.
 func (r Room) String() string {
 	if r.Needs <= r.Limit && !r.Fits() {
-		return fmt.Sprintf(
-			"functions without reserved concurrency may run %d at a time, and the account leaves them %d "+
-				"of its %d in this Region: the rest is reserved for single functions", r.Shared, r.Unreserved,
-			r.Limit)
+		return fmt.Sprintf("functions without reserved concurrency may run %d at a time, and the account "+
+			"leaves them %d of its %d in this Region: the rest is reserved for single functions",
+			r.Shared, r.Unreserved, r.Limit)
 	}
 	return fmt.Sprintf("its functions may run %d at a time, and the account allows %d in this Region",
 		r.Needs, r.Limit)
@@ -53,8 +53,9 @@ func (r Room) codeStorage() client.Check {
 			"AWS Lambda, Function and layer storage), before you deploy")
 }
 
-// RoomOf reads both. The error is ErrForbidden if lambda:GetAccountSettings is not allowed. No policy of the
-// deployment allows it, because AWS knows no resource for it.
+// RoomOf reads the needs of a deployment's functions and the account's quotas. The error is ErrForbidden if
+// lambda:GetAccountSettings is not allowed. No policy of the deployment allows that action, because AWS
+// cannot restrict it to the deployment's resources.
 func RoomOf(ctx context.Context, name string, o stack.Options) (Room, error) {
 	c, err := stack.Configure(ctx, o)
 	if err != nil {

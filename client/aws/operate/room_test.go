@@ -13,8 +13,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/client/aws/operate"
 )
 
-// What the deployment's functions need is compared with what the account has, and a missing right is
-// reported.
+// The concurrency that the deployment's functions need is compared with the account's limits, and a missing
+// right is reported.
 func TestRoom(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "test")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "test")

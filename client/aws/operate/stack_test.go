@@ -23,7 +23,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// stores are what the tests run on: always memory, and DynamoDB where there is one.
+// stores returns the stores for the tests: always memory, and DynamoDB if an endpoint is set.
 func stores(t *testing.T, test func(t *testing.T, w *stacktest.Deployment)) {
 	t.Run("memory", func(t *testing.T) { test(t, stacktest.New(t, stacktest.Memory())) })
 	if os.Getenv(dynamotest.Variable) == "" {
@@ -99,7 +99,7 @@ func waited(t *testing.T, c *client.Client, id string) error {
 	return err
 }
 
-// Bad input gets its error at once, with the words of the HTTP edge, and never reaches a queue.
+// Bad input gets its error at once, with the same words as from the HTTP edge, and never reaches a queue.
 func TestBadInput(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	w.Held.Store(true)
@@ -175,7 +175,7 @@ func TestSubmitMany(t *testing.T) {
 	})
 }
 
-// What only the deployment can refuse shows when the order is waited for.
+// A refusal that only the deployment can decide is reported to a caller that waits for the order.
 func TestRefusedBehindTheQueue(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	w.Parts.Patience = 50 * time.Millisecond
@@ -206,7 +206,7 @@ func TestRefusedBehindTheQueue(t *testing.T) {
 	}
 }
 
-// A task that is not there yet is waited for by the client that queued it; the context ends that.
+// The client that queued an order waits for its task until the task exists or the context ends.
 func TestQueuedAndNotThereYet(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	w.Held.Store(true)
@@ -241,7 +241,8 @@ func TestQueuedAndNotThereYet(t *testing.T) {
 	}
 }
 
-// P5: the verdict stands in the task, a repeated ID gets the stored one, a refusal is no error.
+// P5: the verdict is stored in the task, a repeated ID gets the stored verdict, and a refusal is not an
+// error.
 func TestCommands(t *testing.T) {
 	stores(t, func(t *testing.T, w *stacktest.Deployment) {
 		c := w.Client()
@@ -326,7 +327,8 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// Answers to a step go the way of commands: through the control queue, and their verdicts stand in the task.
+// Answers to a step are sent like commands, through the control queue, and their verdicts are stored in the
+// task.
 func TestAnswersOnAStack(t *testing.T) {
 	stores(t, func(t *testing.T, w *stacktest.Deployment) {
 		c := w.Client()
@@ -382,7 +384,7 @@ func TestCancelOfAnExpiredOrder(t *testing.T) {
 	}
 }
 
-// A command without an answer ends as an error that says so, and can be repeated with its ID.
+// A command that gets no reply ends with an error that states this. It can be repeated with the same ID.
 func TestNoVerdict(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	patient := w.Client()
@@ -399,7 +401,8 @@ func TestNoVerdict(t *testing.T) {
 	var u *client.Undecided
 	short, before := &ending{Context: t.Context(), ended: make(chan struct{})}, waiting(t, w, port.Intake)
 	w.Parts.Patience, w.Parts.Tasks = 0, looking{w.Store, func() {
-		if waiting(t, w, port.Intake) > before { // the command is queued, and its verdict is looked for
+		// the command is queued, and the client looks for its verdict
+		if waiting(t, w, port.Intake) > before {
 			short.end()
 		}
 	}}
@@ -428,7 +431,7 @@ func TestNoVerdict(t *testing.T) {
 	}
 }
 
-// ending is a context whose time is over when the test says so.
+// ending is a context whose deadline passes when the test decides.
 type ending struct {
 	context.Context
 	ended chan struct{}
@@ -448,7 +451,7 @@ func (e *ending) Err() error {
 	}
 }
 
-// looking reports a test of each look at a task.
+// looking calls the test for each load of a task.
 type looking struct {
 	aws.Tasks
 	looks func()
@@ -516,7 +519,8 @@ func TestPriorityAndDeadlineTravel(t *testing.T) {
 	}
 }
 
-// Where the deployment asks for it, an order carries its tenant already in the intake queue (rule 4).
+// If the deployment is set to do so, an order has its tenant's message group already in the intake queue
+// (rule 4).
 func TestSubmittedOrdersCarryTheirTenant(t *testing.T) {
 	for _, fair := range []bool{true, false} {
 		queues, err := memory.NewQueues(port.ClockFunc(time.Now),
@@ -543,8 +547,8 @@ func TestSubmittedOrdersCarryTheirTenant(t *testing.T) {
 	}
 }
 
-// P46: where the intake has another queue for it, an order of high priority says so to the queue, and its
-// receipt names no priority without effect.
+// P46: if the intake has another queue for high priority, an order of high priority is sent there, and its
+// receipt has no warning that the priority has no effect.
 func TestHighPriorityIsSentAsSuch(t *testing.T) {
 	for _, high := range []map[string]string{nil, {port.Requests("shop"): "url"}} {
 		queues, err := memory.NewQueues(port.ClockFunc(time.Now),
@@ -575,8 +579,8 @@ func TestHighPriorityIsSentAsSuch(t *testing.T) {
 	}
 }
 
-// P49: an order that runs another definition than the deployed one says so; what a Move would mean is known
-// where that definition is stored.
+// P49: an order shows that it runs another definition than the deployed one. The effect of a Move is known if
+// the deployed definition is stored.
 func TestDeployedDefinition(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	c := w.Client() // only the client that queued an order waits for one that is not stored yet

@@ -30,8 +30,8 @@ const (
 	minutes        = int(covered / time.Minute)
 	// settling is the lag of CloudWatch's metrics.
 	settling = 5 * time.Minute
-	// uncalledFor is how long an agent's report that it does not call its service stays valid. Waiting steps
-	// call the agent again every 7.5 minutes, so that it can report again (P45, "not now" is not a failure).
+	// uncalledFor is the validity of an agent's report that it does not call its service. A waiting step
+	// calls its agent every 7.5 minutes, so the agent can report again (P45, "not now" is not a failure).
 	uncalledFor = 10*time.Minute + settling
 	metricsTime = 5 * time.Second
 )
@@ -39,7 +39,7 @@ const (
 // Metrics reads CloudWatch. *cloudwatch.Client implements it.
 type Metrics = cloudwatch.GetMetricDataAPIClient
 
-// statistics holds the last figures, and the time until which they are returned.
+// statistics caches the last figures, each with the time until which it is valid.
 type statistics struct {
 	all       *client.Statistics
 	until     time.Time
@@ -82,7 +82,6 @@ func (t *transport) Statistics(ctx context.Context) (*client.Statistics, error) 
 	return s, nil
 }
 
-// agentsNow reads the queues of all agents.
 func (t *transport) agentsNow(ctx context.Context) []view.AgentStatistics {
 	all := []view.AgentStatistics{}
 	for _, agent := range slices.Sorted(maps.Keys(t.Outputs.Requests)) {
@@ -119,14 +118,14 @@ func (t *transport) overdue(ctx context.Context, now time.Time) (*view.Overdue, 
 		due, err := t.Parts.Sweeps.Due(ctx, port.DueBucket, shard, now.Add(-t.Outputs.SweepInterval), nil,
 			view.MostOverdue-all.Orders)
 		if err != nil {
-			return nil, stack.Failed(ctx, t.indexUse(), err)
+			return nil, stack.Failed(ctx, t.IndexUse(), err)
 		}
 		all.Add(due)
 	}
 	return all, nil
 }
 
-// metric is a metric to read. A search covers any number of metrics, which are added up.
+// metric is a metric to read. If search is set, its values are the sums of all metrics that the search finds.
 type metric struct {
 	namespace, name, statistic string
 	dimensions                 []string // names and values, alternating
@@ -134,7 +133,6 @@ type metric struct {
 	values                     []*float64 // set by read, one value for each minute; nil if there was none
 }
 
-// read reads the values of the metrics.
 func (t *transport) read(ctx context.Context, from time.Time, metrics []*metric) error {
 	if t.Parts.Metrics == nil {
 		return fmt.Errorf("they are not read through this client")
@@ -179,7 +177,7 @@ func (t *transport) read(ctx context.Context, from time.Time, metrics []*metric)
 	return nil
 }
 
-// ofQueue returns a metric of a queue, with the one of its queue of high priority.
+// ofQueue returns a metric of a queue, plus the same metric of its queue of high priority.
 func (t *transport) ofQueue(queue, url, name, statistic string) (all []*metric) {
 	for _, u := range []string{url, t.Outputs.High[queue]} {
 		if u != "" {
@@ -190,13 +188,11 @@ func (t *transport) ofQueue(queue, url, name, statistic string) (all []*metric) 
 	return all
 }
 
-// own returns one of the deployment's own metrics.
 func (t *transport) own(name, statistic string, dimensions ...string) *metric {
 	return &metric{namespace: deployment.MetricNamespace, name: name, statistic: statistic,
 		dimensions: append([]string{deployment.MetricDeployment, t.Outputs.Deployment}, dimensions...)}
 }
 
-// addMetrics reads the metrics and adds the series and the agents' figures.
 func (t *transport) addMetrics(ctx context.Context, s *client.Statistics, from time.Time) error {
 	received := t.ofQueue(port.Intake, t.Outputs.Intake, "NumberOfMessagesDeleted", "Sum")
 	swept := t.own(deployment.MetricOldestOverdue, "Maximum")
@@ -222,9 +218,8 @@ func (t *transport) addMetrics(ctx context.Context, s *client.Statistics, from t
 	}
 	s.Series = append(s.Series, series(view.SeriesReceived, "", received))
 	if t.Outputs.Deployment == "" {
-		s.Unknown = append(s.Unknown,
-			"orders in Error over time, and agents that do not call their service: deploy the stack "+
-				"again, its outputs do not have the name of its metrics")
+		s.Unknown = append(s.Unknown, "orders in Error over time, and agents that do not call their "+
+			"service: deploy the stack again, its outputs do not have the name of its metrics")
 	} else {
 		s.Series = append(s.Series, view.Series{Kind: view.SeriesOrders, Of: string(core.Error),
 			Values: t.inError(swept.values, inError.values)})
@@ -244,7 +239,7 @@ func (t *transport) addMetrics(ctx context.Context, s *client.Statistics, from t
 	return nil
 }
 
-// series adds metrics up.
+// series returns the sum of the metrics.
 func series(kind, of string, metrics []*metric) view.Series {
 	all := make([]*int, minutes)
 	for _, m := range metrics {
@@ -257,8 +252,8 @@ func series(kind, of string, metrics []*metric) view.Series {
 	return view.Series{Kind: kind, Of: of, Values: all}
 }
 
-// inError returns the number of orders in Error. A sweep reports the workflows that have any, and counts
-// until the next one.
+// inError returns the number of orders in Error for each minute. A sweep reports only workflows with orders
+// in Error, and its figures are valid until the next sweep.
 func (t *transport) inError(swept, found []*float64) []*int {
 	all := make([]*int, minutes)
 	holds, last := int((t.Outputs.SweepInterval+time.Minute-1)/time.Minute), -1
@@ -278,7 +273,7 @@ func (t *transport) inError(swept, found []*float64) []*int {
 	return all
 }
 
-// latest returns the last value within a time before the end.
+// latest returns the last value, or nil if it is older than within.
 func latest(values []*float64, within time.Duration) *float64 {
 	for i := minutes - 1; i >= minutes-int(within/time.Minute); i-- {
 		if values[i] != nil {
@@ -288,8 +283,8 @@ func latest(values []*float64, within time.Duration) *float64 {
 	return nil
 }
 
-// uncalledSince returns the first of the last consecutive minutes in which an agent reported that it does not
-// call its service.
+// uncalledSince returns the first minute of the latest period in which an agent reported that it does not
+// call its service. is reports whether that period still lasts.
 func uncalledSince(values []*float64) (since int, is bool) {
 	if values == nil { // not read
 		return 0, false
@@ -303,7 +298,6 @@ func uncalledSince(values []*float64) (since int, is bool) {
 	return last, is
 }
 
-// addUsage adds the stack's consumption in the hour.
 func (t *transport) addUsage(ctx context.Context, s *client.Statistics, from, now time.Time) error {
 	if t.statistics.usage == nil || !now.Before(t.statistics.usageTill) {
 		u, err := t.usage(ctx, from)
@@ -363,7 +357,6 @@ func (t *transport) usage(ctx context.Context, from time.Time) (*view.Usage, err
 	return u, nil
 }
 
-// ofTable returns a metric of a table or of its index.
 func ofTable(name string, dimensions []string) *metric {
 	return &metric{namespace: "AWS/DynamoDB", name: name, statistic: "Sum", dimensions: dimensions}
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// watch is a CloudWatch that knows values by what is asked for, of minutes before the end, in pages of three
-// metrics.
+// watch replaces CloudWatch. It holds values of the minutes before the end, by metric, and returns pages of
+// three metrics.
 type watch struct {
 	values map[string]map[int]float64
 	calls  atomic.Int32
@@ -75,7 +75,7 @@ func (closedIndex) Due(context.Context, port.Bucket, int, time.Time, *port.Due, 
 
 const inErrorSearch = `SEARCH('{Stepkeeper,Deployment,Workflow} Deployment="Shop/Engine" MetricName="OrdersInError"', 'Maximum', 60)`
 
-// watched is a stack with an agent whose queue has another for high priority.
+// watched returns a stack with an agent that has a second queue for high priority.
 func watched(t *testing.T, w *watch) *stacktest.Deployment {
 	s := stacktest.New(t, stacktest.Memory())
 	o := &s.Parts.Outputs
@@ -116,7 +116,7 @@ func last(t *testing.T, s *client.Statistics, kind, of string, n int) string {
 	return ""
 }
 
-// Statistics of a stack are metrics that are there anyway; what none reports is said.
+// Statistics of a stack use existing metrics only. Values that no metric reports are named.
 func TestStatistics(t *testing.T) {
 	w := &watch{values: map[string]map[int]float64{
 		"AWS/SQS NumberOfMessagesDeleted Sum QueueName=Shop-Intake":                   {5: 30, 4: 40, 3: 30},
@@ -196,8 +196,8 @@ func TestStatistics(t *testing.T) {
 	}
 }
 
-// What may not be read, or is not reported by an older stack, is said and not drawn as zero; the rest is
-// there.
+// Values that may not be read, or that an older stack does not report, are named and not drawn as zero. All
+// others are shown.
 func TestStatisticsThatMayNotBeRead(t *testing.T) {
 	stack := watched(t, &watch{err: errors.New("AccessDenied")})
 	stack.Parts.Sweeps = closedIndex{&supervisor{}}

@@ -24,22 +24,22 @@ import (
 
 const (
 	// unattendedAfter is the age at which a request counts as waiting. A poller takes a request within
-	// seconds, and SQS counts with some delay.
+	// seconds, and SQS counts requests with some delay.
 	unattendedAfter = 10 * time.Second
-	// lookTimeout bounds a check of all queues, because the commands that run it have another purpose.
+	// lookTimeout bounds a check of all queues. It is short, because the check is only an addition to other
+	// commands.
 	lookTimeout = 3 * time.Second
-	// failureHolds is the factor for caching a failure. An application without permission, or without a route
-	// to Lambda's API, must not wait for it with each order that it reads.
+	// failureHolds is the factor by which failures are cached longer than results. Otherwise an application
+	// without permission, or without a route to Lambda's API, would wait for each order that it reads.
 	failureHolds = 6
 	// looksAtOnce keeps a deployment with many agents below the rate limit of Lambda's API.
 	looksAtOnce = 8
 )
 
-// seen is the result of a check of a queue.
 type seen struct {
 	at    time.Time
 	found client.Unattended // Queue is "" if the queue has a consumer
-	err   error             // reason why the queue could not be checked; nil if it was
+	err   error             // reason why the queue could not be checked; nil if it was checked
 }
 
 // Unattended checks the Scheduler's queues and those of the agents that the workflow needs.
@@ -59,8 +59,8 @@ func (t *transport) Unattended(ctx context.Context, workflow string) ([]client.U
 	return t.look(ctx, queues)
 }
 
-// agentsOf returns the agents that a workflow needs. It is nil if they are unknown, as before its first
-// order.
+// agentsOf returns the agents that a workflow needs. The result is nil if the agents are unknown, as before
+// the workflow's first order.
 func (t *transport) agentsOf(ctx context.Context, workflow string) []string {
 	def, err := t.Stored(ctx, t.Outputs.Hash(workflow))
 	if err != nil || def == nil || def.Name != workflow {
@@ -104,8 +104,8 @@ func (t *transport) look(ctx context.Context, queues []string) ([]client.Unatten
 	return all, t.depthUnknown(unknown, why)
 }
 
-// depthUnknown returns the error of a check, with the first reason, which mostly applies to all queues. It
-// must not be retried.
+// depthUnknown returns the error of a check. It states the first reason, because usually all queues fail for
+// the same reason. The client does not retry this error.
 func (t *transport) depthUnknown(queues []string, why error) error {
 	if len(queues) == 0 {
 		return nil
@@ -144,8 +144,8 @@ func (t *transport) remember(queues []string, looks []seen) {
 	}
 }
 
-// unattended returns a queue whose mapping is off, or a request queue where requests wait and none is in
-// flight. It does not check the mapping of an external agent, which has none.
+// unattended checks a queue. It returns the queue if its event source mapping is off, or if requests wait in
+// it and none is in flight. Otherwise the result is empty. An external agent has no mapping.
 func (t *transport) unattended(ctx context.Context, queue string) (client.Unattended, error) {
 	agent, requests := strings.CutPrefix(queue, port.Requests(""))
 	u := client.Unattended{Queue: queue}
@@ -164,7 +164,7 @@ func (t *transport) unattended(ctx context.Context, queue string) (client.Unatte
 	return u, errors.Join(failure, err)
 }
 
-// withoutHigh returns the agent that reads requests-NAME. With priorities an agent has two queues.
+// withoutHigh returns the agent that reads requests-NAME, which may be its queue of high priority.
 func (t *transport) withoutHigh(name string) string {
 	for queue := range t.Outputs.High {
 		if port.High(queue) == port.Requests(name) {
@@ -230,8 +230,8 @@ func (t *transport) mapping(ctx context.Context, u *client.Unattended) (off bool
 	return false, nil
 }
 
-// await notes the agents without a consumer that steps in flight wait for, since the earliest of their
-// claims, and whether their replies are read.
+// await adds to shown the queues without a consumer that its steps in flight wait for: their agents' request
+// queues, and the queue of replies. Since is the earliest claim that waits for the queue.
 func (t *transport) await(ctx context.Context, shown *client.Task, now time.Time) {
 	since := map[string]core.Time{}
 	queues := []string{port.Replies}

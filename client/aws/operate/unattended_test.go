@@ -45,7 +45,8 @@ type counter struct {
 
 func (c counter) Depth(context.Context) (port.Depth, error) { return c.depth() }
 
-// A queue with requests of which none is being handled is reported; what the caller may not see is left out.
+// A queue with requests of which none is being handled is reported. Queues that the caller may not read are
+// left out.
 func TestUnattended(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	depth, failure := port.Depth{}, error(nil)
@@ -113,7 +114,7 @@ func depths(visible map[string]int) http.Handler {
 
 const running, disabled = `{"State":"Enabled"}`, `{"State":"Disabled","LastModified":1792000000.5}`
 
-// stackOf is a stack whose queues and mappings are as given, reached through the SDK.
+// stackOf returns a stack with the given queues and mappings, reached through the SDK.
 func stackOf(t *testing.T) (*cloud, func() *client.Client) {
 	t.Helper()
 	environment(t)
@@ -135,7 +136,7 @@ func stackOf(t *testing.T) (*cloud, func() *client.Client) {
 	}
 }
 
-// What a queue's mapping says is reported, whether requests wait already or not; an external agent has no
+// The state of a queue's mapping is reported, whether requests already wait or not. An external agent has no
 // mapping.
 func TestMappingsThatTakeNothing(t *testing.T) {
 	const enable = "enable it with `aws lambda update-event-source-mapping --uuid m-payment --enabled " +
@@ -196,7 +197,7 @@ func TestMappingsThatTakeNothing(t *testing.T) {
 	}
 }
 
-// A right that is missing and an answer that does not come leave the rest to be reported.
+// A missing right, or a reply that does not come, does not keep other queues from being reported.
 func TestQueuesThatCannotBeLookedAt(t *testing.T) {
 	c, open := stackOf(t)
 	c.sqs = depths(map[string]int{"EngineRequestsPaymentUrl": 3})
@@ -241,7 +242,7 @@ func (silent) GetEventSourceMapping(ctx context.Context, _ *lambda.GetEventSourc
 	}
 }
 
-// A command looks once, however often it asks.
+// A command reads the queues once, however often it needs the result.
 func TestOneLookIsEnough(t *testing.T) {
 	c, open := stackOf(t)
 	c.mapped["m-payment"] = disabled
@@ -258,7 +259,7 @@ func TestOneLookIsEnough(t *testing.T) {
 	}
 }
 
-// What was seen holds for ten seconds; that a queue cannot be looked at, for a minute.
+// A result is kept for ten seconds. That a queue cannot be read is kept for a minute.
 func TestWhatWasSeenHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &mappings{}
@@ -298,8 +299,8 @@ func (m *mappings) GetEventSourceMapping(ctx context.Context, in *lambda.GetEven
 	return off{}.GetEventSourceMapping(ctx, in)
 }
 
-// An order reports the agents that its steps wait for, and of the replies that would follow; a workflow of
-// those that it needs.
+// An order reports unattended queues of the agents that its steps wait for, and of the replies that would
+// follow. A workflow reports those that it needs.
 func TestUnattendedOfAnOrder(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	w.Parts.Unattended = time.Nanosecond
@@ -338,7 +339,7 @@ func TestUnattendedOfAnOrder(t *testing.T) {
 	}
 }
 
-// P46: of two queues of an agent, an order waits for that of its priority.
+// P46: if an agent has two queues, an order waits for the queue of its priority.
 func TestUnattendedOfAPriority(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	w.Parts.Unattended = time.Nanosecond
@@ -411,7 +412,7 @@ func TestRequestsOfTheOutputs(t *testing.T) {
 		"requests-shop-2": "m-3"}; !maps.Equal(o.Mappings, want) || len(o.High) > 0 {
 		t.Errorf("%v; want %v; %v", o.Mappings, want, o.High)
 	}
-	// A queue for high priority is no agent's by its name (P46).
+	// The name of a high-priority queue does not count as the name of an agent (P46).
 	values["EnginePriorities"] = "card-payment,intake"
 	if _, err := aws.ReadOutputs(values, ""); err == nil ||
 		!strings.Contains(err.Error(), "EngineIntakeHighUrl") {

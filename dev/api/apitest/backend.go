@@ -1,5 +1,5 @@
-// Package apitest has a backend in memory, for tests of the edge and of the client. The test sets its tasks,
-// and can make it busy, unavailable, or refuse.
+// Package apitest has a backend in memory, for tests of the edge and of the client. The test sets the
+// backend's tasks, and can make the backend busy or unavailable, or make it refuse.
 package apitest
 
 import (
@@ -52,9 +52,10 @@ type Backend struct {
 	// errors that Submit, and only Submit, returns, by order ID
 	Failing map[string]error
 	Verdict func(message.Control) (core.Verdict, error) // nil accepts every command
-	NotOK   bool                                        // not ready
-	HungUp  atomic.Int64                                // waits whose context was cancelled, not over
-	Damaged string                                      // order ID whose document cannot be read
+	NotOK   bool                                        // Health reports that the backend is not ready
+	// waits whose context was cancelled before its deadline
+	HungUp  atomic.Int64
+	Damaged string // order ID whose document cannot be read
 	// ID of an order that cannot be read or submitted without a panic
 	Panic  string
 	Pinned *core.Definition // definition of all tasks; nil means Definition
@@ -293,7 +294,7 @@ func (b *Backend) Wait(ctx context.Context, id string, done func(*core.Task) boo
 	}
 }
 
-// Arrived waits until the order is there.
+// Arrived waits until the order is stored.
 func (b *Backend) Arrived(id string) {
 	for {
 		b.mu.Lock()
@@ -404,7 +405,7 @@ func (b *Backend) Question(ctx context.Context, id, _ string) (answerpage.Questi
 	return answerpage.Question{}, fmt.Errorf("order %q: %w", id, port.ErrNotFound)
 }
 
-// Target returns the definition of the workflow order, by its hash and as the latest.
+// Target returns Definition for its hash and for message.Latest.
 func (b *Backend) Target(ctx context.Context, workflow, definition string) (core.Target, error) {
 	handed(ctx)
 	if workflow == "order" && definition == message.Latest || definition == Definition.Hash {
@@ -413,7 +414,7 @@ func (b *Backend) Target(ctx context.Context, workflow, definition string) (core
 	return core.Target{Absent: "no such definition"}, b.broken("Target")
 }
 
-// Workflows returns a valid one, and one whose newer file is broken.
+// Workflows returns a valid workflow, and one whose newer file is broken.
 func (b *Backend) Workflows(ctx context.Context) []view.WorkflowInfo {
 	handed(ctx)
 	return []view.WorkflowInfo{
@@ -422,7 +423,7 @@ func (b *Backend) Workflows(ctx context.Context) []view.WorkflowInfo {
 	}
 }
 
-// Schedules returns one that has started and skipped.
+// Schedules returns a schedule with a started and a skipped time.
 func (b *Backend) Schedules(ctx context.Context) ([]schedule.Record, error) {
 	handed(ctx)
 	return []schedule.Record{{

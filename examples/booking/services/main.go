@@ -1,6 +1,6 @@
-// Command services stands in for two remote services while you try the workflow: seats and payments.
-// An idempotency key acts only once, an undo succeeds also where nothing was done, and what was undone is
-// never done again. The books are kept in memory: a restart forgets them, which a real service must not.
+// Command services stands in for two remote services while you try the workflow: seats and payments. An
+// idempotency key acts only once. An undo succeeds even if nothing was done, and an undone key never acts
+// again. A restart loses the books, which are in memory. A real service must keep them.
 package main
 
 import (
@@ -48,7 +48,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer(w, status, map[string]string{operation + "Id": key})
 }
 
-// act does an operation or undoes one. A 4xx says that nothing was done and that no repetition helps.
+// act does an operation or undoes one. A 4xx means that nothing was done and that no repetition helps.
 func (s *service) act(operation, key string, in input) (status int, code string) {
 	switch operation {
 	case "release", "refund":

@@ -72,7 +72,7 @@ func (i *inside) worker(b *bench) (*worker.Worker, error) {
 		Ledger:     memory.NewLedger(), Clock: port.ClockFunc(time.Now), Retry: worker.Retry{Tries: 1},
 		Breaker: worker.Breaker{Off: true},
 	})
-	i.workers = map[*bench]*worker.Worker{b: w} // workers of earlier trials are not needed again
+	i.workers = map[*bench]*worker.Worker{b: w} // this drops the workers of earlier trials
 	return w, err
 }
 
@@ -157,8 +157,8 @@ func (b *bench) request(op core.Operation, attempt int) *message.Request {
 	return r
 }
 
-// send lets the agent handle requests and returns the replies. If the agent cannot be tried, it does nothing
-// more.
+// send lets the agent handle requests and returns the replies. Once the agent cannot be tried, send does
+// nothing.
 func (b *bench) send(requests ...*message.Request) []*message.Reply {
 	if b.broken != nil {
 		return nil

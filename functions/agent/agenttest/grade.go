@@ -26,17 +26,17 @@ type Probe struct {
 	Do    string          // operation that has the effect; required
 	Undo  string          // operation that reverses it; "" if there is none
 	Input json.RawMessage // input of the do operation
-	// UndoInput is the input of the undo; nil means that of the do. It cannot hold the do's output, because
-	// an undo has to work even if that was lost (P24, an undo needs no output).
+	// UndoInput is the input of the undo; nil means the input of the do. It cannot hold the do's output,
+	// because an undo has to work even if that was lost (P24, an undo needs no output).
 	UndoInput json.RawMessage
 	// Effects counts the effects for a key at the service, without the agent: 1 after a do, 0 before it and
-	// after its undo, 2 if it was done twice, -1 if something was undone that never happened. Required. It is
-	// called while no call runs.
+	// after its undo, 2 if it was done twice, -1 if something was undone that never happened. It is required,
+	// and called while no call runs.
 	Effects func(key string) int
-	// Refuse makes the service refuse calls without effect, until it is called with false. nil skips the
-	// trial of remembered refusals.
+	// Refuse(true) makes the service refuse each call, without an effect. Refuse(false) ends that. Nil skips
+	// the trial of remembered refusals.
 	Refuse func(refuse bool)
-	// Delay makes the service wait before each effect, until it is called with 0. nil skips the trial of
+	// Delay makes the service wait for d before each effect. Delay(0) ends that. Nil skips the trial of
 	// calls that take effect too late. Effects is then called while a call runs.
 	Delay func(d time.Duration)
 	// Between is the number of other keys between two uses of a key; 0 means 50. The test detects a service

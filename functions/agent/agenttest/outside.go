@@ -38,7 +38,7 @@ type Outside struct {
 
 	mu      sync.Mutex
 	replies []*message.Reply
-	lost    error // an unexpected message
+	lost    error // error of an unexpected message
 }
 
 const usualPatience = 30 * time.Second
@@ -119,8 +119,8 @@ func (o *Outside) takeQuarantine(_ context.Context, bodies [][]byte) []error {
 	return make([]error, len(bodies))
 }
 
-// handle puts the requests into the queue and waits until the agent has deleted them all. It sends a reply
-// before that.
+// handle puts the requests into the queue and waits until the agent has deleted them all. The agent sends its
+// reply before it deletes the request.
 func (o *Outside) handle(b *bench, requests []*message.Request) ([]*message.Reply, error) {
 	messages := make([]port.Message, len(requests))
 	latest := time.Now()

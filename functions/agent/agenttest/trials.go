@@ -17,7 +17,8 @@ type trial struct {
 	needsUndo    bool
 	needsRefusal bool
 	needsDelay   bool
-	// needs a wrapper between the worker and the operations, so not if the agent is another process
+	// the trial needs a wrapper between the worker and the operations, so it is impossible if the agent is
+	// another process
 	inside bool
 	run    func(b *bench)
 }
@@ -27,11 +28,11 @@ var (
 	byKey      = []core.Grade{Fenced, Idempotent}
 	fenced     = []core.Grade{Fenced}
 	// Without a fence, undo relies on calls ending in their time (P21, an undo waits for quiet). A fence
-	// stops late ones.
+	// stops late calls.
 	inTime = []core.Grade{Idempotent}
 )
 
-// trials lists all trials. Those that every grade requires come first. Only those of the grade plain need the
+// trials lists all trials. The trials of all grades come first. Only the trials of the grade plain need the
 // agent's ledger, because an agent of a service that knows keys has none.
 var trials = []trial{
 	{name: "a do", rule: "P15", grades: everyGrade, with: Idempotent, run: func(b *bench) {
@@ -221,7 +222,7 @@ var trials = []trial{
 		}},
 }
 
-// same expects the same output twice.
+// same expects two replies with the same output.
 func (b *bench) same(one, two *message.Reply) {
 	if one != nil && two != nil && !bytes.Equal(one.Output, two.Output) {
 		b.fail("it was answered %.80s, and asked for again with the same key %.80s", one.Output, two.Output)

@@ -26,7 +26,7 @@ import (
 // Bounds of a call.
 const (
 	maxPayload  = 256 << 10 // smallest limit of the services
-	maxResponse = 8 << 20   // more than any of them sends; Lambda's limit is 6 MB
+	maxResponse = 8 << 20   // more than any service sends; Lambda's limit is 6 MB
 )
 
 // runFunc makes one kind of call.
@@ -40,7 +40,7 @@ type operation struct {
 	aws    aws.Config
 	what   string // call and resource, for people
 	run    runFunc
-	// standard state machines of the agent; the do of an undo's step may have started an execution of one
+	// standard state machines of the agent; the do that an undo reverses may have started an execution
 	machines []httpagent.Target
 }
 
@@ -48,7 +48,8 @@ type operation struct {
 // not used.
 func Operations(name string, agent httpagent.Agent, c aws.Config) (worker.Operations, error) {
 	c.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
-	c.RetryMaxAttempts, c.APIOptions = 1, nil // a call takes as long as its step allows
+	// no retries here, because a call may take all the time that its step allows
+	c.RetryMaxAttempts, c.APIOptions = 1, nil
 	c.HTTPClient = bounded{c.HTTPClient}
 	operations := make(worker.Operations, len(agent.Operations))
 	for each, config := range agent.Operations {
@@ -83,7 +84,7 @@ func (o *operation) limited(ctx context.Context, timeout time.Duration) (context
 	return ctx, func() {}
 }
 
-// do makes one call. The error is a *worker.Failure, or one of the worker's own.
+// do makes one call. The error is a *worker.Failure, or an error that package worker returns itself.
 func (o *operation) do(ctx context.Context, call worker.Call) (any, error) {
 	body, err := payload(call)
 	if err != nil {
@@ -93,7 +94,8 @@ func (o *operation) do(ctx context.Context, call worker.Call) (any, error) {
 	var sent atomic.Bool
 	ctx = context.WithValue(ctx, sentKey{}, &sent)
 	var out json.RawMessage
-	if call.Operation == core.UndoOp && call.Grade == core.Idempotent { // no other grade has executions
+	// only steps of this grade start executions
+	if call.Operation == core.UndoOp && call.Grade == core.Idempotent {
 		err = o.quiet(ctx, call)
 	}
 	if err == nil {
@@ -128,7 +130,7 @@ func payload(call worker.Call) ([]byte, error) {
 	if _, taken := fields["idempotencyKey"]; taken {
 		return nil, fmt.Errorf("its input has a field idempotencyKey, which the agent sets; leave it out")
 	}
-	fields["idempotencyKey"], _ = json.Marshal(call.Key) // a text is always JSON
+	fields["idempotencyKey"], _ = json.Marshal(call.Key) // encoding a string cannot fail
 	body, err := json.Marshal(fields)
 	if err == nil && len(body) > maxPayload {
 		err = fmt.Errorf(
@@ -140,7 +142,7 @@ func payload(call worker.Call) ([]byte, error) {
 	return body, err
 }
 
-// about returns what a call is about, for clients that need more than the payload.
+// about returns the fields that identify a call, for receivers that need more than the payload.
 func about(call worker.Call) map[string]string {
 	return map[string]string{
 		"operation": string(call.Operation), "name": call.Name, "task": call.OrderID,
@@ -149,8 +151,8 @@ func about(call worker.Call) map[string]string {
 	}
 }
 
-// identity returns a text for a call that is the same in every attempt. An undo has the key of its do, and
-// another text. Every service accepts its 64 letters and digits.
+// identity returns a text for a call that is the same in every attempt. An undo has the key of its do, but
+// another text. The text has 64 letters and digits, which every service accepts.
 func identity(call worker.Call) string {
 	sum := sha256.Sum256([]byte(string(call.Operation) + "\n" + call.Key))
 	return hex.EncodeToString(sum[:])
@@ -169,8 +171,8 @@ func label(text string, n int) string {
 
 type sentKey struct{}
 
-// bounded limits responses, and records whether a request had a connection. A request without one has had no
-// effect.
+// bounded limits responses, and records whether a request had a connection. A request without a connection
+// has had no effect.
 type bounded struct{ next aws.HTTPClient }
 
 // Do sends one request.

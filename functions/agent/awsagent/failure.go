@@ -16,9 +16,10 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/eventbus"
 )
 
-// reported is an error that a function or an execution reports. It ran, so that its effect is in doubt.
+// reported is an error of a function or an execution that has run, so that its effect is in doubt.
 type reported struct {
 	name, text string
 	status     string // status of an execution
@@ -29,11 +30,6 @@ func (r *reported) Error() string {
 	words := slices.DeleteFunc([]string{r.status, r.name, r.text}, func(w string) bool { return w == "" })
 	return excerpt(strings.Join(words, ": "))
 }
-
-// refusedEntry is an event that its bus refused.
-type refusedEntry struct{ code, text string }
-
-func (r *refusedEntry) Error() string { return excerpt(r.code + ": " + r.text) }
 
 // Codes of errors with a meaning of their own. None of these calls has had an effect.
 var (
@@ -58,7 +54,7 @@ var (
 		"AuthorizationErrorException",
 		"NotAuthorizedForSourceException",
 	}
-	// The resource is changing, or a limit is reached for a while.
+	// The resource is changing, or a limit is temporarily reached.
 	later = []string{"ResourceNotReadyException", "ExecutionLimitExceeded", "KmsThrottled",
 		"KMSThrottlingException", "OverLimit"}
 )
@@ -85,13 +81,14 @@ func (o *operation) failure(err error, sent bool) error {
 	text := "was not sent, because the service could not be reached"
 	var api smithy.APIError
 	var own *reported
-	var entry *refusedEntry
+	var entry *eventbus.Refused
 	switch {
 	case errors.As(err, &own):
 		return o.failed(own)
 	case errors.As(err, &entry):
-		text = o.classify(f, entry.code, http.StatusBadRequest)
-	// before the next one, because the service that gives the credentials can fail with an error of its API
+		text = o.classify(f, entry.Code, http.StatusBadRequest)
+	// this case comes before API errors, because getting credentials can fail with an API error of another
+	// service
 	case !sent && strings.Contains(err.Error(), "get identity"):
 		return worker.Unauthorized(
 			fmt.Errorf("%s was not called, because the agent has no credentials for AWS: %s",
@@ -164,6 +161,6 @@ func (o *operation) failed(r *reported) error {
 
 // retryAfter returns the wait that a service asks for, at most an hour, or 0.
 func retryAfter(h http.Header) time.Duration {
-	seconds, _ := strconv.Atoi(h.Get("Retry-After")) // 0 if there is none
+	seconds, _ := strconv.Atoi(h.Get("Retry-After")) // 0 if the header is missing
 	return time.Duration(min(max(seconds, 0), 3600)) * time.Second
 }

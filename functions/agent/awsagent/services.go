@@ -25,6 +25,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/httpagent"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/eventbus"
 )
 
 // kinds holds the calls by their names in the agents file.
@@ -47,7 +48,7 @@ func invoke(ctx context.Context, o *operation, call worker.Call, payload []byte)
 	}
 	if out.FunctionError != nil {
 		var e struct{ ErrorType, ErrorMessage string }
-		_ = json.Unmarshal(out.Payload, &e) // the error counts, whatever its text is
+		_ = json.Unmarshal(out.Payload, &e) // an unreadable text leaves the fields empty
 		return nil, &reported{name: e.ErrorType, text: e.ErrorMessage}
 	}
 	return orNothing(out.Payload), nil
@@ -62,22 +63,15 @@ func orNothing(result []byte) json.RawMessage {
 }
 
 func putEvents(ctx context.Context, o *operation, call worker.Call, payload []byte) (json.RawMessage, error) {
-	out, err := eventbridge.NewFromConfig(o.aws).PutEvents(ctx, &eventbridge.PutEventsInput{
-		Entries: []ebtypes.PutEventsRequestEntry{{
-			EventBusName: &o.target.ARN, Source: aws.String("stepkeeper." + o.agent), DetailType: &call.Name,
-			Detail: aws.String(string(payload)),
-		}},
+	put := eventbus.Put(eventbridge.NewFromConfig(o.aws).PutEvents)
+	ids, refused, err := put.Entries(ctx, ebtypes.PutEventsRequestEntry{
+		EventBusName: &o.target.ARN, Source: aws.String(eventbus.Source + "." + o.agent),
+		DetailType: &call.Name, Detail: aws.String(string(payload)),
 	})
-	if err != nil {
+	if err = errors.Join(append(refused, err)...); err != nil {
 		return nil, err
 	}
-	if len(out.Entries) != 1 {
-		return nil, errors.New("the bus answered for another number of events than one")
-	}
-	if e := out.Entries[0]; e.ErrorCode != nil {
-		return nil, &refusedEntry{*e.ErrorCode, aws.ToString(e.ErrorMessage)}
-	}
-	return json.Marshal(map[string]*string{"eventId": out.Entries[0].EventId})
+	return json.Marshal(map[string]string{"eventId": ids[0]})
 }
 
 func publish(ctx context.Context, o *operation, call worker.Call, payload []byte) (json.RawMessage, error) {
@@ -125,7 +119,7 @@ func name(call worker.Call) *string {
 // startSync runs an express state machine, and waits for the end of the execution.
 func startSync(ctx context.Context, o *operation, call worker.Call, payload []byte) (json.RawMessage, error) {
 	client := sfn.NewFromConfig(o.aws, func(s *sfn.Options) {
-		if s.BaseEndpoint != nil { // an emulator, which has no host sync-*
+		if s.BaseEndpoint != nil { // an emulator has no host sync-*
 			s.APIOptions = append(s.APIOptions, noHostPrefix)
 		}
 	})
@@ -153,9 +147,9 @@ func noHostPrefix(stack *middleware.Stack) error {
 		}), middleware.After)
 }
 
-// Times between two looks at an execution.
+// Times between two reads of an execution's state.
 const (
-	firstLook = time.Second // after it was started
+	firstLook = time.Second // after the start of the execution
 	nextLook  = 5 * time.Second
 )
 
@@ -196,7 +190,7 @@ func start(ctx context.Context, o *operation, call worker.Call, payload []byte) 
 	}
 }
 
-// describe returns the execution of a call, and whether there is one.
+// describe returns the execution of a call, and reports whether it exists.
 func describe(ctx context.Context, client *sfn.Client, t httpagent.Target, call worker.Call) (
 	out *sfn.DescribeExecutionOutput, found bool, err error) {
 	arn := t.Execution(*name(call))

@@ -35,7 +35,7 @@ type Auth struct {
 // SigV4 signs each request with the credentials of the agent's role, or of the user in dev.
 type SigV4 struct {
 	Service string `yaml:"service" json:"service,omitzero"` // such as execute-api
-	Region  string `yaml:"region" json:"region,omitzero"`   // default: that of the host, else the agent's
+	Region  string `yaml:"region" json:"region,omitzero"`   // default: the host's, or else the agent's
 }
 
 // OAuth2 gets tokens by the client credentials grant (RFC 6749, 4.4).
@@ -87,7 +87,7 @@ func (a *Auth) fields() map[string]*Reference {
 	return fields
 }
 
-// tokenURL returns the field, or one that is not used.
+// tokenURL returns the field OAuth2.TokenURL, or an empty Reference if OAuth2 is nil.
 func (a *Auth) tokenURL() *Reference {
 	if a == nil || a.OAuth2 == nil {
 		return &Reference{}
@@ -179,7 +179,8 @@ func (a *Agent) completeAuth() (p problems) {
 		)
 	}
 	if s := a.Auth.SigV4; s != nil && s.Service == "s3" {
-		p.add("auth: sigv4: service s3 is signed in another way, and is not possible; let a function call it")
+		p.add("auth: sigv4: service s3 is not supported, because S3 signs in another way; let a function " +
+			"call S3")
 	}
 	if s := a.Auth.SigV4; s != nil && s.Region != "" && !awsWord.MatchString(s.Region) {
 		p.add("auth: sigv4: region is %.40q; write one like eu-central-1", s.Region)
@@ -240,7 +241,7 @@ type authenticator struct {
 	client  *http.Client  // client for the token endpoint
 	turn    chan struct{} // held by the call that gets a token
 	token   *oauth2.Token // guarded by turn
-	service *Service      // hides the tokens
+	service *Service      // service whose redactor hides the tokens
 }
 
 // newAuthenticator returns the authenticator for the agent's configuration.
@@ -273,7 +274,7 @@ func (a Agent) certificates() ([]tls.Certificate, error) {
 	}
 	c := a.Auth.Certificate
 	pair, err := tls.X509KeyPair([]byte(c.Chain.Secret), []byte(c.Key.Secret))
-	if err != nil { // the error names no content
+	if err != nil { // the error contains no part of the key
 		return nil, fmt.Errorf("auth: the client certificate cannot be read: %w", err)
 	}
 	return []tls.Certificate{pair}, nil
@@ -297,12 +298,12 @@ func (a *authenticator) apply(req *http.Request, body []byte, token *oauth2.Toke
 }
 
 const (
-	renewBefore = 30 * time.Second // time before its end from which a token is replaced
-	maxToken    = 16 << 10         // bytes of a token; services accept no longer headers
+	renewBefore = 30 * time.Second // a token is replaced this long before it expires
+	maxToken    = 16 << 10         // limit of a token in bytes; services refuse longer headers
 )
 
 // current returns a token that is neither stale nor about to expire, or nil without OAuth2. One call at a
-// time gets a new one.
+// time gets a new token.
 func (a *authenticator) current(ctx context.Context, stale *oauth2.Token) (*oauth2.Token, error) {
 	if a.oauth == nil {
 		return nil, nil
@@ -313,7 +314,7 @@ func (a *authenticator) current(ctx context.Context, stale *oauth2.Token) (*oaut
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	//nolint:forbidigo // the end of a token goes by the machine's clock
+	//nolint:forbidigo // the expiry of a token uses the machine's clock
 	if t := a.token; t != nil && t != stale && (t.Expiry.IsZero() || time.Until(t.Expiry) > renewBefore) {
 		return t, nil
 	}

@@ -187,7 +187,7 @@ func TestAddressesOfTokensAndProxies(t *testing.T) {
 		{service + "proxy: 'http://a:secret@proxy.example'", "proxy has a password"},
 		{service + "auth: {}", "auth is empty"},
 		{service + "auth: {sigv4: {service: ''}}", "service is"},
-		{service + "auth: {sigv4: {service: s3}}", "service s3 is signed in another way"},
+		{service + "auth: {sigv4: {service: s3}}", "service s3 is not supported"},
 		{service + "auth: {sigv4: {service: lambda}}, headers: {authorization: '${env:SECRET}'}", "leave it out of headers"},
 		{service + "auth: {oauth2: {tokenURL: 'https://a.example', clientID: a, clientSecret: b}}", "clientSecret is a secret"},
 		{service + "auth: {certificate: {chain: '${env:SECRET}'}}", "key is missing"},

@@ -21,7 +21,7 @@ type AWS struct {
 	StartExecution string `yaml:"startExecution" json:"startExecution,omitzero"` // ARN of a state machine
 	// Express means that the state machine is an express one. The call waits for the end of the execution.
 	Express bool `yaml:"express" json:"express,omitzero"`
-	// Deduplicates states that whoever gets the messages acts once for each idempotencyKey.
+	// Deduplicates states that the receivers of the messages act once for each idempotencyKey.
 	Deduplicates bool `yaml:"deduplicates" json:"deduplicates,omitzero"`
 }
 
@@ -34,17 +34,17 @@ const (
 	StartExecution = "startExecution"
 )
 
-// Target is the resource that a call of AWS uses. Only fields of a checked configuration have one.
+// Target is the resource that a call of AWS uses. Only a checked configuration has targets.
 type Target struct {
 	Kind                  string // one of the kinds of calls
-	ARN, Region, URL      string // URL only for Send
+	ARN, Region, URL      string // URL is set only for Send
 	FIFO, Express, Unique bool   // Unique means that the consumers deduplicate
 }
 
-// Permission is one that the agent's role needs.
+// Permission is an IAM permission that the agent's role needs.
 type Permission struct{ Action, Resource string }
 
-// Permissions returns what the agent's role needs for the call.
+// Permissions returns the permissions that the agent's role needs for the call.
 func (t Target) Permissions() []Permission {
 	switch {
 	case t.Kind == Invoke:
@@ -61,7 +61,7 @@ func (t Target) Permissions() []Permission {
 	return []Permission{{"states:StartExecution", t.ARN}, {"states:DescribeExecution", t.Execution("*")}}
 }
 
-// Execution returns the ARN of an execution of the state machine. It has no version and no alias.
+// Execution returns the ARN of an execution of the state machine. The ARN has no version and no alias.
 func (t Target) Execution(name string) string {
 	before, machine, _ := strings.Cut(t.ARN, ":stateMachine:")
 	machine, _, _ = strings.Cut(machine, ":")
@@ -203,8 +203,8 @@ func (a Agent) exampleURL() Secret {
 	return Secret("https://" + append(slices.Clone(a.Allow.Hosts), "example.com")[0])
 }
 
-// WithExamples replaces addresses and calls of AWS that refer to variables that are not set by examples, so
-// that the rest of a file can be checked without them.
+// WithExamples puts an example in place of each address and call of AWS that refers to an unset variable, so
+// that the rest of a file can be checked without the variables.
 func (a Agent) WithExamples(set func(name string) bool) Agent {
 	lookup := func(name string) (string, bool) { return "x", set(name) }
 	a.Auth = a.Auth.clone()
@@ -229,7 +229,7 @@ func (a Agent) WithExamples(set func(name string) bool) Agent {
 		}
 	}
 	a.AWS, a.Operations = example(a.AWS), maps.Clone(a.Operations)
-	// the order does not matter
+	// the loop may go in any order
 	for name, o := range a.Operations {
 		o.AWS = example(o.AWS)
 		a.Operations[name] = o

@@ -85,7 +85,7 @@ func (s *Service) check(ctx context.Context, c Check, call worker.Call) (bool, j
 		if out, err := a.output(false); err == nil {
 			return true, out, nil
 		}
-		return true, nil, nil // it has happened, and the rest of the response does not matter
+		return true, nil, nil // the operation has happened, and the rest of the response does not matter
 	case a.status == http.StatusNotFound || a.status == http.StatusGone:
 		return false, nil, nil
 	}
@@ -127,13 +127,13 @@ func (s *Service) exchange(ctx context.Context, method, path string, body []byte
 	if res.StatusCode/100 == 3 && res.StatusCode != http.StatusNotModified {
 		a.to = s.redact().text(redirect.Target(res))
 	}
-	if err != nil && classify.done(res.StatusCode) { // the response broke off
+	if err != nil && classify.done(res.StatusCode) { // the response is incomplete
 		return nil, s.networkFailure(what, err, true)
 	}
 	return a, nil
 }
 
-// deliver sends a request, and again if it was not written to a kept connection, or if its token was refused.
+// deliver sends a request, and repeats it after a broken kept connection or a refused token.
 func (s *Service) deliver(ctx context.Context, client *http.Client, method, path string, body []byte,
 	call worker.Call) (*http.Response, reach, error) {
 	token, err := s.auth.current(ctx, nil)
@@ -158,8 +158,8 @@ func (s *Service) deliver(ctx context.Context, client *http.Client, method, path
 type reach int
 
 const (
-	unconnected reach = iota // no connection was there
-	connected                // a connection was there, and nothing of the request was written to it
+	unconnected reach = iota // the request got no connection
+	connected                // the request got a connection, and no byte was written to it
 	written                  // bytes of the request were written
 )
 
@@ -177,7 +177,7 @@ func (s *Service) send(ctx context.Context, client *http.Client, method, path st
 		if c, ours := used.(*conn); ours {
 			c.begin(&sent)
 		} else {
-			sent.Store(true) // unknown, so it may have been written
+			sent.Store(true) // whether bytes were written is unknown, so assume that they were
 		}
 	}})
 	res, err := client.Do(req.WithContext(ctx))
@@ -194,7 +194,7 @@ func (s *Service) send(ctx context.Context, client *http.Client, method, path st
 	return nil, connected, err
 }
 
-// wordsTime bounds the wait for the body of a refusal, because its status is enough.
+// wordsTime bounds the time for reading the body of a refusal, whose status is enough.
 const wordsTime = 5 * time.Second
 
 // read reads the body up to its limit, and until the end of the context. net/http does not check the context
@@ -203,7 +203,7 @@ func (s *Service) read(ctx context.Context, res *http.Response, done bool) ([]by
 	switch {
 	case done:
 	case res.StatusCode/100 == 1:
-		return nil, nil // it switched protocols, so these bytes are no response
+		return nil, nil // the connection has switched protocols, so these bytes are no response
 	default:
 		var cancel func()
 		ctx, cancel = context.WithTimeout(ctx, wordsTime)
@@ -222,8 +222,8 @@ func (s *Service) read(ctx context.Context, res *http.Response, done bool) ([]by
 // A service that does not read chunks takes their bytes for the next request of the connection.
 var noInput = []byte("{}")
 
-// request builds the request. It prevents net/http from repeating it, as it would with an Idempotency-Key:
-// the worker has not decided on a second call.
+// request builds the request. It prevents net/http from repeating the request because of its Idempotency-Key:
+// only the worker decides on a second call.
 func (s *Service) request(ctx context.Context, method, path string, body []byte, call worker.Call,
 	token *oauth2.Token) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(string(s.agent.URL), "/")+path,
@@ -235,7 +235,8 @@ func (s *Service) request(ctx context.Context, method, path string, body []byte,
 	if len(body) == 0 && method != http.MethodGet && method != http.MethodDelete {
 		body = noInput
 	}
-	// Not http.NoBody: net/http repeats requests with that. It sends an empty body of DELETE and GET as none.
+	// http.NoBody does not work here, because net/http repeats requests with it. For DELETE and GET net/http
+	// sends no body if the reader is empty.
 	req.Body, req.GetBody, req.ContentLength = io.NopCloser(bytes.NewReader(body)), nil, int64(len(body))
 	if len(body) > 0 {
 		req.Header.Set("Content-Type", "application/json")

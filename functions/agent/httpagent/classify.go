@@ -36,7 +36,7 @@ func (c Classify) problems() (p problems) {
 		case n < 300:
 			p.add("classify: status %s is no final answer; write one from 300 to 599", status)
 		}
-		// only such a status may be repeated without counting
+		// only a status that proves no effect may be repeated without counting
 		if name == classNotYet && n >= 300 && n < 600 && !classOf(n).noEffect {
 			p.add("classify: status %s does not prove that nothing was done, and cannot mean not-yet; "+
 				"let the service answer a 4xx such as 404, 409 or 425", status)
@@ -49,7 +49,8 @@ func (c Classify) problems() (p problems) {
 	return p
 }
 
-// over returns c, with the agent's classification of all its operations for statuses that c does not name.
+// over returns the classification of an operation: the entries of c, and those of agent for all other
+// statuses. agent is the classification of all operations of the agent.
 func (c Classify) over(agent Classify) Classify {
 	all := maps.Clone(agent)
 	if all == nil {
@@ -64,8 +65,8 @@ func (c Classify) done(status int) bool {
 	return status/100 == 2 || c[strconv.Itoa(status)] == classDone
 }
 
-// of returns the class of a status that is not done. named reports whether the class comes from c instead of
-// the default table.
+// of returns the class of a status for which done returns false. named reports whether the class comes from c
+// instead of the default table.
 func (c Classify) of(status int) (found class, named bool) {
 	found = classOf(status)
 	name, named := c[strconv.Itoa(status)]

@@ -27,10 +27,12 @@ type Agent struct {
 	Operations  map[string]Operation `yaml:"operations" json:"operations,omitzero"`
 	Allow       Allow                `yaml:"allow" json:"allow,omitzero"`
 	Auth        *Auth                `yaml:"auth" json:"auth,omitzero"`
-	Proxy       Reference            `yaml:"proxy" json:"proxy,omitzero"` // none of the environment's is used
-	AWS         *AWS                 `yaml:"aws" json:"aws,omitzero"`     // call of operations without one
-	Retry       worker.Retry         `yaml:"retry" json:"retry,omitzero"`
-	Breaker     worker.Breaker       `yaml:"breaker" json:"breaker,omitzero"`
+	// proxies that the environment names are not used
+	Proxy Reference `yaml:"proxy" json:"proxy,omitzero"`
+	// call for operations without their own
+	AWS     *AWS           `yaml:"aws" json:"aws,omitzero"`
+	Retry   worker.Retry   `yaml:"retry" json:"retry,omitzero"`
+	Breaker worker.Breaker `yaml:"breaker" json:"breaker,omitzero"`
 	// classification of answers, for all operations
 	Classify Classify `yaml:"classify" json:"classify,omitempty"`
 

@@ -18,8 +18,8 @@ type conn struct {
 	net.Conn
 	mu        sync.Mutex
 	changed   sync.Cond
-	reading   bool         // net/http waits for bytes, so it has used all earlier ones
-	closed    bool         // no request can be written any more
+	reading   bool         // net/http waits for bytes, so it has read all earlier ones
+	closed    bool         // no more requests can be written
 	unwritten bool         // nothing of the next request is written yet
 	sent      *atomic.Bool // true once bytes of the request are written; nil before the first request
 }
@@ -85,8 +85,8 @@ func (c *conn) set(change func()) {
 	c.changed.Broadcast()
 }
 
-// watched makes the connections of a transport detect such bytes. Under TLS it checks the decrypted bytes,
-// because records of the protocol itself may come at any time.
+// watched makes the connections of a transport detect unsolicited bytes. Under TLS it checks the decrypted
+// bytes, because records of the protocol itself may come at any time.
 func watched(t *http.Transport) *http.Transport {
 	dial := t.DialContext
 	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -109,7 +109,7 @@ func watched(t *http.Transport) *http.Transport {
 			config = t.TLSClientConfig.Clone()
 		}
 		if config.ServerName == "" {
-			config.ServerName, _, _ = net.SplitHostPort(address) // net/http makes host:port
+			config.ServerName, _, _ = net.SplitHostPort(address) // net/http passes host:port
 		}
 		secure := tls.Client(c, config)
 		ctx, cancel := context.WithTimeout(ctx, dialTimeout)

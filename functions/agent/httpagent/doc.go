@@ -1,5 +1,5 @@
-// Package httpagent is the ready agent: it calls any HTTP service, and is configured, not
-// programmed. It gives package worker its operations.
+// Package httpagent is the ready-made agent. It calls any HTTP service. An agents file configures it, and
+// package worker runs its operations.
 //
 // The file, YAML or JSON:
 //
@@ -9,18 +9,18 @@
 //	    headers: {Authorization: "Bearer ${env:PAYMENT_TOKEN}"}
 //	    concurrency: 16                        # calls at the same time; default 10
 //	    batch: 5                               # requests taken at once, 1 to 10; default 5
-//	    timeout: 10s                           # of one call; default: what the step has left
+//	    timeout: 10s                           # limit of a call; default: the time that the step has left
 //	    maxResponse: 64KiB                     # default 64KiB
-//	    insecure: false                        # plain http to others than this machine
+//	    insecure: false                        # true allows plain http to other machines
 //	    allow: {hosts: [payment.example], loopback: false, privateAddresses: false}
 //	    auth: {sigv4: {service: execute-api}}  # or oauth2, below; certificate beside either
-//	    proxy: http://proxy.example:3128       # default: none, whatever the environment names
+//	    proxy: http://proxy.example:3128       # default: none, not the environment's
 //	    retry: {tries: 3, initial: 200ms, max: 5s, jitter: 0.25}
 //	    breaker: {failures: 5, window: 10, delay: 5s, probes: 1, off: false}
 //	    classify: {402: permanent, 404: transient}  # what a status means here, for all operations
 //	    operations:                            # default: POST <url>/<operation> for each name
 //	      charge: {method: POST, path: /charges, check: {method: GET, path: "/charges/{key}"}}
-//	      refund: {classify: {404: done, 409: done}}  # before that of the agent
+//	      refund: {classify: {404: done, 409: done}}  # takes precedence over the agent's
 //	      notify: {path: /mail, output: ignore}
 //	      "*": {path: "/{operation}"}          # for all other names
 //	  stock:
@@ -31,7 +31,7 @@
 // Authentication beside headers. Secrets come from the environment:
 //
 //	auth:
-//	  # the default Region is that of the host, or else that of the agent
+//	  # the default Region is the host's, or else the agent's
 //	  sigv4: {service: execute-api, region: eu-central-1}
 //	  oauth2: {tokenURL: "https://login.example/token", clientID: shop,
 //	    clientSecret: "${env:SECRET}", scopes: [pay]}
@@ -42,39 +42,38 @@
 //
 // An operation is called with its input as the body and these headers: Idempotency-Key, traceparent,
 // X-Stepkeeper-Operation (do, undo), X-Stepkeeper-Task, -Run, -Step, -Attempt and -Deadline. Its JSON answer
-// is the step's output; that of an undo is not used. A check is asked whether a call with that key has
-// happened: 2xx means yes, and its JSON is the output; 404 and 410 mean no.
+// is the step's output; the output of an undo is not used. A check asks the service whether a call with that
+// key has happened: 2xx means yes, and its JSON is the output; 404 and 410 mean no.
 //
-// With classify a status from 300 to 599 means what the file says: done (the operation has happened, and the
-// body is its output, as with 2xx; say output: ignore where it is a text for people), permanent (no
-// repetition can succeed: the step fails for good) or transient (it may succeed: it is tried again, and
-// counts as a failure). Whether the call is proven to have had no effect stays as the table says. A status
-// 401 with a class has the code http-401 and counts. Checks do not go by classify.
+// The file sets the meaning of a status from 300 to 599 with classify. done means that the operation has
+// happened, and that the body is its output, as with 2xx; add output: ignore if it is text for people.
+// permanent means that the step fails for good. transient means that the failure counts, and that the step is
+// tried again. classify does not change whether the call is proven to have had no effect. A status 401 with a
+// class has the code http-401 and counts as a failure. Checks do not use classify.
 //
-// A call of POST, PUT or PATCH without input has the body {}, a check too. DELETE and GET without input have
-// no body, because HTTP gives such a body no meaning and some servers and proxies refuse it. Every body has a
+// A call or a check by POST, PUT or PATCH without input has the body {}. DELETE and GET without input have no
+// body, because HTTP gives such a body no meaning and some servers and proxies refuse it. Every body has a
 // Content-Length. A connection that carried bytes beyond a response, or before a request, is closed and not
 // used again. A call that found a kept connection closed is sent over a new one if none of its bytes was
 // written.
 //
-// In a path {key}, {operation}, {task}, {run} and {step} stand for the request's, escaped. A call
+// In a path {key}, {operation}, {task}, {run} and {step} stand for the escaped values of the request. A call
 // whose path would have a part . or .. after that is refused.
 //
-// Secrets come from the environment only, ${env:NAME} in url and headers. They are never logged, and
-// their values are replaced by [hidden] in everything that comes from a service: in the texts of
-// errors from 4 characters on, in outputs from 6, in strings and keys however JSON escapes them, and a
-// number that is one. Of the url its scheme and host are no secrets. Not covered are values that a
-// service encodes (base64, percent signs), parts of a value, shorter values, secrets that it was not
-// sent as they stand here, and what agents in Go do. The package also takes the content out of the
-// lines that net/http writes to the standard logger (package log) when a service sends bytes that no
-// request asked for.
+// Secrets come from the environment only, as ${env:NAME}. They are never logged. In everything that comes
+// from a service [hidden] replaces them: values of 4 or more characters in the texts of errors and of 6 or
+// more in outputs, in strings and keys with any JSON escapes, and as numbers. The scheme and host of the url
+// are not secret. The package does not hide values that a service encodes (base64, percent signs), parts of a
+// value, shorter values, or secrets that the service did not get in this form. It does not apply to agents in
+// Go. It also removes the content of the lines that net/http writes to the standard logger (package log)
+// about bytes that no request asked for.
 //
-// Which answer means what stands in one table, see answers in response.go. No answer is read past its
-// time or past maxResponse, and the words of a refusal not for longer than 5 s. An answer 2xx that
-// breaks off leaves it open whether the call has had its effect. Redirects are never followed, and the
-// environment's proxies are not used. The rules of addresses hold for tokenURL and proxy too. A proxy
-// resolves the names of services itself, so the rules cannot hold for what it connects to. Addresses of
-// link-local networks (where clouds keep their metadata) and multicast are refused at dial time, after the
-// name was resolved; private ones, a carrier's, and this machine only on demand. An IPv6 address that holds
-// an IPv4 address (mapped, 6to4, NAT64) is judged by that.
+// The variable answers in response.go holds the meaning of each status. A response is read up to its time
+// limit and up to maxResponse, and the text of a refusal for at most 5 s. After an incomplete response with a
+// status 2xx it is unknown whether the call had its effect. Redirects are never followed, and the
+// environment's proxies are not used. The address rules apply to tokenURL and proxy too. A proxy resolves the
+// names of services itself, so the rules cannot apply to its connections. Addresses of link-local networks
+// (where clouds keep their metadata) and multicast are refused at dial time, after the name was resolved.
+// Private and carrier addresses, and this machine, are refused unless allow permits them. An IPv6 address
+// that holds an IPv4 address (mapped, 6to4, NAT64) is treated as the latter.
 package httpagent

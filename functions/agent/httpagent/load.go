@@ -162,7 +162,7 @@ func (a *Agent) completeURL() (p problems) {
 		p.add("url has a query or a fragment; put it into the paths of the operations")
 	}
 	if IsLoopback(u.Hostname()) {
-		// the operator wrote this address; a name that resolves to it does not allow it
+		// the operator named this machine; a name that only resolves to it would not allow it
 		a.Allow.Loopback = true
 	}
 	return p
@@ -199,7 +199,7 @@ func (a Allow) literal(field, host string) (p problems) {
 	return p
 }
 
-// forHost returns the rules for a host that the operator wrote: this machine, if it is named.
+// forHost returns the rules for a host that the operator wrote: they allow this machine if it is the host.
 func (a Allow) forHost(host string) Allow {
 	a.Loopback = a.Loopback || IsLoopback(host)
 	return a

@@ -11,11 +11,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 )
 
-// networkFailure says what an exchange without an answer means:
+// networkFailure returns the failure of an exchange without a response:
 //
 //	what happened                                   class       proven without effect
 //	address refused by the rules                    permanent   yes
-//	certificate not to be trusted, no TLS there     permanent   yes: no request before the handshake
+//	untrusted certificate, or a server without TLS  permanent   yes: no request before the handshake
 //	name not found, no resolver                     transient   yes
 //	refused by the proxy                            transient   yes
 //	refused, unreachable, timeout while connecting  transient   yes
@@ -43,7 +43,7 @@ func (s *Service) networkFailure(what string, err error, sent bool) *worker.Fail
 	case !sent:
 		f.Code, text = "unreachable", "was not sent, the service could not be reached"
 	}
-	// Only the text, so that callers cannot recognise the error.
+	// Copy only the text of the error, so that callers cannot unwrap it.
 	f.Err = fmt.Errorf("%s %s: %s", what, text, s.redact().text(err.Error()))
 	return f
 }

@@ -24,14 +24,14 @@ func (a Agent) proxyURL() *url.URL {
 	if a.Proxy.Secret == "" {
 		return nil
 	}
-	u, _ := url.Parse(string(a.Proxy.Secret)) // it was checked
+	u, _ := url.Parse(string(a.Proxy.Secret)) // the configuration was checked before
 	if u.Port() == "" {
 		u.Host = net.JoinHostPort(u.Hostname(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 	}
 	return u
 }
 
-// tunnel returns a dial through the proxy, by CONNECT.
+// tunnel returns a dial function that connects through the proxy by CONNECT.
 func tunnel(proxy *url.URL, dial dialFunc) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, proxy.Host)
@@ -51,7 +51,7 @@ func tunnel(proxy *url.URL, dial dialFunc) dialFunc {
 
 // connect asks the proxy for a connection to the address.
 func connect(ctx context.Context, conn net.Conn, proxy *url.URL, address string) error {
-	//nolint:forbidigo // a connection goes by the machine's clock
+	//nolint:forbidigo // a connection uses the machine's clock
 	end := time.Now().Add(dialTimeout)
 	if own, bounded := ctx.Deadline(); bounded && own.Before(end) {
 		end = own
@@ -74,7 +74,7 @@ func connect(ctx context.Context, conn net.Conn, proxy *url.URL, address string)
 	if err != nil {
 		return fmt.Errorf("the proxy's response cannot be read: %w", err)
 	}
-	_ = res.Body.Close() // a CONNECT has none
+	_ = res.Body.Close() // the response to a CONNECT has no body
 	switch {
 	case res.StatusCode != http.StatusOK:
 		return fmt.Errorf("%w with status %d", errProxy, res.StatusCode)

@@ -25,7 +25,7 @@ type class struct {
 	text      string
 }
 
-// answers is the whole table. The first line that matches counts.
+// answers is the table of statuses and their meanings. The first line that matches counts.
 //
 // 2xx is done. That includes 202, so a service that responds before it has done its work needs a check, or a
 // later reply. An empty body is an empty output. A body that is no JSON, is nested too deep, or has a number
@@ -33,8 +33,8 @@ type class struct {
 // output: ignore.
 //
 // A refusal (4xx) proves that nothing was done. A service that refuses after its effect must not be declared
-// plain. A redirect proves nothing, because it may also answer an accepted form. Retry-After, in seconds or
-// as a date, applies to every transient status.
+// plain. A redirect proves nothing, because a service may also send one after it has accepted a request.
+// Retry-After, in seconds or as a date, applies to every transient status.
 var answers = []class{
 	{101, 101, true, false, "the service switched to another protocol, which it was not asked for"},
 	{408, 408, false, false, "the service says it waited too long for the request"},
@@ -82,7 +82,7 @@ func (a *answer) output(ignore bool) (json.RawMessage, error) {
 		return nil, nil
 	case len(a.body) > limit:
 		return nil, done("response-too-large",
-			"%s was done, but its answer has more than %d bytes; let the service answer less, or raise "+
+			"%s was done, but its answer has more than %d bytes; let the service return less, or raise "+
 				"maxResponse", a.what, limit)
 	}
 	switch err := rawjson.CheckLoose(body, rawjson.MaxLevels); {
@@ -149,7 +149,7 @@ func (a *answer) said() string {
 	var inner struct{ Code, Message string }
 	var word string
 	if json.Unmarshal(m.Error, &inner) != nil {
-		_ = json.Unmarshal(m.Error, &word) // either of the forms, or none
+		_ = json.Unmarshal(m.Error, &word) // the member has one of the two forms, or another one
 	}
 	var words []string
 	for _, w := range []string{m.Title, m.Detail, m.Message, word, inner.Code, inner.Message} {

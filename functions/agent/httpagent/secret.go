@@ -73,11 +73,11 @@ func newRedactor(secrets []Secret) redactor {
 			values = append(values, string(s))
 		}
 	}
-	// The longest first, because one value may contain another.
+	// Sort the longest first, because one value may contain another.
 	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) })
 	inOutput := slices.DeleteFunc(slices.Clone(values),
 		func(v string) bool { return len(v) < minOutputSecret })
-	// An error of net/http quotes the service's bytes, as Go or as JSON does.
+	// An error of net/http quotes the service's bytes, with the escapes of Go or of JSON.
 	var written []string
 	for _, v := range values {
 		quoted := strconv.Quote(v)
@@ -131,8 +131,8 @@ func cutFromJSON(document json.RawMessage, values []string) json.RawMessage {
 	})
 }
 
-// secretsOfURL returns the values that may be secret. Messages may name a URL's scheme and host, so of a
-// whole address it returns the part after the host.
+// secretsOfURL returns the values that may be secret. Messages may name a URL's scheme and host. So if a
+// value is a whole address, secretsOfURL returns only the part after the host.
 func secretsOfURL(filled Secret, values []Secret) (secrets []Secret) {
 	host := ""
 	if u, err := url.Parse(string(filled)); err == nil {
@@ -154,7 +154,7 @@ func secretsOfURL(filled Secret, values []Secret) (secrets []Secret) {
 // line shows the bytes, and a Transport has no logger of its own.
 const unsolicited = "Unsolicited response received on idle HTTP channel"
 
-// standardLog removes the content of those lines of the standard logger.
+// standardLog is a log output that removes the service's bytes from lines with the text unsolicited.
 type standardLog struct{ next io.Writer }
 
 // Write writes one line.

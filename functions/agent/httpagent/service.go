@@ -20,7 +20,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/redirect"
 )
 
-// Options are the options of a Service. The zero value is for ordinary use.
+// Options configures a Service. The zero value is for ordinary use.
 type Options struct {
 	Clock    port.Clock // clock for dates in Retry-After; nil means the real one
 	Resolver Resolver   // nil means the system's
@@ -40,10 +40,10 @@ type Service struct {
 	hide   atomic.Pointer[redactor] // redactor that knows the token; nil without one
 }
 
-// redact returns what removes secrets from a service's texts.
+// redact returns the redactor that removes secrets from a service's texts.
 func (s *Service) redact() *redactor { return cmp.Or(s.hide.Load(), s.agent.redact) }
 
-// redactToo makes redact remove a token too, and the one before, which an answer may still repeat.
+// redactToo makes redact remove a token too, and the previous token, which a response may still repeat.
 func (s *Service) redactToo(before, token Secret) {
 	s.hide.Store(s.agent.redact.and(before).and(token))
 }
@@ -74,7 +74,8 @@ func New(name string, agent Agent, o Options) (*Service, error) {
 	return s, nil
 }
 
-// tokenClient returns the client for the token endpoint. Its connections are not kept, because tokens last.
+// tokenClient returns the client for the token endpoint. Its connections are not kept, because tokens are
+// valid for long.
 func (s *Service) tokenClient(o Options) *http.Client {
 	host := ""
 	if a := s.agent.Auth; a != nil && a.OAuth2 != nil {
@@ -93,13 +94,13 @@ func (s *Service) tokenClient(o Options) *http.Client {
 // tokenTime bounds the wait for a token.
 const tokenTime = 10 * time.Second
 
-// dial returns a dial by the rules for a host that the operator wrote.
+// dial returns a dial function that applies the address rules for a host that the operator wrote.
 func (s *Service) dial(o Options, host string) dialFunc {
 	return guardedDial(s.agent.Allow.forHost(host), o.Resolver, s.dialer.DialContext)
 }
 
-// client speaks HTTP/1.1, without redirects, cookies, compression, or a proxy that the file does not name.
-// A proxy resolves names itself, so the address rules hold for its own address only.
+// client speaks HTTP/1.1, without redirects, cookies, compression, or a proxy that the file does not name. A
+// proxy resolves names itself, so the address rules apply only to the address of the proxy.
 func (s *Service) client(o Options, single bool, certificates []tls.Certificate) *http.Client {
 	t := &http.Transport{
 		DialContext:            guardedDial(s.agent.Allow, o.Resolver, s.dialer.DialContext),

@@ -3,5 +3,5 @@
 //
 //	err := agent.Serve(ctx, "payment", operations, ledger.InFolder(""))
 //
-// It is a package of its own so that other agents do not depend on SQLite.
+// It is a separate package so that other agents do not depend on SQLite.
 package ledger

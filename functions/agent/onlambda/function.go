@@ -62,8 +62,8 @@ func NewWorker(c aws.Config, settings deployment.Agent, agent worker.Config,
 	return worker.New(agent)
 }
 
-// sendTimeout bounds the sending of a reply, so that the worker can send the outcome at the end of the
-// handler's context, before Lambda ends the process.
+// sendTimeout bounds the sending of a reply. If the handler's context ends, the worker can still send the
+// outcome before Lambda ends the process.
 const sendTimeout = lambdaevent.Reserve * 3 / 4
 
 // linger is the time that a reply waits for others of the same batch, because SQS bills them together.

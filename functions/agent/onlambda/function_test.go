@@ -279,7 +279,7 @@ func TestEverythingWrongAtOnce(t *testing.T) {
 	_, err := onlambda.New(s.Environment(env), worker.Config{Agent: "shipping",
 		Operations: worker.Operations{"book": {}}, Retry: worker.Retry{Tries: 100}}, quiet)
 	for _, want := range []string{
-		`lacks the queue "quarantine"`, `lacks the queue "requests-payment"`, "its URL is meant",
+		`lacks the queue "quarantine"`, `lacks the queue "requests-payment"`, "it must be the URL of a queue",
 		deployment.VarLedgerFolder, "AWS_REGION is not set",
 		`the program is agent "shipping", and was deployed as agent "payment"`,
 		`operation "book" has no function`, "100 tries",

@@ -76,7 +76,7 @@ func (r *Reader) read(ctx context.Context, s deployment.Secret) (string, error) 
 		return text, nil
 	}
 	var fields map[string]any
-	_ = json.Unmarshal([]byte(text), &fields) // its error would show a piece of the value
+	_ = json.Unmarshal([]byte(text), &fields) // the error would show a part of the value
 	value, is := fields[s.Field].(string)
 	if !is {
 		return "", fmt.Errorf("%s is no JSON object with a text in the field %q, which was asked for",

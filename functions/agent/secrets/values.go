@@ -22,9 +22,9 @@ func MaxAge(where map[string]deployment.Secret) time.Duration {
 	return RenewAfter
 }
 
-// Values holds the secrets of an agent in Go, by the names of their variables. It reads those that the
-// deployment lists from Secrets Manager and the Parameter Store. Any other is the variable itself, as beside
-// `stepkeeper dev`. Make it once, in main:
+// Values holds the secrets of an agent in Go, by the names of their variables. If the deployment lists a
+// secret, Values reads it from Secrets Manager or the Parameter Store. Otherwise the value is the environment
+// variable itself, as beside `stepkeeper dev`. Make it once, in main:
 //
 //	values, err := secrets.Environment(os.LookupEnv, time.Now)
 //

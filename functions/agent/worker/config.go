@@ -20,9 +20,9 @@ type Config struct {
 	Operations Operations // required; at least one entry
 	Replies    port.Queue
 	Quarantine port.Queue
-	// Ledger is required for plain services and points of no return. Without it requests of plain services
-	// are answered with retry-later, and no refusal of a point of no return is proven (P22a, a proven refusal
-	// permits undo).
+	// Ledger is required for plain services and points of no return. Without it the agent replies retry-later
+	// to requests of plain services, and cannot prove the refusal of a point of no return (P22a, a proven
+	// refusal permits undo).
 	Ledger  port.Ledger
 	Clock   port.Clock
 	Log     *slog.Logger // nil discards the log
@@ -48,9 +48,10 @@ type Retry struct {
 type Breaker struct {
 	Off bool `yaml:"off" json:"off,omitzero"`
 	// transient failures among the last Window calls that open the breaker; default 5
-	Failures int           `yaml:"failures" json:"failures,omitzero"`
-	Window   int           `yaml:"window" json:"window,omitzero"` // default 10
-	Delay    time.Duration `yaml:"delay" json:"delay,omitzero"`   // how long it stays open; default 5 s
+	Failures int `yaml:"failures" json:"failures,omitzero"`
+	Window   int `yaml:"window" json:"window,omitzero"` // default 10
+	// time that the breaker stays open; default 5 s
+	Delay time.Duration `yaml:"delay" json:"delay,omitzero"`
 	// calls that must succeed before the breaker closes; default 1
 	Probes int `yaml:"probes" json:"probes,omitzero"`
 }

@@ -119,7 +119,8 @@ func (r *Replies) Failed(ctx context.Context, replyID string, why error) error {
 	if f.Permanent {
 		outcome = core.OutcomeFailed
 	}
-	if !f.Permanent && core.Uncounted(f.Code) { // the call was made (P45, "not now" is not a failure)
+	// the call was made, so this failure counts (P45, "not now" is not a failure)
+	if !f.Permanent && core.Uncounted(f.Code) {
 		f.Code = "failed"
 	}
 	return r.send(ctx, replyID, outcome, func(m *message.Reply) {
@@ -131,8 +132,8 @@ func (r *Replies) Failed(ctx context.Context, replyID string, why error) error {
 }
 
 // Progress reports to the Scheduler that the operation still runs, and promises the next progress or the
-// reply within that time; 0 means the step's timeout. Call it at most every 40 s, because the Scheduler
-// stores no more. It returns the same errors as Done.
+// reply within that time; 0 means the step's timeout. Call it at most every 40 s, because the Scheduler does
+// not store more reports. It returns the same errors as Done.
 func (r *Replies) Progress(ctx context.Context, replyID string, percent int, note string,
 	within time.Duration) error {
 	return r.send(ctx, replyID, message.Progress, func(m *message.Reply) {

@@ -17,12 +17,12 @@ type Failure struct {
 	// NoEffect means that this call provably had no effect and will have none, because it was never sent, or
 	// was refused. The ledger of plain services needs that proof (P31, a plain service needs a ledger).
 	NoEffect bool
-	// Happened means that the operation was done, but its output cannot be used. For an undo, whose output is
-	// not used, it is no failure.
+	// Happened means that the operation was done, but its output cannot be used. Then an undo has not failed,
+	// because its output is not used.
 	Happened bool
 	// Requeue means that this call has begun something that a later handling finds. The request returns to
-	// its queue for RetryAfter without a reply. If it may not return any more, the failure is an ordinary
-	// one.
+	// its queue for RetryAfter without a reply. If the request may not return any more, the failure is an
+	// ordinary one.
 	Requeue bool
 	// RetryAfter is the wait that the service asked for; 0 means no wait.
 	RetryAfter time.Duration
@@ -59,15 +59,15 @@ func Unauthorized(err error) error {
 	})
 }
 
-// NotYet returns the error of a service that was asked and did nothing, because the step's condition is not
-// met yet. It does not count as a failure: the step polls for up to its pollFor, each time after the given
-// wait at the earliest (P45). Wrap it to say what is missing.
+// NotYet returns the error of a service that did nothing, because the step's condition is not met yet. It
+// does not count as a failure: the step polls for up to its pollFor, and waits at least the given time before
+// each call (P45). Wrap it to state what is missing.
 func NotYet(after time.Duration) error {
 	return &Failure{NoEffect: true, Code: core.CodeNotYet, RetryAfter: max(0, after),
 		Err: errors.New("the service says: not yet")}
 }
 
-// turnedAway reports whether the service was asked, and did nothing. The code names the reason (P45).
+// turnedAway reports whether the service was called and did nothing. The code names the reason (P45).
 func (f *Failure) turnedAway() bool {
 	return !f.Permanent && f.NoEffect && (f.Code == core.CodeUnauthorized || f.Code == core.CodeNotYet)
 }

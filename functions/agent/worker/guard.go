@@ -15,7 +15,7 @@ type guard struct {
 	window  int                                // number of calls that the breaker considers
 
 	mu     sync.Mutex
-	failed []string // keys of those calls, oldest first; "" for a call that does not count as a failure
+	failed []string // keys of these calls, oldest first; "" for a call that does not count as a failure
 	cause  Failure  // the last failure that the breaker has counted
 }
 
@@ -49,7 +49,7 @@ func (g *guard) call(key string, once func() error) error {
 	if !g.breaker.TryAcquirePermit() {
 		return circuitbreaker.ErrOpen
 	}
-	// preset, because once may panic
+	// set before the call, because once may panic
 	t := &tried{service: true, Failure: Failure{Code: "panic",
 		Err: errors.New("handling the request panicked; the agent's log has the stack")}}
 	defer func() { g.record(key, t) }()
@@ -77,7 +77,7 @@ func (g *guard) record(key string, t *tried) {
 		g.cause = t.Failure
 		g.breaker.RecordFailure()
 	}
-	if !closed || !g.breaker.IsClosed() { // the breaker starts counting again
+	if !closed || !g.breaker.IsClosed() { // the breaker opened or closed, and starts counting again
 		g.failed = nil
 		return
 	}

@@ -27,10 +27,11 @@ type handling struct {
 	received time.Time
 	times    int       // number of receives of the request, including this one
 	until    time.Time // end of all tries together, ledger included, by the agent's clock
-	deadline time.Time // until, or the end of the call if the ledger has its own time
+	deadline time.Time // equals until, or the end of the call if the ledger has its own time
 
-	try    int
-	err    error           // outcome of the last try: nil for a success, *tried, *deferral or errSilent
+	try int
+	// outcome of the last try: nil after a success; otherwise *tried, *deferral or errSilent
+	err    error
 	output json.RawMessage // output of the last try; nil unless it succeeded
 	doubt  *Failure        // failure of a try that may have had an effect; nil if no try may have had one
 	pivot  pivot
@@ -57,7 +58,7 @@ func (h *handling) failure() *tried {
 
 func (h *handling) run(ctx context.Context) Verdict {
 	w := h.w
-	// P25: such a copy has no use; its step is or will be overdue (P32, queue time is not a failure)
+	// P25: a reply would come too late; the step is or will be overdue (P32, queue time is not a failure)
 	if !h.inTime() {
 		w.counters.late.Add(1)
 		w.Log.Info("a request came after its stopBy; dropped", about(w.Agent, h.req))
@@ -100,7 +101,8 @@ func (h *handling) run(ctx context.Context) Verdict {
 	h.prove(ctx)
 	f := h.failure()
 	if f != nil && errors.Is(ctx.Err(), context.Canceled) && !f.Permanent && h.pivot != pivotNoEffect {
-		return w.nack(0) // the shutdown interrupted it, and another instance continues with the same key
+		// a shutdown interrupted the handling, and another instance continues with the same key
+		return w.nack(0)
 	}
 	return h.answer(ctx)
 }
@@ -125,7 +127,7 @@ func (h *handling) limit(ctx context.Context) time.Duration {
 	}
 	limit = min(limit, h.stop().Sub(now))
 	if end, bounded := ctx.Deadline(); bounded {
-		//nolint:forbidigo // a context goes by the machine's clock, whatever the Clock shows
+		//nolint:forbidigo // a context uses the machine's clock, whatever the Clock shows
 		limit = min(limit, time.Until(end))
 	}
 	return limit
@@ -159,7 +161,7 @@ func (h *handling) tries(ctx context.Context) {
 	case h.try == 0 && errors.Is(err, circuitbreaker.ErrOpen):
 		h.err = h.notCalled(g)
 	case h.failure() != nil && h.doubt != nil && core.Uncounted(h.failure().Code):
-		// an earlier try was a call (P45, "not now" is not a failure)
+		// an earlier try called the service, so the attempt counts (P45, "not now" is not a failure)
 		h.err = &tried{Failure: *h.doubt}
 	}
 }
@@ -168,7 +170,7 @@ func (h *handling) tries(ctx context.Context) {
 // operator.
 func (h *handling) notCalled(g *guard) *tried {
 	wait := g.breaker.RemainingDelay()
-	if wait <= 0 { // half-open, and others are probing
+	if wait <= 0 { // the breaker is half-open, and other requests are its probes
 		wait = h.w.Breaker.Delay / 2
 	}
 	code, cause := core.CodeBreakerOpen, g.openCause()
@@ -185,9 +187,10 @@ func (h *handling) notCalled(g *guard) *tried {
 // message that comes too often (maxReceiveCount, at least 5).
 const maxHeldBack = 3
 
-// heldBack returns the time that a request waits in its queue after it met an open breaker, while its own
-// time allows. A failing service must not use up the failures of a step that never reached it. The waits are
-// spread, so that not all requests return to the one probe. A call that asks for it (Requeue) waits too.
+// heldBack returns the time that a request waits in its queue after it met an open breaker. fits is false if
+// the request has too little time for that. A failing service must not use up the failures of a step that
+// never reached it. The waits are spread, so that the requests do not all return at the time of the probe. A
+// request whose call asks for it (Requeue) waits too.
 func (h *handling) heldBack() (wait time.Duration, fits bool) {
 	f := h.failure()
 	if f == nil || h.try > 0 && !f.Requeue || h.times > maxHeldBack {
@@ -248,7 +251,7 @@ func (h *handling) once(ctx context.Context) error {
 // judge decides whether another try makes sense, and whether the service is the cause.
 func (h *handling) judge(ctx context.Context, f Failure) *tried {
 	if !f.NoEffect {
-		if !f.Permanent && core.Uncounted(f.Code) { // the code states that there was no call (P45)
+		if !f.Permanent && core.Uncounted(f.Code) { // the code is reserved for attempts without a call (P45)
 			f.Code = "failed"
 		}
 		if h.doubt == nil {
@@ -267,7 +270,7 @@ func (h *handling) judge(ctx context.Context, f Failure) *tried {
 		!f.Requeue && ctx.Err() == nil &&
 		time.Duration((1+r.Jitter)*float64(r.wait(h.try, f.RetryAfter))) < left
 	if h.req.Grade == core.Plain && !f.NoEffect && h.op.Check == nil {
-		t.again = false // nothing can be checked, and it must not be called again
+		t.again = false // without a check, the call must not be repeated
 	}
 	return t
 }
@@ -340,7 +343,8 @@ func (h *handling) traced() {
 		err)
 }
 
-// parent returns the W3C traceparent for the service: that of the span, or one derived from the attempt.
+// parent returns the W3C traceparent for the service: the traceparent of the span, or one that is derived
+// from the attempt.
 func (h *handling) parent() string {
 	if h.span != nil {
 		if p := h.span.Traceparent(); p != "" {
@@ -384,7 +388,7 @@ func encode(value any) (json.RawMessage, error) {
 	out = core.RedactJSON(bytes.ToValidUTF8(out, []byte("\ufffd")))
 	if len(out) > MaxOutput {
 		return nil, unusable(codeTooLarge,
-			"has %d bytes and the limit is %d; store it elsewhere and answer a reference", len(out),
+			"has %d bytes and the limit is %d; store it elsewhere and return a reference", len(out),
 			MaxOutput)
 	}
 	if err := rawjson.CheckLoose(out, rawjson.MaxLevels); err != nil {
@@ -399,7 +403,7 @@ func unusable(code, format string, args ...any) *Failure {
 }
 
 const (
-	codeOutput   = "output"           // done, and its output cannot be used
+	codeOutput   = "output"           // the operation happened, and its output cannot be used
 	codeTooLarge = "output-too-large" // the same
-	codeLedger   = "ledger"           // not called: the ledger could not be used
+	codeLedger   = "ledger"           // no call was made, because the ledger could not be used
 )

@@ -66,7 +66,7 @@ func (h *holds) due() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var receipts []string
-	// in any order, because they are independent
+	// the loop may go in any order, because the receipts are independent
 	for receipt := range h.held {
 		if h.held[receipt]++; h.held[receipt] > 1 {
 			receipts = append(receipts, receipt)

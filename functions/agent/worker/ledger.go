@@ -8,7 +8,7 @@ import (
 // States of a ledger entry (P31, a plain service needs a ledger). An absent entry is StateNone too.
 const (
 	StateNone    = "none"    // never called, or proven without effect
-	StateStarted = "started" // the do was perhaps called: in doubt
+	StateStarted = "started" // the do was perhaps called, so its effect is in doubt
 	// a point of no return may have been called more than once, so that no refusal proves anything (P22a, a
 	// proven refusal permits undo).
 	StateRepeated = "repeated"
@@ -16,27 +16,28 @@ const (
 	StateFailed   = "failed" // the do of that attempt was refused, without effect
 	// the same for a point of no return, if a later attempt may succeed (P22a).
 	StateLater       = "later"
-	StateUndoStarted = "undo-started" // the undo was perhaps called: in doubt
-	StateFenced      = "fenced"       // undone, or never to be done
+	StateUndoStarted = "undo-started" // the undo was perhaps called, so its effect is in doubt
+	StateFenced      = "fenced"       // undone, or must never be done
 )
 
 // act is the action that the ledger allows for a request.
 type act int
 
 const (
-	callService act = iota // once the move is stored
-	sayDone                // again, with the stored output
-	sayFailed              // again, or because a do came after its undo
-	sayInDoubt             // an undo while the do is in doubt, so that the operator must check
-	sayNothing             // a do that is in doubt
+	callService act = iota // call the service once the new entry is stored
+	sayDone                // reply done again, with the stored output
+	sayFailed              // reply failed: again, or because a do came after its undo
+	// reply that the operator must check, because an undo came while the do is in doubt.
+	sayInDoubt
+	sayNothing // send no reply, because a do is in doubt
 )
 
 // enter is the ledger's transition for a request: the next entry, whether it must be stored first, and the
-// next action. It is pure. The caller stores the entry on condition of the version, so that of two requests
-// one finds the other's.
+// next action. It is pure. The caller stores the entry only if its version is unchanged, so that one of two
+// concurrent requests finds the entry of the other.
 //
 // The operator's fact is applied first, once per command. knowsKeys means that the service executes the key
-// of a point of no return only once, so that it may be called again in doubt.
+// of a point of no return only once, so that it may be called again while its effect is in doubt.
 func enter(e port.LedgerEntry, op core.Operation, attempt int, fact *core.Resolved,
 	knowsKeys bool) (next port.LedgerEntry, move bool, do act) {
 	next, move = state(e, attempt, fact)
@@ -46,7 +47,7 @@ func enter(e port.LedgerEntry, op core.Operation, attempt int, fact *core.Resolv
 	return enterDo(next, move, attempt, knowsKeys)
 }
 
-// state applies the operator's fact: "happened" makes the entry done, any other fact none.
+// state applies the operator's fact: "happened" sets the entry to done, any other fact to none.
 func state(e port.LedgerEntry, attempt int, fact *core.Resolved) (next port.LedgerEntry, move bool) {
 	if fact == nil || fact.Command <= e.Command {
 		return e, false
@@ -68,7 +69,7 @@ func enterDo(e port.LedgerEntry, move bool, attempt int, knowsKeys bool) (port.L
 	case StateDone:
 		return e, move, sayDone
 	case StateFailed, StateLater:
-		if attempt <= e.Attempt { // H33: the refusal of an older attempt does not count against a newer one
+		if attempt <= e.Attempt { // H33: the refusal of an older attempt says nothing about a newer attempt
 			return e, move, sayFailed
 		}
 		return start(e, attempt), true, callService
@@ -83,12 +84,13 @@ func enterDo(e port.LedgerEntry, move bool, attempt int, knowsKeys bool) (port.L
 			return again, move || e.State != StateRepeated || e.Attempt != attempt, callService
 		}
 	}
-	// started: there may have been a call; undo-started: a late copy, whose reply nobody awaits
+	// started: the service may have been called; undo-started: this is a late copy, and nobody waits for its
+	// reply
 	return e, move, sayNothing
 }
 
 // refuse is the ledger's transition if a point of no return is proven to have had no effect by this or an
-// older attempt (P22a): its only open call was refused (began), or there was none. proven is false if an
+// older attempt (P22a): its only open call was refused (began), or it had no open call. proven is false if an
 // earlier or another call may still have its effect.
 func refuse(e port.LedgerEntry, attempt int, fact *core.Resolved, began,
 	permanent bool) (next port.LedgerEntry, move, proven bool) {
@@ -137,10 +139,11 @@ func start(e port.LedgerEntry, attempt int) port.LedgerEntry {
 type outcome int
 
 const (
-	unknown   outcome = iota // the effect is in doubt, and the entry stays unchanged
-	happened                 // the effect is proven
-	refused                  // permanent, and proven without effect
-	withdrawn                // proven without effect, a repetition may succeed: never sent, or turned away
+	unknown  outcome = iota // the effect is in doubt, and the entry stays unchanged
+	happened                // the effect is proven
+	refused                 // permanently refused, and proven without effect
+	// proven without effect, and a repetition may succeed: never sent, or rejected for now.
+	withdrawn
 )
 
 // leave is the ledger's transition for a known outcome. It changes only an entry that this attempt has

@@ -17,7 +17,7 @@ type Call struct {
 	OrderID   string
 	Run       int
 	Step      string
-	Attempt   int            // attempt of the step; attempts of a run share a key (P2)
+	Attempt   int            // attempt of the step (P2, attempts of a run share a key)
 	Try       int            // 1, 2 … within this attempt: the agent's own retries
 	Operation core.Operation // do or undo
 	Name      string         // name of the operation, such as "charge"
@@ -45,14 +45,14 @@ type CheckFunc func(ctx context.Context, call Call) (happened bool, output any, 
 // Operation is one operation of a remote service.
 type Operation struct {
 	Run Func
-	// Check asks the service whether a call had its effect; nil if it cannot be asked. It runs before each
-	// repeated call: a second attempt, and an own retry after an error that leaves the effect in doubt. For a
-	// plain service it settles calls in doubt, and counts only if it returns "happened": a call that has not
-	// landed yet may still land.
+	// Check asks the service whether a call had its effect; nil if the service cannot report that. It runs
+	// before each repeated call: in a second attempt, and in a retry of the agent after an error that leaves
+	// the effect in doubt. For a plain service it settles calls in doubt, and counts only if it returns
+	// "happened", because a call that has not arrived yet may still arrive.
 	Check CheckFunc
 }
 
-// AnyOperation is the entry of Operations for names that have none of their own.
+// AnyOperation is the key in Operations of the operation for all names without an entry.
 const AnyOperation = "*"
 
 // Operations holds an agent's operations by name.

@@ -11,9 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// ledgerTime bounds a write to the ledger. The worker waits for the result even after the handling's time:
-// without a stored outcome the entry stays in doubt, even for a call that was never made, if it is unknown
-// whether its beginning was stored.
+// ledgerTime bounds a write to the ledger. The worker waits for the result even after the handling's time,
+// because an entry whose outcome is not stored stays in doubt, even if no call was made.
 const ledgerTime = 2 * time.Second
 
 // maxMoves bounds how often a lost conditional write is decided again.
@@ -22,7 +21,7 @@ const maxMoves = 8
 // recorded carries out an operation by the ledger. For a service that knows no keys it allows at most one
 // call in doubt or done per key, and never returns a wrong result (P31, a plain service needs a ledger). For
 // a point of no return the ledger records whether a call is the only one, so that its refusal is a proof
-// (P22a, a proven refusal permits undo). Between the tries of one handling its entry stays started.
+// (P22a, a proven refusal permits undo). Between the tries of one handling the entry stays started.
 func (h *handling) recorded(ctx context.Context) (json.RawMessage, error) {
 	if h.pivot != pivotBegan || h.doubt != nil {
 		entry, do, err := h.enter(ctx)
@@ -123,7 +122,7 @@ func (h *handling) timedCall(ctx context.Context) (json.RawMessage, error) {
 func (h *handling) insufficientTime() bool {
 	allowed := h.req.StopBy.Sub(h.req.ClaimedAt) - h.req.Timeout
 	if h.req.Grade != core.Plain || h.req.ClaimedAt == 0 || allowed <= 2*h.req.ClockSkew {
-		return false // so little time was allowed that it would never be called
+		return false // the step allows so little time that the call could otherwise never be made
 	}
 	return h.w.Clock.Now().Add(h.req.Timeout.Std()).After(h.req.StopBy.Std())
 }
@@ -199,7 +198,8 @@ func (h *handling) inDoubt(ctx context.Context, do act) (json.RawMessage, error)
 		}
 		if f := classify(err); err != nil && (do == sayNothing && h.doubt != nil || h.doubt == nil &&
 			f.turnedAway()) {
-			return nil, err // this handling's own call, or no call: the check is worth repeating
+			// the call in doubt is this handling's own, or there was none, so the check may be repeated
+			return nil, err
 		}
 	}
 	if do == sayInDoubt {
@@ -235,7 +235,8 @@ func (h *handling) leave(ctx context.Context, o outcome, out json.RawMessage, f 
 		if next.State == StateDone && h.req.Operation == core.Do {
 			next.Output = out
 		}
-		if next.State == StateNone && h.isPivot() { // P22a: never back to none
+		// P22a: the entry of a point of no return never returns to none
+		if next.State == StateNone && h.isPivot() {
 			next.State = StateLater
 		}
 		if next.State == StateFailed || next.State == StateLater {

@@ -10,8 +10,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// progressInterval is the shortest interval of progress messages, unless the step's timeout is short: a
-// little longer than the core's interval.
+// progressInterval is the shortest interval of progress messages, unless the step's timeout is short. It is a
+// little longer than the interval at which the core stores progress.
 const progressInterval = 40 * time.Second
 
 // reporter sends the progress of one handling. A handling that does not report ends with the step's timeout.
@@ -33,8 +33,8 @@ var errNoProgress = errors.New("the operation reported no progress, and was ende
 //
 // It may be called at any rate: a report is sent every 40 s, or every third of a shorter timeout, and other
 // calls do nothing. It does nothing for any other step. Percent is 0 to 100. At most 200 bytes of the note,
-// which people see, are kept. An error means that this report was not sent, and that a later one may be. Do
-// not end the operation because of it.
+// which people see, are kept. An error means that this report was not sent. A later report may succeed, so do
+// not end the operation because of an error.
 func Progress(ctx context.Context, percent int, note string) error {
 	r, ok := ctx.Value(reporterKey{}).(*reporter)
 	if !ok || ctx.Err() != nil {

@@ -9,12 +9,12 @@ type Stats struct {
 	Failed     int64 `json:"failed"`     // replies failed, permanently
 	RetryLater int64 `json:"retryLater"` // replies retry-later
 	Deferred   int64 `json:"deferred"`   // calls whose reply comes later
-	Retried    int64 `json:"retried"`    // own retries
+	Retried    int64 `json:"retried"`    // retries within an attempt
 	// calls not made because the check returned "happened"
 	Checked int64 `json:"checked"`
-	// dropped in silence, after stopBy (P25, agents are silent after stopBy)
+	// requests dropped without a reply, after stopBy (P25, agents are silent after stopBy)
 	DroppedLate int64 `json:"droppedLate"`
-	// plain requests not answered (P31, a plain service needs a ledger)
+	// requests of plain services that got no reply (P31, a plain service needs a ledger)
 	InDoubt     int64 `json:"inDoubt"`
 	Quarantined int64 `json:"quarantined"`
 	// GivenBack counts requests that were returned to the queue because of an unsent reply, a newer schema or

@@ -38,7 +38,7 @@ type Verdict struct {
 var ack = Verdict{Delete: true}
 
 // Batch handles the deliveries concurrently. The verdicts have the order of the deliveries. A delivery does
-// not affect the others. A queue that gathers replies learns how many may still come.
+// not affect the others. If the queue of replies gathers them, Batch announces how many may come.
 func (w *Worker) Batch(ctx context.Context, deliveries []port.Delivery) []Verdict {
 	verdicts := make([]Verdict, len(deliveries))
 	begin, end := func() {}, func() {}
@@ -62,8 +62,8 @@ func (w *Worker) Batch(ctx context.Context, deliveries []port.Delivery) []Verdic
 	return verdicts
 }
 
-// Handle handles one delivery and sends its reply. It never panics. The caller applies the verdict. It starts
-// no goroutine and, with one try, waits only for its ports and the operation.
+// Handle handles one delivery and sends its reply. It never panics. The caller applies the verdict. Handle
+// starts no goroutine and, with one try, waits only for its ports and the operation.
 func (w *Worker) Handle(ctx context.Context, d port.Delivery) (v Verdict) {
 	w.counters.inFlight.Add(1)
 	defer w.counters.inFlight.Add(-1)
@@ -117,7 +117,8 @@ func (w *Worker) send(ctx context.Context, q port.Queue, v port.Value, within ti
 	return q.Send(ctx, []port.Message{{Value: v}})[0]
 }
 
-// outlasting returns a context that ends after that time, even if ctx ends before. Below 0 it never ends.
+// outlasting returns a context that ends after that time, even if ctx ends before. If within is below 0, it
+// never ends.
 func outlasting(ctx context.Context, within time.Duration) (context.Context, context.CancelFunc) {
 	ctx = context.WithoutCancel(ctx)
 	if within < 0 {

@@ -5,6 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -148,23 +151,36 @@ func open(t *testing.T, current map[string]*core.Definition) (*awsstub.Stub, eng
 func openWith(t *testing.T, current map[string]*core.Definition, region,
 	logGroup string) (*awsstub.Stub, engine.Parts) {
 	t.Helper()
+	s, parts, _ := openTo(t, io.Discard, current, map[string]string{"AWS_REGION": region,
+		"AWS_LAMBDA_LOG_GROUP_NAME": logGroup})
+	return s, parts
+}
+
+// openTo writes the metrics to out.
+func openTo(t *testing.T, out io.Writer, current map[string]*core.Definition,
+	more map[string]string) (*awsstub.Stub, engine.Parts, *cloud.Outcomes) {
+	t.Helper()
 	s := awsstub.New(t)
-	lookup := s.Environment(map[string]string{
-		"AWS_REGION": region, "AWS_LAMBDA_LOG_GROUP_NAME": logGroup,
+	variables := map[string]string{
 		deployment.VarOrders: "orders", deployment.VarDefinitions: "definitions", deployment.VarShards: "8",
 		deployment.VarTaskTTL: "720h",
-		deployment.VarAlerts:  "arn:aws:sns:eu-central-1:1:alerts", deployment.VarReplyTo: s.Queues("shop"),
+		deployment.VarAlerts:  "arn:aws:sns:eu-central-1:1:alerts",
+		deployment.VarReplyTo: strings.Replace(s.Queues("shop"), "{",
+			`{"events":"arn:aws:events:eu-west-3:111122223333:event-bus/shop",`, 1),
 		"LAMBDA_TASK_ROOT": "/var/task",
 		deployment.VarQueues: s.Queues(port.Intake, port.Replies, port.Control, port.Quarantine,
 			port.Requests("payment")),
-	})
+	}
+	maps.Copy(variables, more)
+	lookup := s.Environment(variables)
 	settings, err := deployment.ReadScheduler(lookup)
 	c, errClient := wire.Environment(lookup)
 	if err := errors.Join(err, errClient); err != nil {
 		t.Fatal(err)
 	}
-	parts, _ := cloud.Open(c, settings.Engine, current, nil)
-	return s, parts
+	log := slog.New(slog.NewTextHandler(out, nil))
+	parts, _, outcomes := cloud.Open(c, settings.Engine, current, out, log)
+	return s, parts, outcomes
 }
 
 // What is put together uses the deployment's own tables, queues and topic, and makes no calls before
@@ -251,9 +267,19 @@ func TestLinkToTheLog(t *testing.T) {
 
 // An order can name the queues of the list, and none of the deployment's own.
 func TestQueues(t *testing.T) {
-	_, engine := open(t, nil)
+	s, engine := open(t, nil)
 	if q, err := engine.Queues.ReplyTo("shop"); err != nil || q.Name() != "shop" {
 		t.Errorf("%v, %v", q, err)
+	}
+	if q, err := engine.Queues.ReplyTo(core.Events); err != nil || q.Name() != core.Events {
+		t.Errorf("%v, %v", q, err)
+	} else if err := q.Send(t.Context(), []port.Message{{Value: &message.Status{Schema: message.Schema,
+		Status: core.Status{Kind: core.StatusFailed, OrderID: "o-1"}}}})[0]; !errors.Is(err,
+		port.ErrUnavailable) || strings.Join(s.Calls(), ", ") != "PutEvents" {
+		t.Errorf("calls %q, and a response for no event is %v", s.Calls(), err)
+	}
+	if _, err := engine.Queues.Queue(core.Events); !errors.Is(err, port.ErrNotFound) {
+		t.Errorf("the bus is a queue: %v", err)
 	}
 	for _, name := range []string{port.Control, "http://127.0.0.1/1/other", ""} {
 		if _, err := engine.Queues.ReplyTo(name); !errors.Is(err, port.ErrNotFound) {

@@ -2,6 +2,7 @@ package cloud
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"maps"
 	"net/url"
@@ -10,12 +11,14 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	sdk "github.com/aws/aws-sdk-go-v2/service/sns"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/engine"
+	"github.com/stepkeeper/stepkeeper/shared/eventbus"
 	"github.com/stepkeeper/stepkeeper/shared/incident"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
@@ -28,10 +31,15 @@ import (
 
 // Open makes the parts of a deployed Scheduler or Supervisor, once for the life of the process. It makes no
 // network calls (rule 13). current holds the definitions for new orders, and is nil if no orders are
-// submitted. The function calls Alerts.Wait at the end of each invocation.
+// submitted. Metrics go to out, as lines of the log. The function calls Outcomes.Write and Alerts.Wait at the
+// end of each invocation.
 func Open(
-	c aws.Config, d deployment.Engine, current map[string]*core.Definition, log *slog.Logger,
-) (engine.Parts, *Alerts) {
+	c aws.Config, d deployment.Engine, current map[string]*core.Definition, out io.Writer, log *slog.Logger,
+) (engine.Parts, *Alerts, *Outcomes) {
+	var outcomes *Outcomes
+	if d.Outcomes {
+		outcomes = &Outcomes{deployment: d.Stack, out: out, log: log, durations: map[[2]string][]int64{}}
+	}
 	store := dynamo.New(dynamo.NewHandlerClient(c),
 		dynamo.Tables{Orders: d.Orders, Definitions: d.Definitions},
 		dynamo.Options{Shards: d.Shards, FinishedIndex: d.Finished, TTL: d.TaskTTL})
@@ -48,17 +56,17 @@ func Open(
 			Similar: func(name string) string {
 				return suggest.Nearest(name, slices.Sorted(maps.Keys(current)))
 			},
-			Tombstones: d.TaskTTL > 0,
+			Tombstones: d.TaskTTL > 0, OnCommit: outcomes.committed,
 		}),
 		Leases: store,
-		Queues: Queues(c, d.Queues, d.ReplyTo),
+		Queues: queues(c, d.Queues, d.ReplyTo),
 		Alerts: alerts,
 		Clock:  port.ClockFunc(time.Now),
 		Name:   d.Instance,
 		// the clocks of two machines differ
 		WakeSlack: time.Second,
 		Logger:    log,
-	}, alerts
+	}, alerts, outcomes
 }
 
 // publishing returns a function that publishes alerts with the deployment's details.
@@ -98,14 +106,19 @@ func options(stack string) string {
 	return "--stack " + stack
 }
 
-// Queues returns the deployment's queues and, by the names in the list, the applications' queues. Their names
-// are not among the deployment's, see package deployment.
-func Queues(c aws.Config, own, replyTo map[string]string) *sqs.Queues {
+// queues returns the deployment's queues and, by the names in the list, the applications' queues and buses.
+// The two sets of names do not overlap, see package deployment.
+func queues(c aws.Config, own, replyTo map[string]string) port.Queues {
 	urls := make(map[string]string, len(own)+len(replyTo))
 	names := make([]string, 0, len(replyTo))
-	for name, url := range replyTo {
-		urls[name], names = url, append(names, name)
+	buses := map[string]*eventbus.Bus{}
+	for name, place := range replyTo {
+		if bus, err := arn.Parse(place); err == nil {
+			buses[name] = eventbus.Open(c, name, bus)
+			continue
+		}
+		urls[name], names = place, append(names, name)
 	}
 	maps.Copy(urls, own)
-	return sqs.New(c, sqs.Config{URLs: urls, ReplyTo: names})
+	return eventbus.Queues{Queues: sqs.New(c, sqs.Config{URLs: urls, ReplyTo: names}), Buses: buses}
 }

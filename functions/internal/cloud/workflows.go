@@ -41,7 +41,7 @@ func Workflows(folder string) (map[string]*core.Definition, error) {
 	return definitions, errors.Join(append(problems, withChildren(definitions)...)...)
 }
 
-// withChildren adds to each definition those of its children, which are stored with it.
+// withChildren adds to each definition the definitions of its children, which are stored with it.
 func withChildren(definitions map[string]*core.Definition) (problems []error) {
 	for _, name := range slices.Sorted(maps.Keys(definitions)) {
 		for i := range definitions[name].Steps {
@@ -80,18 +80,18 @@ func Scheduled(folder string) ([]*core.Definition, error) {
 }
 
 // compiled reads one file. It must be the output of Encode, byte for byte: tasks name their definition by the
-// hash of the file, and the Scheduler stores the output of Encode. A text under a wrong hash could never be
-// read again.
+// hash of the file, and the Scheduler stores the output of Encode. A definition under a wrong hash could
+// never be read again.
 func compiled(file string) (*core.Definition, error) {
 	data, err := os.ReadFile(file) //nolint:gosec // the file belongs to the function's own package
 	if err != nil {
 		return nil, fmt.Errorf("compiled workflow: %w; deploy again", err)
 	}
 	d, err := workflow.Decode(workflow.Hash(data), data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+	var canonical []byte
+	if err == nil {
+		canonical, err = workflow.Encode(d)
 	}
-	canonical, err := workflow.Encode(d)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}

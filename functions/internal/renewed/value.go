@@ -27,8 +27,8 @@ type Value[T any] struct {
 	at    time.Time // time of the last read; after a failure, a time that makes the next read come soon
 }
 
-// Read returns the value. Its age is at most the given one, if it can be read. The error is that of Get, and
-// means that no value is known.
+// Read returns a value of at most the given age. If Get fails, it returns the old value, or the error if
+// there is none.
 func (v *Value[T]) Read(ctx context.Context, age time.Duration) (T, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

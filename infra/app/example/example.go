@@ -8,8 +8,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/jsii-runtime-go"
 	"github.com/cdklabs/cdk-nag-go/cdknag/v2"
@@ -37,8 +39,8 @@ func Add(app awscdk.App) (err error) {
 		X86:                c.truth("x86", false),
 		CustomerManagedKey: c.truth("key", false),
 		FinishedOrders:     c.truth("finished", false), FairQueues: c.truth("fair", false),
-		Versions: c.truth("versions", false),
-		Paused:   c.truth("paused", false), Dashboard: c.truth("dashboard", false),
+		Versions: c.truth("versions", false), OutcomeMetrics: c.truth("outcomes", false),
+		Paused: c.truth("paused", false), Dashboard: c.truth("dashboard", false),
 		Profile:       infra.Profile(c.text("profile", "")),
 		SweepInterval: c.duration("sweep", 0), PagesPerSweep: c.number("pages", 0),
 		Tables: c.tables(), Priorities: c.priorities(),
@@ -103,11 +105,17 @@ func environment() *awscdk.Environment {
 // replyTo returns the queue from which the example's application reads the statuses of its orders.
 func replyTo(stack awscdk.Stack, c *settings, props *infra.Props) {
 	props.ReplyTo = map[string]awssqs.IQueue{}
-	given := c.pairs("reply-to", "name=ARN of a queue", arnOf("sqs", ""))
+	props.ReplyToBuses = map[string]awsevents.IEventBus{}
+	given := c.pairs("reply-to", "name=ARN of a queue or an event bus", arnOf("(sqs|events)", ""))
 	for name, arn := range given {
+		if strings.Contains(arn, ":event-bus/") {
+			props.ReplyToBuses[name] = awsevents.EventBus_FromEventBusArn(stack,
+				jsii.String("ReplyTo"+name), &arn)
+			continue
+		}
 		props.ReplyTo[name] = awssqs.Queue_FromQueueArn(stack, jsii.String("ReplyTo"+name), &arn)
 	}
-	if len(given) > 0 {
+	if len(props.ReplyTo) > 0 {
 		return
 	}
 	queue := awssqs.NewQueue(stack, jsii.String("ShopStatus"), &awssqs.QueueProps{

@@ -24,7 +24,7 @@ type settings struct {
 }
 
 func (c *settings) wrong(name, value, meant string) {
-	c.problems = append(c.problems, fmt.Errorf("context %s is %.300q; %s is meant", name, value, meant))
+	c.problems = append(c.problems, fmt.Errorf("context %s is %.300q; it must be %s", name, value, meant))
 }
 
 func (c *settings) text(name, otherwise string) string {
@@ -133,7 +133,7 @@ func (c *settings) secrets(stack awscdk.Stack, agents map[string]infra.Agent) {
 	}
 }
 
-// external reads agent=value of external agents, each of which may have several, and passes them to add.
+// external passes each agent=value pair of a setting to add. An external agent may have several values.
 func (c *settings) external(agents map[string]infra.Agent, name, meant string, value *regexp.Regexp,
 	add func(a *infra.Agent, value string)) {
 	for _, text := range c.list(name, "") {

@@ -25,7 +25,7 @@ log = logging.getLogger("stepkeeper")
 LEDGER_TIME = 2000  # milliseconds of a handling for its ledger
 RESERVE = 2000  # milliseconds of an invocation of Lambda for the return of unfinished messages
 REPORT_EVERY = 40_000  # milliseconds between two reports of progress
-MOVES = 8  # how often a lost conditional write is decided again
+MOVES = 8  # number of times that a lost conditional write is decided again
 PAUSE = 1  # seconds after a failed receive
 ADDRESSES = ("STEPKEEPER_REQUESTS_URL", "STEPKEEPER_REPLIES_URL", "STEPKEEPER_QUARANTINE_URL")
 LEDGERS = {"STEPKEEPER_LEDGER": book.DynamoLedger, "STEPKEEPER_LEDGER_FOLDER": book.SQLiteLedger}
@@ -69,7 +69,7 @@ class Agent:
         return register
 
     def _connect(self) -> None:
-        """Finds the queues and the ledger: as a deployment says, or by name, as beside `stepkeeper dev`."""
+        """Finds the queues and the ledger by a deployment's variables or, for `stepkeeper dev`, by name."""
         with self.lock:
             if self.queues:
                 return
@@ -106,7 +106,7 @@ class Agent:
         return {"batchItemFailures": [{"itemIdentifier": r["messageId"]} for r in again]}
 
     def run(self) -> None:
-        """Polls the queue until SIGTERM, SIGINT or stop(), and finishes the requests in hand."""
+        """Polls the queue until SIGTERM, SIGINT or stop(), and finishes the running requests."""
         self._connect()
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGTERM, signal.SIGINT):
@@ -124,7 +124,7 @@ class Agent:
             keeper.join()
 
     def stop(self, *_: Any) -> None:
-        """Makes run end."""
+        """Ends run."""
         self.stopping = True
 
     def _receive(self, pool: ThreadPoolExecutor) -> None:
@@ -158,7 +158,7 @@ class Agent:
             log.warning("a handled request was not deleted; it comes again with its key", exc_info=True)
 
     def _keep(self, ended: threading.Event) -> None:
-        """Keeps the requests in hand invisible."""
+        """Keeps the running requests invisible."""
         while not ended.wait(self.visibility / 3):
             for receipt in list(self.in_hand):
                 self._hide(receipt, self.visibility)
@@ -363,7 +363,7 @@ class _Handling:
             log.exception("the outcome of a call could not be stored; it is in doubt: %s", self.identity)
 
     def _prove(self, failure: Failure) -> None:
-        """Stores that a point of no return has had no effect, before its reply says so (P22a)."""
+        """Stores that a point of no return has had no effect, before its reply claims it (P22a)."""
         fact = self.request["resolved"]
         try:
             _, self.no_effect = self._move(

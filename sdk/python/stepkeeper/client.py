@@ -39,7 +39,7 @@ class Client:
         self.sqs.send_message(QueueUrl=self.intake, MessageBody=text)
 
     def statuses(self, seconds: float = float("inf")) -> Iterator[dict[str, Any]]:
-        """Yields the statuses of the application's queue. One is deleted when the next is asked for.
+        """Yields the statuses of the application's queue. Deletes each one when the next is requested.
 
         They can come twice and in any order; a higher `seq` is later.
         """

@@ -1,7 +1,8 @@
-"""The ledger of services that know no idempotency keys, and of points of no return (rules P31, P22a).
+"""The ledger of services that do not recognise idempotency keys, and of points of no return (P31, P22a).
 
 An entry is claimed before the effect, and its outcome is stored after it. Each write is conditional on the
-version of the entry, so that of two requests one finds the other's. The table has the form of the Go agents.
+version of the entry, so that one of two requests finds the other's write.
+The table has the form of the Go agents.
 """
 
 import os
@@ -30,7 +31,7 @@ class Entry:
     state: str = "none"  # none, started, repeated, done, failed, later, undo-started, fenced
     attempt: int = 0  # the attempt that wrote the state
     command: int = 0  # the operator's last command that was applied
-    output: str = ""  # JSON of what a done call returned
+    output: str = ""  # JSON output of a call that was done
     code: str = ""
     message: str = ""
     version: int = 0  # 0 if the entry does not exist

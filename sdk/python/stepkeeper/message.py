@@ -71,7 +71,8 @@ def classify(error: Exception) -> Failure:
     """Returns the Failure that an exception stands for."""
     if not isinstance(error, Failure):
         code = "timeout" if isinstance(error, TimeoutError) else "failed"
-        error = Later(str(error) or type(error).__name__, code=code)
+        text = repr(error) if isinstance(error, KeyError) else str(error)  # whose text is only the key
+        error = Later(text or type(error).__name__, code=code)
     if not error.permanent and not error.no_effect and error.code in UNCOUNTED:
         error.code = "failed"
     error.code = re.sub(r"[^!-~]", "-", error.code)[:64] or "failed"

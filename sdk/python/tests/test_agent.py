@@ -95,6 +95,10 @@ def test_failures(error, outcome, code, after):
     assert "output" not in reply
 
 
+def test_the_text_of_a_missing_variable_names_the_error():
+    assert Bench(fail(KeyError("COATS_URL"))).reply()["error"]["message"] == "KeyError('COATS_URL')"
+
+
 def test_texts_of_errors_are_bounded():
     reply = Bench(fail(Later("x" * 10_000, code="c" * 1000))).reply()
     assert (len(reply["error"]["message"]), len(reply["error"]["code"])) == (500, 64)

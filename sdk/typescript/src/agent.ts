@@ -11,18 +11,18 @@ import { about, ascii, classify, encode, Later, MAX_TEXT, Permanent, readRequest
 const LEDGER_TIME = 2000; // milliseconds of a handling for its ledger
 const RESERVE = 2000; // milliseconds of an invocation of Lambda for the return of unfinished messages
 const REPORT_EVERY = 40_000; // milliseconds between two reports of progress
-const MOVES = 8; // how often a lost conditional write is decided again
+const MOVES = 8; // number of times that a lost conditional write is decided again
 const SEND = 5000; // milliseconds for one message
 const PAUSE = 1000; // milliseconds after a failed receive
-// A client of SQS gives up early enough for a request to come again.
+// A call of SQS times out early enough for a request to come again.
 export const LIMITS = { maxAttempts: 2, requestHandler: { connectionTimeout: 3000, requestTimeout: 25_000 } };
 const ADDRESSES = ["STEPKEEPER_REQUESTS_URL", "STEPKEEPER_REPLIES_URL", "STEPKEEPER_QUARANTINE_URL"];
 
 export interface AgentOptions {
   // for plain services; default the table STEPKEEPER_LEDGER, or the folder STEPKEEPER_LEDGER_FOLDER
   ledger?: Ledger;
-  concurrency?: number; // requests in hand at the same time; default 10
-  visibility?: number; // seconds that a request stays invisible, renewed while it is in hand; default 30
+  concurrency?: number; // requests that are handled at the same time; default 10
+  visibility?: number; // seconds that a request stays invisible, renewed while it is handled; default 30
   sqs?: SQS;
   now?: () => number;
   log?: (text: string, ...error: unknown[]) => void; // default console.error; it gets IDs and never bodies
@@ -59,7 +59,7 @@ export class Agent {
     return this;
   }
 
-  /** Finds the queues and the ledger: as a deployment says, or by name, as beside `stepkeeper dev`. */
+  /** Finds the queues and the ledger by a deployment's variables or, for `stepkeeper dev`, by name. */
   private connect() {
     return this.connected ??= this.find();
   }
@@ -101,7 +101,7 @@ export class Agent {
   };
 
   /**
-   * Polls the queue until SIGTERM, SIGINT or stop(), and finishes the requests in hand. On Lambda it returns
+   * Polls the queue until SIGTERM, SIGINT or stop(), and finishes the running requests. On Lambda it returns
    * at once, because Lambda calls the handler.
    */
   async run(): Promise<void> {
@@ -114,7 +114,7 @@ export class Agent {
     process.off("SIGTERM", this.stop).off("SIGINT", this.stop);
   }
 
-  /** Makes run end. */
+  /** Ends run. */
   readonly stop = () => this.stopping.abort();
 
   private async receive(requests: string): Promise<void> {
@@ -212,9 +212,9 @@ class Handling {
     this.received + this.request.limit + (this.plain || this.pivot ? LEDGER_TIME : 0));
   private readonly ending = new AbortController();
   private timer: NodeJS.Timeout | undefined;
-  private began = 0; // when the call began
-  private sent = 0; // when progress was last reported
-  private claimed = false; // the ledger holds that the call of a point of no return begins
+  private began = 0; // time when the call began
+  private sent = 0; // time of the last report of progress
+  private claimed = false; // the ledger records that the call of a point of no return begins
   private noEffect = false;
 
   constructor(private readonly agent: Agent, private readonly replies: string,
@@ -304,7 +304,7 @@ class Handling {
     const note = new TextDecoder().decode(Buffer.from(String(text)).subarray(0, 200), { stream: true });
     const percent = Math.min(Math.max(Math.trunc(share) || 0, 0), 100);
     await this.reply({ outcome: "progress", percent, note }).then(() => this.watch(), (why) => {
-      this.sent = before; // this report was not sent, and a later one may be
+      this.sent = before; // this report was not sent; a later one may succeed
       this.log("progress could not be reported", why);
     });
   }
@@ -385,7 +385,7 @@ class Handling {
       this.log("the outcome of a call could not be stored; it is in doubt", why));
   }
 
-  /** Stores that a point of no return has had no effect, before its reply says so (P22a). */
+  /** Stores that a point of no return has had no effect, before its reply claims it (P22a). */
   private async prove(failure: Failure): Promise<void> {
     await this.move((e) => refuse(e, this.request, this.claimed, failure)).then(
       ([, proven]) => this.noEffect = proven,

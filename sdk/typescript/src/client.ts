@@ -38,7 +38,7 @@ export class Client {
     await this.sqs.sendMessage({ QueueUrl, MessageBody });
   }
 
-  /** Yields the statuses of the application's queue. One is deleted when the next is asked for. */
+  /** Yields the statuses of the application's queue. Deletes each one when the next is requested. */
   async *statuses(signal?: AbortSignal): AsyncGenerator<Status, void, undefined> {
     const QueueUrl = await address(this.sqs, this.options.statuses ?? "");
     const command = { QueueUrl, MaxNumberOfMessages: 10, WaitTimeSeconds: 20 };
@@ -47,7 +47,7 @@ export class Client {
         signal?.aborted ? undefined : Promise.reject(why));
       for (const { Body, ReceiptHandle } of got?.Messages ?? []) {
         const status = read(Body!);
-        if (status?.schema !== SCHEMA) continue; // others stay in the queue
+        if (status?.schema !== SCHEMA) continue; // messages of another schema stay in the queue
         yield status;
         await this.sqs.deleteMessage({ QueueUrl, ReceiptHandle });
       }

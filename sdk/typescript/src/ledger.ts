@@ -1,8 +1,9 @@
 /**
- * The ledger of services that know no idempotency keys, and of points of no return (rules P31, P22a).
+ * The ledger of services that do not recognise idempotency keys, and of points of no return (P31, P22a).
  *
  * An entry is claimed before the effect, and its outcome is stored after it. Each write is conditional on the
- * version of the entry, so that of two requests one finds the other's. A table has the form of the Go agents.
+ * version of the entry, so that one of two requests finds the other's write.
+ * A table has the form of the Go agents.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { link, mkdir, open, readdir, readFile, unlink, writeFile } from "node:fs/promises";
@@ -20,7 +21,7 @@ const ABSENT = {
   state: "none" as State,
   attempt: 0, // the attempt that wrote the state
   command: 0, // the operator's last command that was applied
-  output: "", // JSON of what a done call returned
+  output: "", // JSON output of a call that was done
   code: "",
   message: "",
   version: 0, // 0 if the entry does not exist
@@ -29,7 +30,7 @@ const ABSENT = {
 export type Entry = typeof ABSENT & { key: string };
 
 export interface Ledger {
-  /** Returns the entry by a strongly consistent read. One that does not exist has the state "none". */
+  /** Returns the entry by a strongly consistent read. A missing entry has the state "none". */
   entry(key: string): Promise<Entry>;
   /** Stores the entry with its version raised by one. Throws Conflict if another version is stored. */
   move(entry: Entry): Promise<void>;
@@ -111,14 +112,14 @@ export class FileLedger implements Ledger {
     } finally {
       await unlink(draft);
     }
-    for (const changed of [folder, this.folder]) { // the names must be on the disk too
+    for (const changed of [folder, this.folder]) { // the folders' entries must be on the disk too
       const file = await open(changed);
       await file.sync().finally(() => file.close());
     }
   }
 }
 
-/** What a request may do: call the service, or repeat a reply, or stay silent because a call is in doubt. */
+/** The action for a request: call the service, repeat a reply, or stay silent because a call is in doubt. */
 export type Act = "call" | "done" | "failed" | "in-doubt" | "silent";
 
 const refused = (e: Entry) => e.state === "failed" || e.state === "later";

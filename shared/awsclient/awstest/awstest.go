@@ -1,5 +1,5 @@
-// Package awstest connects tests to an emulator on this machine or, only on request by the account's number,
-// to a real account (rule 27). A variable holds the target:
+// Package awstest connects tests to an emulator on this machine, or to a real account if a variable gives the
+// account's number (rule 27). A variable holds the target:
 //
 //	http://127.0.0.1:4566     an emulator on this machine
 //
@@ -54,7 +54,7 @@ func Config(t testing.TB, variable, how string, o awsclient.Options) aws.Config 
 	return c
 }
 
-// Emulated reports whether the variable does not name a real account.
+// Emulated reports whether the variable names no real account.
 func Emulated(variable string) bool { return !strings.HasPrefix(os.Getenv(variable), accountPrefix) }
 
 // Check returns an error if a value of the variable cannot be used.

@@ -22,8 +22,8 @@ const (
 )
 
 // Environment returns the configuration of a function from the variables that Lambda sets: AWS_REGION and the
-// credentials of its role. AWS_ENDPOINT_URL, or AWS_ENDPOINT_URL_<SERVICE> before it, leads to an emulator.
-// It makes no network calls (rule 13). The error lists the missing variables.
+// credentials of its role. AWS_ENDPOINT_URL_<SERVICE>, or else AWS_ENDPOINT_URL, is the address of an
+// emulator. It makes no network calls (rule 13). The error lists the missing variables.
 func Environment(lookup func(name string) (value string, set bool)) (aws.Config, error) {
 	value := func(name string) string { v, _ := lookup(name); return v }
 	creds := aws.Credentials{
@@ -61,8 +61,8 @@ func Environment(lookup func(name string) (value string, set bool)) (aws.Config,
 	return c, nil
 }
 
-// endpoints finds AWS_ENDPOINT_URL_<SERVICE>. Clients of the SDK look for it in the sources of a
-// configuration, and this one has none.
+// endpoints finds AWS_ENDPOINT_URL_<SERVICE>. Clients of the SDK look for it in a configuration's sources,
+// and this configuration has no sources.
 type endpoints func(name string) string
 
 // GetServiceBaseEndpoint returns the endpoint of a service. Clients of the SDK call it with an ID such as

@@ -91,7 +91,7 @@ func TestEndpointOfOneService(t *testing.T) {
 	}
 }
 
-// One error lists everything that is missing.
+// One error lists all missing variables.
 func TestEnvironmentMissing(t *testing.T) {
 	_, err := wire.Environment(func(string) (string, bool) { return "", false })
 	for _, want := range []string{"AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
@@ -130,7 +130,7 @@ func TestDefaultsAreStated(t *testing.T) {
 	}
 }
 
-// A signed request goes where it was sent, and nowhere that the answer names.
+// A signed request is not sent to the address of a redirect.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	followed := false
 	elsewhere := httptest.NewServer(

@@ -50,8 +50,8 @@ func LimitTime(limit time.Duration) func(*middleware.Stack) error {
 	}
 }
 
-// LimitAttempts ends each attempt of a call after the limit, so that a hanging one is repeated. The end of a
-// context would end the whole call.
+// LimitAttempts ends each attempt of a call after the limit, so that the SDK repeats a hanging attempt. A
+// context's end would end the whole call.
 func LimitAttempts(limit time.Duration) func(*middleware.Stack) error {
 	each := middleware.FinalizeMiddlewareFunc("StepkeeperAttemptTimeout",
 		func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (
@@ -71,7 +71,7 @@ func LimitAttempts(limit time.Duration) func(*middleware.Stack) error {
 	}
 }
 
-// attemptTimeout does not wrap the SDK's error, which would mean that the caller gave up.
+// attemptTimeout does not wrap the SDK's error, because that error would mean that the caller gave up.
 type attemptTimeout struct {
 	limit time.Duration
 	why   string
@@ -84,7 +84,7 @@ func (e *attemptTimeout) Error() string {
 // RetryableError makes the SDK's retryer repeat the call.
 func (e *attemptTimeout) RetryableError() bool { return true }
 
-// UntilShortlyBefore ends calls that long before their context's deadline, instead of after the limit of
+// UntilShortlyBefore ends each call margin before its context's deadline, instead of after the limit of
 // LimitTime.
 func UntilShortlyBefore(margin time.Duration) func(*middleware.Stack) error {
 	return func(stack *middleware.Stack) error {

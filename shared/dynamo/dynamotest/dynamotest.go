@@ -1,10 +1,10 @@
-// Package dynamotest gives tests a DynamoDB to run against: DynamoDB Local, LocalStack or, only if
-// it is asked for by the number of the account, a real one.
+// Package dynamotest gives tests a DynamoDB to run against: DynamoDB Local, LocalStack or, only if the
+// variable gives the number of the account, a real one.
 //
 //	STEPKEEPER_DYNAMODB=http://127.0.0.1:8000     an emulator on this machine
 //	STEPKEEPER_DYNAMODB=account:123456789012      the tables are made, used and removed there
 //
-// Without the variable the tests are skipped, and say so; `make test-dynamo` sets it.
+// Without the variable the tests are skipped with a message; `make test-dynamo` sets it.
 package dynamotest
 
 import (
@@ -17,7 +17,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/awstest"
@@ -67,24 +66,4 @@ func Tables(t testing.TB, client *dynamodb.Client) Names {
 		t.Fatal(err)
 	}
 	return n
-}
-
-// Forget removes orders and leaves their tombstones, as a TTL does with orders at rest.
-func Forget(client *dynamodb.Client, table string) func(context.Context, []string) error {
-	return func(ctx context.Context, ids []string) error {
-		for _, id := range ids {
-			out, err := client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
-				TableName: &table, Key: dynamo.Key(dynamo.OrderKey, id),
-				ReturnValues: types.ReturnValueAllOld,
-			})
-			if err == nil && len(out.Attributes) > 0 {
-				_, err = client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &table,
-					Item: dynamo.Key(dynamo.OrderKey, id+"#ended")})
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	}
 }

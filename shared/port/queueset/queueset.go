@@ -1,5 +1,5 @@
-// Package queueset holds the queues of an adapter that makes them itself, by name. It also holds which of
-// them an order may name as its reply-to.
+// Package queueset holds, by name, the queues that an adapter creates. It also records which of them an order
+// may name as its reply-to.
 package queueset
 
 import (
@@ -56,12 +56,12 @@ func (s *Set[Q]) Queue(name string) (port.Queue, error) {
 }
 
 // ReplyTo returns a queue that orders may name, or ErrNotFound.
-func (s *Set[Q]) ReplyTo(name string) (port.Queue, error) {
+func (s *Set[Q]) ReplyTo(name string) (port.Sender, error) {
 	if s.replyTo[name] {
 		return s.queues[name], nil
 	}
 	return nil, fmt.Errorf("reply-to %q is not in the list that was deployed: %w", name, port.ErrNotFound)
 }
 
-// Names returns the sorted names of the queues.
-func (s *Set[Q]) Names() []string { return slices.Sorted(maps.Keys(s.queues)) }
+// QueueNames returns the sorted names of the queues.
+func (s *Set[Q]) QueueNames() []string { return slices.Sorted(maps.Keys(s.queues)) }

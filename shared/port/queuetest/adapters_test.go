@@ -88,10 +88,6 @@ func TestSQLiteInRealTime(t *testing.T) {
 	})
 }
 
-type named struct{ *memory.Queues }
-
-func (n named) QueueNames() []string { return n.Names() }
-
 // TestSQS runs through the SDK and the protocol that `stepkeeper dev` serves.
 func TestSQS(t *testing.T) {
 	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_PROFILE",
@@ -102,7 +98,7 @@ func TestSQS(t *testing.T) {
 		ExactDepth: true, Messages: 200}, func(t *testing.T, configs []Config, replyTo []string) Backends {
 		clock := memory.NewClock(start)
 		inner := memoryQueues(t, clock, configs, replyTo)
-		server := httptest.NewServer(sqsproto.New(sqsproto.Config{Queues: named{inner}, Clock: clock}))
+		server := httptest.NewServer(sqsproto.New(sqsproto.Config{Queues: inner, Clock: clock}))
 		t.Cleanup(server.Close)
 		c, err := awsclient.Load(context.Background(),
 			awsclient.Options{Endpoint: server.URL, MaxAttempts: 1})

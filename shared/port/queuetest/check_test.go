@@ -26,14 +26,14 @@ func (s *suite) queue(name string) port.Queue {
 func text(body string) port.Message { return port.Message{Body: []byte(body)} }
 
 // send sends texts that have to be taken.
-func (s *suite) send(q port.Queue, bodies ...string) {
+func (s *suite) send(q port.Sender, bodies ...string) {
 	s.Helper()
 	for _, body := range bodies {
 		s.sendMessage(q, text(body))
 	}
 }
 
-func (s *suite) sendMessage(q port.Queue, messages ...port.Message) {
+func (s *suite) sendMessage(q port.Sender, messages ...port.Message) {
 	s.Helper()
 	errs := q.Send(s.ctx, messages)
 	if len(errs) != len(messages) {

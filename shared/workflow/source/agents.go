@@ -16,7 +16,7 @@ func (b *builder) agentsOf(f field, s *core.StepDefinition) {
 		b.report.error(f.at, "step "+f.key+" has no agent", fixMissing("agent", ""))
 	case one != nil && several != nil:
 		b.report.error(several.at, "step "+f.key+" has agent and agents",
-			"write one of them; the first of agents is asked where nothing speaks against it")
+			"write only one of the two fields")
 	case several != nil:
 		if names := texts(several.value); len(names) > 0 {
 			s.Agent, s.Others = names[0], names[1:]
@@ -24,7 +24,6 @@ func (b *builder) agentsOf(f field, s *core.StepDefinition) {
 	}
 }
 
-// agentAt returns the position of a step's k-th agent.
 func agentAt(step *value, k int) position {
 	if several := step.get("agents"); several != nil && k < len(several.list) {
 		return several.list[k].at
@@ -43,10 +42,8 @@ func (b *builder) routes(i int) {
 		if s.PointOfNoReturn {
 			what = "a point of no return"
 		}
-		b.report.error(several.at,
-			fmt.Sprintf(
-				"step %s is %s, and names several agents: what was called stands in the ledger of one "+
-					"agent, and another would call again", s.Name, what),
+		b.report.error(several.at, fmt.Sprintf("step %s is %s, and names several agents: each agent has "+
+			"its own ledger, so a second one would repeat the call", s.Name, what),
 			"name one agent")
 	}
 	first := b.def.Agents[s.Agent]
@@ -58,14 +55,14 @@ func (b *builder) routes(i int) {
 					"the agents %s and %s of step %s reach the same service, and their keyRetention is %s "+
 						"and %s", s.Agent, name, s.Name,
 					retention(first), retention(other)),
-				"give both the service's, or make another service a step of its own")
+				"give both agents the service's keyRetention; write one step for each service if they differ")
 		}
 		if other.ClockSkew != first.ClockSkew {
 			b.report.error(several.at,
 				fmt.Sprintf("the clockSkew of the agents %s and %s of step %s is %s and %s", s.Agent, name,
 					s.Name,
 					workflow.Short(first.ClockSkew), workflow.Short(other.ClockSkew)),
-				"give both the greater one")
+				"give both agents the greater one")
 		}
 	}
 }

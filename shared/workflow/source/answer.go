@@ -50,7 +50,7 @@ func (b *builder) reminders(v *value, s *core.StepDefinition) {
 	at := v.field("remind").value.at
 	switch {
 	case s.Answer.Ask == "":
-		b.report.error(at, fmt.Sprintf("step %s reminds of nothing: it has no ask", s.Name),
+		b.report.error(at, fmt.Sprintf("step %s has remind but no ask, so it has no call to repeat", s.Name),
 			"add the call that asks for the answer, as in ask: {agent: mail, operation: ask}")
 	case remind < leastRemind:
 		b.report.error(at, fmt.Sprintf("step %s reminds every %s; the least is %s", s.Name,
@@ -69,7 +69,6 @@ func isExpression(v *value) bool {
 	return found || err != nil
 }
 
-// choices reads the possible values of an approval.
 func (b *builder) choices(v *value, a *core.Answer) {
 	answers := v.get("answers")
 	if answers == nil {
@@ -94,7 +93,7 @@ func (b *builder) eventSchema(v *value, a *core.Answer) {
 	}
 }
 
-// people checks the parts of need and who that are known before an order comes.
+// people checks the fields need and who. It skips a field whose value depends on the order.
 func (b *builder) people(step string, v *value) {
 	who := v.get("who")
 	if who == nil || who.shape != isList {
@@ -137,7 +136,7 @@ func (b *builder) onTimeout(step string, v *value, a *core.Answer) {
 		a.TimeoutValue = data
 		if a.Event == "" && !slices.Contains(a.Values, given.text) && len(a.Values) > 0 {
 			b.report.error(given.at, "onTimeout answers step "+step+" with "+quoted(given)+
-				", which is none of its answers", "write one of "+strings.Join(a.Values, ", "))
+				", which is not one of its answers", "write one of "+strings.Join(a.Values, ", "))
 		}
 		if a.Schema == nil {
 			return
@@ -153,8 +152,8 @@ func (b *builder) onTimeout(step string, v *value, a *core.Answer) {
 	}
 }
 
-// question reads the expressions of a step that waits for an answer: the step's input, which evaluates to a
-// core.Question, and its refuse.
+// question reads the expressions of a step that waits for an answer: the input, which evaluates to a
+// core.Question, and the field refuse.
 func (b *builder) question(f field, s *core.StepDefinition, scope expression.Scope) {
 	form := answerForm(f.value)
 	v := f.value.get(form)
@@ -182,8 +181,8 @@ func (b *builder) question(f field, s *core.StepDefinition, scope expression.Sco
 	}
 }
 
-// unread warns of an approval whose answers make no difference: none refuses, and no expression reads which
-// one came.
+// unread warns of an approval whose answer makes no difference: no answer is a refusal, and no expression
+// reads the answer.
 func (b *builder) unread(i int) {
 	s := &b.def.Steps[i]
 	if s.Answer == nil || len(s.Answer.Values) < 2 || s.Answer.Refuse != "" {
@@ -199,7 +198,7 @@ func (b *builder) unread(i int) {
 			s.Answer.Values[len(s.Answer.Values)-1], strings.ReplaceAll(s.Name, "-", "_")))
 }
 
-// bare reports whether an expression wrongly has ${ }.
+// bare reports whether an expression is written without ${ }. Otherwise it adds a problem.
 func (b *builder) bare(v *value, key, example string) bool {
 	if v.shape != isText {
 		return false // the schema reports it
@@ -212,7 +211,7 @@ func (b *builder) bare(v *value, key, example string) bool {
 	return true
 }
 
-// answerForm returns the field that makes a step wait for an answer, or "" for another step.
+// answerForm returns the field that makes a step wait for an answer, or "" for any other step.
 func answerForm(step *value) string {
 	for _, form := range []string{"approval", "event"} {
 		if step.field(form) != nil {
@@ -222,8 +221,8 @@ func answerForm(step *value) string {
 	return ""
 }
 
-// answered returns the steps that end with an answer, and whether they ask particular people. A token for
-// such a step names a person (P39, a token is an answer's permission).
+// answered returns the steps that end with an answer. The value reports whether the step asks particular
+// people. A token for such a step names a person (P39, a token is an answer's permission).
 func (b *builder) answered() map[string]bool {
 	names := map[string]bool{}
 	for _, f := range b.steps {

@@ -9,14 +9,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schema"
 )
 
-// builder makes the definition from the tree and checks its meaning. The schema has reported values of the
-// wrong form. The builder treats these as absent, so that all problems of a file are reported at once.
+// builder makes the definition from the tree and checks its meaning. It treats values of a wrong form as
+// absent, because the check against the schema has reported them. So all problems of a file are reported at
+// once.
 type builder struct {
 	report  *report
 	opts    Options
 	root    *value
 	def     *core.Definition
-	steps   []field // steps of the file, in the order of def.Steps
+	steps   []field // steps of the file, in the sequence of def.Steps
 	order   *graph
 	schema  *schema.Schema // schema of the orders; nil if any order is allowed
 	element schema.Part    // element of the list of the present step, which its expressions read as item
@@ -31,6 +32,7 @@ func (b *builder) definition() *core.Definition {
 		Grace:       b.duration(b.root, "grace", limitGrace, 30*core.Second),
 		ResendAfter: b.duration(b.root, "tellAfter", limitGrace, 30*core.Second),
 		Notify:      b.notify(),
+		Events:      b.truth(b.root, "events"),
 		AlertUndone: b.notifies(core.StatusUndone),
 		HopBudget:   10,
 		Schedule:    b.schedule(),
@@ -115,9 +117,8 @@ func (b *builder) step(f field) core.StepDefinition {
 		OnFailure:    core.Policy(b.text(v, "onFailure")),
 		Grade:        core.Grade(b.text(v, "grade")),
 		After:        after(v),
-	}
-	if p := v.get("pointOfNoReturn"); p != nil {
-		s.PointOfNoReturn = p.truth
+
+		PointOfNoReturn: b.truth(v, "pointOfNoReturn"),
 	}
 	b.agentsOf(f, &s)
 	s.Undo = b.undo(v, &s)
@@ -133,7 +134,6 @@ func (b *builder) uncalled(f field) core.StepDefinition {
 	return s
 }
 
-// after reads the names of the step's predecessors.
 func after(step *value) (names []string) {
 	if v := step.get("after"); v != nil {
 		names = texts(v)
@@ -193,7 +193,7 @@ func (b *builder) retry(v *value, defaults core.Retry) core.Retry {
 	r.Backoff.Jitter = b.float(backoff, "jitter", r.Backoff.Jitter)
 	r.Backoff.Initial = b.duration(backoff, "initial", limitBackoff, r.Backoff.Initial)
 	r.Backoff.Max = b.duration(backoff, "max", limitBackoff, r.Backoff.Max)
-	// If only one of the two is given, the other one is adapted.
+	// If the file sets only one of the two, adapt the other one.
 	switch initial, longest := backoff.field("initial"), backoff.field("max"); {
 	case r.Backoff.Initial <= r.Backoff.Max:
 	case initial == nil:
@@ -233,13 +233,18 @@ func (b *builder) agents() {
 	}
 }
 
-// text returns the value of a field, or "" if the field is absent or is not a text. whole and float do the
-// same for numbers.
+// text returns the value of a field, or "" if the field is absent or is not a text. truth, whole and
+// float do the same for truth values and numbers.
 func (b *builder) text(v *value, key string) string {
 	if f := v.get(key); f != nil && f.shape == isText {
 		return f.text
 	}
 	return ""
+}
+
+func (b *builder) truth(v *value, key string) bool {
+	f := v.get(key)
+	return f != nil && f.truth
 }
 
 func (b *builder) whole(v *value, key string, absent int) int {

@@ -10,7 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
 )
 
-// limit is the longest sensible duration of a field, with its spelling.
+// limit is the longest sensible duration of a field, as a number and as a text.
 type limit struct {
 	longest core.Duration
 	text    string
@@ -35,7 +35,7 @@ var units = map[string]core.Duration{
 	"ms": core.Millisecond, "s": core.Second, "m": core.Minute, "h": core.Hour, "d": core.Day,
 }
 
-// duration reads a field of v. An absent or malformed field gives the default.
+// duration reads a field of v. For an absent or malformed field it returns the default.
 func (b *builder) duration(v *value, key string, most limit, absent core.Duration) core.Duration {
 	f := v.get(key)
 	if f == nil || f.shape != isText {

@@ -29,14 +29,14 @@ func (b *builder) each(f field) core.StepDefinition {
 			s.PointOfNoReturn = s.PointOfNoReturn || child.Steps[i].PointOfNoReturn
 		}
 	}
-	// P22, a point of no return forbids undo: what the child has passed cannot be undone
+	// a child past its point of no return cannot be undone (P22, a point of no return forbids undo)
 	if s.PointOfNoReturn && b.text(v, "onFailure") == "" {
 		s.OnFailure = core.OnFailureStop
 	}
 	return s
 }
 
-// child pins the definition of the children.
+// child sets the definition of the child orders.
 func (b *builder) child(name *value, e *core.Each) {
 	if name == nil || name.shape != isText || e.Workflow == "" {
 		return // the schema reports it
@@ -59,7 +59,7 @@ func (b *builder) child(name *value, e *core.Each) {
 	e.Definition, e.Child = def.Hash, def
 }
 
-// depth returns the number of levels of child workflows below this one.
+// depth returns the number of levels of child workflows below d.
 func depth(d *core.Definition) (deepest int) {
 	for i := range d.Steps {
 		if e := d.Steps[i].Each; e != nil && e.Child != nil {

@@ -13,7 +13,7 @@ const usualOrder = `{"customer":{"id":"c-1","name":"Ada","email":"ada@example.or
 	"items":[{"sku":"book","quantity":2,"unitPrice":1999,"physical":true},{"sku":"licence","quantity":1,"unitPrice":500,"physical":false}],
 	"payment":{"card":"tok_1"},"shipTo":{"street":"1 Main St","zip":"01234"}}`
 
-// What the agents of the example get, for an order with goods to carry and for one without.
+// The inputs of the example's agents, for an order with goods to ship and for one without.
 func TestOrderInputs(t *testing.T) {
 	d, problems := source.LoadFile("../../../workflows/order.yaml", source.Options{})
 	if d == nil {
@@ -63,7 +63,7 @@ func TestOrderInputs(t *testing.T) {
 	}
 }
 
-// What the steps of answers.yaml ask, and which values they take and refuse (P35).
+// The questions of the steps in answers.yaml, and the values that they accept and refuse (P35).
 func TestQuestions(t *testing.T) {
 	d, problems := source.LoadFile("testdata/good/answers.yaml", source.Options{})
 	if d == nil {

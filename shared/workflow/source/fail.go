@@ -7,8 +7,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// fail reads a step that fails by rule (P50, a rule can fail the order). Alerts, statuses and logs contain
-// its texts, so they hold nothing of an order.
+// fail reads a step that fails by rule (P50, a rule can fail the order). Its texts must not contain data of
+// an order, because alerts, statuses and logs show them.
 func (b *builder) fail(f field) core.StepDefinition {
 	s := b.uncalled(f)
 	rule := f.value.get("fail")

@@ -7,8 +7,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// goesOn checks a step without which the order continues when it fails (P42, orders can go on after
-// failures), and reports how long the order waits before that.
+// goesOn checks a step whose failure does not stop the order (P42, orders can go on after failures). It warns
+// if the order would wait long before it continues.
 func (b *builder) goesOn(i int) {
 	s := &b.def.Steps[i]
 	policy := b.steps[i].value.field("onFailure")
@@ -17,8 +17,8 @@ func (b *builder) goesOn(i int) {
 	case s.PointOfNoReturn:
 		b.report.error(policy.value.at,
 			"step "+s.Name+" is a point of no return, so the order cannot go on without it",
-			"write onFailure: stop, or undo where its proven refusal shall undo the order; or remove "+
-				"pointOfNoReturn and declare an undo")
+			"write onFailure: stop, or onFailure: undo to undo the order if the service proves a refusal; "+
+				"or remove pointOfNoReturn and declare an undo")
 	case s.Undo != nil && (s.Grade == core.Idempotent || s.Grade == core.Plain):
 		var wait core.Duration
 		for _, name := range s.AllAgents() {

@@ -14,10 +14,9 @@ type graph struct {
 	sorted []int    // every step after its predecessors; nil if there is a cycle
 	before []bitset // all predecessors, direct or not; nil if there is a cycle, or if partial
 
-	partial bool // an `after` is wrong, so that checks that depend on the order of the steps are skipped
+	partial bool // an `after` is wrong, so checks that depend on the order of the steps are skipped
 }
 
-// bitset is a set of step numbers.
 type bitset []uint64
 
 func (s bitset) add(i int)      { s[i/64] |= 1 << (i % 64) }
@@ -109,7 +108,8 @@ func (g *graph) sort() (cycle []int) {
 	return nil
 }
 
-// cycle follows, among the waiting steps, one predecessor each until it meets a step again.
+// cycle returns a cycle. It goes from each step to one of its predecessors among the waiting steps, until it
+// reaches a step for the second time.
 func (g *graph) cycle(waiting []int) []int {
 	at := 0
 	for waiting[at] == 0 {

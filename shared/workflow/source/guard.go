@@ -72,8 +72,8 @@ func (g *guard) token(t *token.Token) (what, fix string) {
 	return "", ""
 }
 
-// adjoins reports whether a colon is between two unquoted values, as in [12:30]. The library takes that for a
-// mapping, and other readers for a text.
+// adjoins reports whether a colon is between two unquoted values, as in [12:30]. The library reads this as a
+// mapping, and other programs read it as a text.
 func adjoins(colon *token.Token) bool {
 	next := colon.Next
 	return colon.Prev != nil && next != nil && plain(colon.Prev) && plain(next) &&

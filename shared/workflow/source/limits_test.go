@@ -27,7 +27,8 @@ func steps(n int, chained bool) string {
 	return b.String()
 }
 
-// What is too large, too deep or grows by repetition gets one clear error, before anything recurses.
+// A file that is too large, too deep or grows by repetition gets one clear error, before any function
+// recurses.
 func TestLimits(t *testing.T) {
 	bomb := "workflow: test\nbomb:\n  a0: &a0 [x, x]\n"
 	for i := range 40 {
@@ -82,7 +83,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// Values that readers of YAML type differently are refused, and those of the core schema are what they say.
+// Values to which programs give different types are refused. Values of the core schema have its types.
 func TestScalars(t *testing.T) {
 	file := func(value string) []byte {
 		return []byte("\ufeff" + strings.TrimSuffix(steps(1, false), "}\n") + ", input: [" + value + "]}\n")
@@ -191,7 +192,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// Each file has problems of its own, so that one broken file stops no other workflow.
+// Problems are reported per file, so that a broken file stops no other workflow.
 func TestLoadDir(t *testing.T) {
 	dir := t.TempDir()
 	good := strings.ReplaceAll(steps(1, false), "workflow: test", "workflow: NAME")
@@ -234,7 +235,7 @@ func TestLoadDir(t *testing.T) {
 	}
 }
 
-// No file makes the reading panic, and what is accepted can be stored.
+// No file makes the reader panic, and each accepted definition can be stored.
 func FuzzParse(f *testing.F) {
 	for _, pattern := range []string{"testdata/bad/*.yaml", "testdata/good/*.yaml",
 		"../../../workflows/*.yaml"} {

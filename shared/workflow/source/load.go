@@ -24,9 +24,9 @@ type File struct {
 	Problems   Problems
 }
 
-// LoadDir reads every *.yaml and *.yml file of a directory, sorted by name. It reads regular files in the
-// directory. Any other entry with such a name is a file with a problem. If two files define the same
-// workflow, the later one has a problem. The error is that of the directory.
+// LoadDir reads every *.yaml and *.yml file of a directory, sorted by name. An entry with such a name that is
+// not a regular file gets a problem. If two files define the same workflow, the later file gets a problem.
+// LoadDir returns an error only if it cannot read the directory.
 func LoadDir(dir string, opts Options) ([]File, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -57,15 +57,15 @@ func LoadDir(dir string, opts Options) ([]File, error) {
 	return files, nil
 }
 
-// folder holds the files of a directory, one of which can name another's workflow as its child workflow.
+// folder holds the files of a directory. A file can name the workflow of another file as its child workflow.
 type folder struct {
 	dir   string
 	names []string
 	opts  Options
 	read  func(name string) ([]byte, error)
 	files map[string]*File  // files that were read or are being read
-	named map[string]string // file of each workflow; nil until the first use
-	trail []string          // files being read, each needed by the previous one
+	named map[string]string // file by workflow; nil until the first use
+	trail []string          // files being read; each needs the next one for a child workflow
 }
 
 // load reads a file of the folder once.
@@ -125,7 +125,7 @@ func (d *folder) child(workflow string) (def *core.Definition, problem, fix stri
 	return f.Definition, "", ""
 }
 
-// workflowsOf returns the names of workflow files, for any kind of entry.
+// workflowsOf returns the entries with the name of a workflow file.
 func workflowsOf(entries []fs.DirEntry) (names []string) {
 	for _, e := range entries {
 		if ext := filepath.Ext(e.Name()); (ext == ".yaml" || ext == ".yml") &&
@@ -153,13 +153,13 @@ func Files(place string) ([]string, error) {
 // declared finds the workflow's name in a file that may not be valid YAML.
 var declared = regexp.MustCompile(`(?m)^workflow:[ \t]*["']?([a-z][a-z0-9-]{0,63})\b`)
 
-// LoadFile reads one workflow file, which must be a regular one, and the files beside it with its child
-// workflows. It follows a link.
+// LoadFile reads one workflow file, and its child workflows from the same folder. The file must be a regular
+// one or a link to one.
 func LoadFile(file string, opts Options) (*core.Definition, Problems) {
 	d := &folder{dir: filepath.Dir(file), opts: opts, files: map[string]*File{},
 		read: func(name string) ([]byte, error) {
 			return regularfile.Read(filepath.Join(filepath.Dir(file), name), MaxFile+1)
-		}} // one byte more than a workflow may have
+		}} // one byte more than the limit
 	if entries, err := os.ReadDir(d.dir); err == nil {
 		d.names = workflowsOf(entries)
 	}

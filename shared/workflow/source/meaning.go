@@ -57,7 +57,7 @@ func (b *builder) room() {
 	}
 }
 
-// keeps refuses a grade that an agent of the step cannot keep.
+// keeps reports a problem if an agent of the step cannot keep the step's grade.
 func (b *builder) keeps(i int) {
 	s := &b.def.Steps[i]
 	if b.opts.CannotKeep == nil || s.Kind() != core.KindCall {
@@ -144,7 +144,7 @@ func (b *builder) undoable(i int) {
 	if s.PointOfNoReturn {
 		if s.Undo != nil {
 			b.report.error(field.at, "step "+s.Name+" is a point of no return, yet declares an undo",
-				"remove undo (onFailure: undo undoes the steps before it where it is refused), or "+
+				"remove undo (onFailure: undo undoes the steps before it if it is refused), or "+
 					"pointOfNoReturn")
 		}
 		return
@@ -159,31 +159,30 @@ func (b *builder) undoable(i int) {
 			}
 		}
 	}
-	// P42, orders can go on after failures: undone wherever the order stands
+	// the step may be undone at any place of the order (P42, orders can go on after failures)
 	switch alone := s.OnFailure == core.OnFailureContinue; {
 	case alone && field != nil:
 	case alone:
 		b.report.error(b.steps[i].at, "step "+s.Name+
 			" declares no undo, and the order can only go on without it once it is undone",
-			"write undo: OPERATION, or undo: none where the step has no effect")
+			"write undo: OPERATION, or undo: none if the step has no effect")
 	case behind >= 0 && s.Undo != nil:
-		b.report.warn(field.at,
-			fmt.Sprintf("the undo of step %s is never used: it runs after the point of no return %s",
-				s.Name, b.def.Steps[behind].Name), "remove undo")
+		b.report.warn(field.at, fmt.Sprintf("the undo of step %s is never used: it runs after the point of "+
+			"no return %s", s.Name, b.def.Steps[behind].Name), "remove undo")
 	case behind >= 0 || field != nil:
 	case skippable >= 0:
 		b.report.error(b.steps[i].at,
 			fmt.Sprintf(
 				"step %s declares no undo, and the point of no return %s before it may be skipped",
 				s.Name, b.def.Steps[skippable].Name),
-			"write undo: OPERATION, or undo: none where the step has no effect")
+			"write undo: OPERATION, or undo: none if the step has no effect")
 	default:
 		b.report.error(b.steps[i].at, "step "+s.Name+" declares no undo",
-			"write undo: OPERATION, or undo: none where the step has no effect")
+			"write undo: OPERATION, or undo: none if the step has no effect")
 	}
 }
 
-// times checks that the order can end before its deadline.
+// times checks whether the order can end before its deadline.
 func (b *builder) times() {
 	deadline := b.root.field("deadline")
 	longest, last := b.longestPath()
@@ -295,7 +294,7 @@ func (b *builder) polling(i int) {
 					"the pollFor of step %s, %s, is longer than agent %s remembers keys, %s: the step "+
 						"stops for the operator then",
 					s.Name, workflow.Short(s.PollFor), name, workflow.Short(kept)),
-				"shorten it, or raise keyRetention where the service remembers keys for longer")
+				"shorten it, or raise keyRetention if the service remembers keys for longer")
 		}
 	}
 }
@@ -318,15 +317,15 @@ func (b *builder) long(i int) {
 	case s.Grade == core.Plain || s.PointOfNoReturn:
 		b.report.error(where,
 			fmt.Sprintf(
-				"step %s has a maxDuration, and is of a plain service or a point of no return, where a "+
-					"second attempt beside a long first one cannot be distinguished", s.Name),
-			"take maxDuration out, and make the timeout as long as the work")
+				"step %s has a maxDuration, and is of a plain service or a point of no return, which "+
+					"cannot distinguish a second attempt from a long first one", s.Name),
+			"remove maxDuration, and make the timeout as long as the work")
 	case s.Grade != core.Fenced && s.Undo != nil:
 		b.report.warn(where,
 			fmt.Sprintf(
 				"the undo of step %s waits for up to %s after its claim, because "+
 					"its service has no fence", s.Name, long),
-			"shorten maxDuration, or use grade: fenced where the service refuses a do after its undo")
+			"shorten maxDuration, or use grade: fenced if the service refuses a do after its undo")
 	}
 }
 
@@ -334,8 +333,8 @@ func (b *builder) long(i int) {
 // plain service needs a ledger).
 const ledgerTime = 2 * core.Second
 
-// holds refuses a timeout that exceeds the limits of the agent's environment, because each call would end in
-// doubt.
+// holds reports a problem if a timeout exceeds the limits of the agent's environment, because each call would
+// end in doubt.
 func (b *builder) holds(i int) {
 	s := &b.def.Steps[i]
 	if b.opts.MaxTimeout == nil || s.Agent == "" {
@@ -351,8 +350,8 @@ func (b *builder) holds(i int) {
 		return
 	}
 	reserved := ""
-	// The ledger is written before the call and after it (P31, P22a). A call that took the whole time would
-	// end without a record, in doubt.
+	// The agent writes the ledger before and after the call (P31, P22a). A call that takes the whole time
+	// would end without a record, and so in doubt.
 	if s.Grade == core.Plain || s.PointOfNoReturn {
 		kind := "point of no return"
 		if s.Grade == core.Plain {

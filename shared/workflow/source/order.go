@@ -11,10 +11,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schema"
 )
 
-// maxSchemaFile is the largest file of a schema, in bytes, white space included.
+// maxSchemaFile is the size of the largest schema file, in bytes, with white space.
 const maxSchemaFile = 4 * schema.MaxSize
 
-// orders reads the schema of the workflow's orders, which stands here or in a file beside this one.
+// orders reads the schema of the workflow's orders from the workflow file, or from another file of the
+// folder.
 func (b *builder) orders() {
 	given := b.root.get("order").get("schema")
 	if given == nil {
@@ -57,7 +58,7 @@ func (b *builder) schemaFile(name string) (json.RawMessage, error) {
 	switch {
 	case b.opts.beside == nil:
 		return nil, fmt.Errorf("it can only be read beside a file")
-	case name != filepath.Base(name) || !filepath.IsLocal(name): // dev watches this folder alone
+	case name != filepath.Base(name) || !filepath.IsLocal(name): // `stepkeeper dev` watches only this folder
 		return nil, fmt.Errorf("it is not in the workflow's folder; put it beside the workflow")
 	}
 	data, err := b.opts.beside(name)
@@ -74,7 +75,7 @@ func (b *builder) schemaFile(name string) (json.RawMessage, error) {
 	return text.Bytes(), nil
 }
 
-// compiled returns a schema that can be used, or nil after it has reported why it cannot.
+// compiled returns the compiled schema. If the schema is wrong, compiled reports a problem and returns nil.
 func (b *builder) compiled(given *value, data json.RawMessage,
 	err error) (json.RawMessage, *schema.Schema) {
 	var s *schema.Schema

@@ -10,9 +10,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-// ordered is a workflow with a schema of its orders, and an expression.
+// ordered returns a workflow with a schema of its orders, and an expression.
 func ordered(schema, expression string) string {
-	return "workflow: shop\norder: {schema: " + schema + "}\nsteps:\n  a: {agent: a, operation: run, input: \"${ " +
+	return "workflow: shop\norder: {schema: " + schema +
+		"}\nsteps:\n  a: {agent: a, operation: run, input: \"${ " +
 		expression + " }\", timeout: 1s, onFailure: stop, undo: none, grade: fenced}\n"
 }
 
@@ -126,12 +127,16 @@ func TestUnknownPaths(t *testing.T) {
 
 // The order of a child reads the elements of the list, and a schedule's order matches the schema.
 func TestSchemaOfOtherOrders(t *testing.T) {
-	const child = "workflow: child\nsteps: {a: {agent: a, operation: run, timeout: 1s, onFailure: stop, undo: none, grade: fenced}}\n"
+	const child = "workflow: child\nsteps: {a: {agent: a, operation: run, timeout: 1s, onFailure: stop, " +
+		"undo: none, grade: fenced}}\n"
 	dir := t.TempDir()
 	for name, text := range map[string]string{"child.yaml": child,
-		"parent.yaml": "workflow: parent\norder: {schema: {properties: {items: {items: {properties: {sku: {}}}}}}}\n" +
-			"steps: {a: {each: \"${ order.items }\", workflow: child, input: {s: \"${ item.sku }\", t: \"${ item.sk }\"}}}\n",
-		"nightly.yaml": "workflow: nightly\norder: {schema: {required: [region], additionalProperties: false, " +
+		"parent.yaml": "workflow: parent\norder: {schema: {properties: {items: {items: {properties: {sku: " +
+			"{}}}}}}}\n" +
+			"steps: {a: {each: \"${ order.items }\", workflow: child, input: {s: \"${ item.sku }\", t: " +
+			"\"${ item.sk }\"}}}\n",
+		"nightly.yaml": "workflow: nightly\norder: {schema: {required: [region], additionalProperties: " +
+			"false, " +
 			"properties: {region: {}}}}\nschedule: {cron: \"@daily\", input: {region: a}}\n" +
 			strings.TrimPrefix(child, "workflow: child\n")} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {

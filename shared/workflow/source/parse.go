@@ -8,26 +8,26 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// Options configures the reading.
+// Options configures Parse.
 type Options struct {
 	// KnownAgents holds the agents that exist. Nil means that any name is accepted.
 	KnownAgents []string
 	// MaxTimeout returns the longest time of one handling in the agent's environment, such as Lambda. 0, or a
-	// nil function, means no limit except that of queues.
+	// nil function, means that only queues limit the time.
 	MaxTimeout func(agent string) core.Duration
-	// CannotKeep returns why an agent cannot keep the grade of a step, and the fix; "" if it can. kept is the
-	// agent's keyRetention. A nil function means that every agent can.
+	// CannotKeep returns why an agent cannot fulfil the grade of a step, and the fix; "" if it can. kept is
+	// the agent's keyRetention. A nil function means that every agent can fulfil every grade.
 	CannotKeep func(agent string, s *core.StepDefinition, kept core.Duration) (problem, fix string)
 
-	// child finds the definition of a child workflow, or the problem that prevents it; nil means no child
-	// workflows.
+	// child returns the definition of a child workflow, or the problem that prevents it. A nil function means
+	// that there are no child workflows.
 	child func(name string) (def *core.Definition, problem, fix string)
-	// beside reads a file below the folder of the workflow; nil means no such files.
+	// beside reads a file of the workflow's folder. A nil function means that there is no folder.
 	beside func(name string) ([]byte, error)
 }
 
-// Parse reads one workflow file. The name is only used in the problems. The definition is nil if any
-// problem is an error; it comes with its hash and its expressions attached.
+// Parse reads one workflow file. file is the name that the problems show. The definition has its hash and its
+// expressions. It is nil if any problem is an error.
 func Parse(file string, data []byte, opts Options) (*core.Definition, Problems) {
 	r := &report{file: filepath.ToSlash(file)}
 	d := parse(data, opts, r)
@@ -48,7 +48,7 @@ func parse(data []byte, opts Options, r *report) *core.Definition {
 		return nil
 	}
 	if root.shape != isMap {
-		r.error(root.at, "the file is no mapping", "start with workflow: NAME and steps:")
+		r.error(root.at, "the file has no fields", "start with workflow: NAME and steps:")
 		return nil
 	}
 	if steps := root.field("steps"); steps != nil && len(steps.value.fields) > MaxSteps {

@@ -13,7 +13,7 @@ type Severity string
 // Severities of a problem.
 const (
 	SeverityError   Severity = "error"   // the file yields no definition
-	SeverityWarning Severity = "warning" // the file works, but probably not as intended
+	SeverityWarning Severity = "warning" // the file is valid, but probably does not do what the author meant
 )
 
 // Problem is an error or a warning about a workflow file. Line and Column count from 1. 0 means the whole
@@ -57,7 +57,8 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Err returns the problems as an error if at least one of them is an error, else nil.
+// Err returns the problems as an error if at least one of them has the severity error. Otherwise it returns
+// nil.
 func (ps Problems) Err() error {
 	for i := range ps {
 		if ps[i].Severity == SeverityError {
@@ -67,7 +68,7 @@ func (ps Problems) Err() error {
 	return nil
 }
 
-// sorted orders by position and drops what was said twice of one place.
+// sorted sorts the problems by position and drops repeated ones.
 func (ps Problems) sorted() Problems {
 	slices.SortStableFunc(ps, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
@@ -75,17 +76,16 @@ func (ps Problems) sorted() Problems {
 	return slices.Compact(ps)
 }
 
-// maxProblems bounds what is reported of one file; past it more lines do not help.
+// maxProblems is the largest number of problems that are reported for one file.
 const maxProblems = 100
 
-// report collects problems of one file.
 type report struct {
 	file     string
 	problems Problems
 }
 
-// maxWhat bounds what one problem says, in bytes: what is served to others quotes no more of the file
-// than is needed to find the place.
+// maxWhat is the longest text of one problem, in bytes. A problem may be shown to others, so it quotes only
+// the part of the file that identifies the place.
 const maxWhat = 400
 
 func (r *report) add(at position, severity Severity, what, fix string) {

@@ -15,9 +15,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// Unquoted values have the types of YAML 1.2's core schema. A value to which YAML 1.1 gives another type is
-// an error, because its writer cannot know which of the two a reader follows. So is a text that looks like a
-// number.
+// Unquoted values have the types of YAML 1.2's core schema. A value that has another type in YAML 1.1 is an
+// error, because its writer may have meant that type. A text that looks like a number is an error too.
 var (
 	coreNumber = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
 	coreOther  = regexp.MustCompile(`^0(o[0-7]+|x[0-9a-fA-F]+)$`)
@@ -48,7 +47,8 @@ var (
 
 const fixQuote = `quote it for a text, as in "yes", or write a number, true or false as in JSON`
 
-// CheckScalars refuses a YAML file, of agents for instance, with a value that readers type differently.
+// CheckScalars returns an error if a YAML file, such as an agents file, contains a value whose type depends
+// on the reader.
 func CheckScalars(data []byte) error {
 	for _, t := range lexer.Tokenize(string(data)) {
 		if what := problemOf(t); what != "" {
@@ -62,7 +62,7 @@ func CheckScalars(data []byte) error {
 // WithoutMark returns a file without the byte order mark that some editors put before it.
 func WithoutMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\ufeff")) }
 
-// problemOf returns why an unquoted value cannot be typed, or "". A key is always a text.
+// problemOf returns why the type of an unquoted value is not certain, or "" if it is. A key is always a text.
 func problemOf(t *token.Token) string {
 	if !plain(t) || t.Next != nil && t.Next.Type == token.MappingValueType {
 		return ""

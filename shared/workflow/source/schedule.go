@@ -11,11 +11,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
 )
 
-// since is the start for trying expressions. It is fixed, so that the validity of a file does not depend on
-// the day.
+// since is the time from which expressions are tried. It is fixed, so that the validity of a file does not
+// depend on the present date.
 var since = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// schedule reads the schedule of a workflow.
 func (b *builder) schedule() *core.Schedule {
 	v := b.root.get("schedule")
 	if v == nil || v.shape != isMap {
@@ -54,7 +53,7 @@ func (b *builder) fires(v *value, s *core.Schedule) {
 	}
 }
 
-// each splits a joined error.
+// each returns the parts of a joined error.
 func each(err error) []error {
 	var all interface{ Unwrap() []error }
 	switch {
@@ -81,10 +80,10 @@ func (b *builder) scheduled(v *value, s *core.Schedule) {
 	}
 	if f := v.field("scheduledTime"); f != nil {
 		b.report.error(f.at, "the input has the field scheduledTime, which each start sets itself",
-			"call it otherwise")
+			"give it another name")
 	}
 	order, err := schedule.Order(s, core.TimeOf(since))
-	if err != nil || len(order) > port.MaxOrder-1024 { // the message also holds names
+	if err != nil || len(order) > port.MaxOrder-1024 { // the message also contains names
 		b.report.error(v.at, fmt.Sprintf("the input takes %d bytes as an order, the limit is %d", len(order),
 			port.MaxOrder-1024), "store the data elsewhere, and give a reference")
 	}

@@ -25,11 +25,10 @@ var Schema []byte
 
 const schemaURL = "https://stepkeeper.dev/schemas/workflow.json"
 
-// compiledSchema is compiled once, at first use.
 var compiledSchema = sync.OnceValue(func() *jsonschema.Schema {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema))
 	if err != nil {
-		panic("schema.json: " + err.Error()) // embedded: every test would fail
+		panic("schema.json: " + err.Error()) // the schema is embedded, so the tests find such an error
 	}
 	c := jsonschema.NewCompiler()
 	if err := c.AddResource(schemaURL, doc); err != nil {
@@ -38,7 +37,7 @@ var compiledSchema = sync.OnceValue(func() *jsonschema.Schema {
 	return c.MustCompile(schemaURL)
 })
 
-// checkSchema reports what the file's form has wrong.
+// checkSchema reports the faults in the file's form.
 func checkSchema(root *value, r *report) {
 	err := compiledSchema().Validate(root.plain())
 	if err == nil {
@@ -49,10 +48,10 @@ func checkSchema(root *value, r *report) {
 	}
 }
 
-// explain reports the leaves of the library's error tree, in words and with a position.
+// explain reports each leaf of the library's error tree as a text with a position.
 func explain(e *jsonschema.ValidationError, root *value, r *report) {
 	if k, ok := e.ErrorKind.(*kind.PropertyNames); ok {
-		// The library reuses the memory of this kind's InstanceLocation, so that it cannot be trusted.
+		// InstanceLocation may be wrong for this kind, because the library reuses its memory.
 		for _, holder := range []string{"agents", "steps"} {
 			if f := root.get(holder).field(k.Property); f != nil {
 				r.error(f.at, fmt.Sprintf("%q is not a name", k.Property), fixName)
@@ -103,7 +102,7 @@ func explain(e *jsonschema.ValidationError, root *value, r *report) {
 	}
 }
 
-// policies are the fields that say what happens next.
+// policies lists the fields that hold a policy.
 var policies = []string{"onFailure", "onTimeout", "onDeadline"}
 
 // continueElsewhere explains a policy that only a call has (P42, orders can go on after failures).
@@ -111,17 +110,16 @@ func continueElsewhere(v *value, name string, root *value, path []string, r *rep
 	fix := "write undo or stop"
 	if len(path) > 1 && path[0] == "steps" {
 		if form := answerForm(root.get("steps").get(path[1])); form != "" {
-			fix = "leave refuse away or write onTimeout: {answer: VALUE}, and let later steps ask for the " +
+			fix = "leave refuse out, or write onTimeout: {answer: VALUE}, and let later steps ask for the " +
 				"answer, as in when: steps." +
 				strings.ReplaceAll(path[1], "-", "_") + ".output.value == VALUE"
 		}
 	}
-	r.error(v.at, name+` is "continue", which only the onFailure of a step that calls an agent can be`,
-		fix)
+	r.error(v.at, name+` is "continue", which only the onFailure of a step that calls an agent can be`, fix)
 }
 
-// locate finds the value that the library speaks of, and a name for it: its last key. Where the key
-// has a value on the same line the value's position is given, else the key's.
+// locate returns the value at a path, and its last key as its name. The position is that of the value if the
+// value begins on the line of its key, and otherwise that of the key.
 func locate(root *value, path []string) (*value, string) {
 	v, name := root, "the workflow"
 	for i, key := range path {
@@ -151,7 +149,7 @@ const fixName = "use lower-case letters, digits and dashes, at most 40, the firs
 
 const fixDuration = "write a number with its unit: 250ms, 2s, 5m, 24h or 7d"
 
-// later are the fields that people may expect from other tools, with what to do instead.
+// later lists fields that people may know from other tools, with advice.
 var later = map[string]string{
 	"delay": "write a step of its own with wait: 10m, and put this one after it", "timer": "write wait: 10m",
 	"approval": "write it in a step of its own, below steps",
@@ -160,10 +158,10 @@ var later = map[string]string{
 	"foreach":  "write each: ${ order.items }, and workflow: NAME of what each item goes through",
 	"for-each": "write each: ${ order.items }, and workflow: NAME of what each item goes through",
 	"progress": "progress of long work is not supported yet; choose a timeout that is long enough",
-	"fallback": "write agents: [first, second] where both reach the same service; another service is a " +
-		"step of its own",
-	"fallbackAgents": "write agents: [first, second] where both reach the same service; another service " +
-		"is a step of its own",
+	"fallback": "write agents: [first, second] if both reach the same service; another service needs its " +
+		"own step",
+	"fallbackAgents": "write agents: [first, second] if both reach the same service; another service " +
+		"needs its own step",
 	"priority":  "priority belongs to the order, not to the workflow",
 	"dependsOn": "write after", "needs": "write after", "if": "write when", "condition": "write when",
 	"compensate": "write undo", "retries": "write retry: {maxFailures: …}",
@@ -210,7 +208,8 @@ func knownFields(path []string, v *value) []string {
 	return fields
 }
 
-// resolved follows references and, of two forms that an object may have, takes the first where it is meant.
+// resolved follows references. If an object has two possible forms, it returns the first form if meant
+// reports true for it, and otherwise the second.
 func resolved(s *jsonschema.Schema, meant func(*jsonschema.Schema) bool) *jsonschema.Schema {
 	for s.Ref != nil {
 		s = s.Ref
@@ -224,7 +223,7 @@ func resolved(s *jsonschema.Schema, meant func(*jsonschema.Schema) bool) *jsonsc
 	return resolved(s.Else, meant)
 }
 
-// fixes advise what to write for a required field that is absent, first for the field of one object.
+// fixes contains advice for absent required fields, by object and field, or by field alone.
 var fixes = map[string]string{
 	"timeout of approval": "write how long to wait for an answer, as in timeout: 7d",
 	"timeout of event":    "write how long to wait for an answer, as in timeout: 7d",
@@ -243,7 +242,7 @@ var fixes = map[string]string{
 	"when":      "write when the order fails, as in when: order.total > 10000",
 	"code":      "write a short word for programs, as in code: too-large",
 	"message":   "write for people why the order fails",
-	"operation": "write what the agent shall do, as in operation: charge",
+	"operation": "write what the agent does, as in operation: charge",
 }
 
 func fixMissing(field, of string) string {
@@ -293,7 +292,6 @@ func fixPattern(where string) string {
 	return "use letters, digits, dots, dashes and underscores, at most 80, the first one a letter"
 }
 
-// quoted shows a scalar of the file.
 func quoted(v *value) string {
 	switch v.shape {
 	case isText:

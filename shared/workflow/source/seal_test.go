@@ -7,7 +7,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-// P11. An end of an undone order needs its alert only if the workflow asks for one.
+// P11. The end of an undone order needs an alert only if the workflow asks for one.
 func TestAlertOfAnUndoIsAskedFor(t *testing.T) {
 	const text = "workflow: w\nnotify: [%s]\nsteps:\n  a: {agent: x, operation: o, timeout: 1s, " +
 		"onFailure: undo, undo: none, grade: fenced}\n"

@@ -36,12 +36,12 @@ func TestOutputsOfSkippableSteps(t *testing.T) {
 		{`order.x`, `steps.quote_price?.output.id`, false},
 		{`order.x`, `steps.quote_price.output["id"]`, false},
 		{`order.x`, `lower(steps.quote_price.output.id)`, false},
-		// The same condition, its parts in any order and more besides.
+		// The same condition, with its parts in any order, and with more parts.
 		{`order.total > 5 && order.quote`, `steps.quote_price.output.id`, true},
 		{`order.quote and order.x && order.total>5`, `steps.quote_price.output.id`, true},
 		{`order.total > 5`, `steps.quote_price.output.id`, false},
 		{`order.total > 5 || order.quote`, `steps.quote_price.output.id`, false},
-		// The output itself asked for, in the condition or in the expression.
+		// The output itself is compared with null, in the condition or in the expression.
 		{`steps.quote_price.output != nil`, `steps.quote_price.output.id`, true},
 		{`not (nil == steps.quote_price.output) && order.x`, `steps.quote_price.output.id`, true},
 		{`steps.quote_price.output == nil`, `steps.quote_price.output.id`, false},
@@ -70,7 +70,7 @@ func TestOutputsOfSkippableSteps(t *testing.T) {
 
 func quote(s string) string { return `'` + strings.ReplaceAll(s, `'`, `''`) + `'` }
 
-// A text that looks like an expression, and would be sent as it stands, is warned of.
+// A text that looks like an expression, and would be sent unchanged, gets a warning.
 func TestLiteralsThatLookLikeExpressions(t *testing.T) {
 	for text, want := range map[string]string{
 		"{{ order.name }}":  "{{ }} is no expression here",
@@ -97,8 +97,8 @@ steps:
   last: {agent: a, operation: run, timeout: 1s, onFailure: undo, undo: none, grade: plain, after: [ship], when: IF, input: {id: INPUT}}
 `
 
-// P42: the output of a step that the order may go on without is read with ?., or where it is known not to
-// have failed.
+// P42: an expression reads the output of a step that the order may go on without with ?., or if a condition
+// excludes the failure.
 func TestOutputsOfStepsThatMayHaveFailed(t *testing.T) {
 	for _, c := range []struct {
 		when, here, input string
@@ -130,14 +130,17 @@ func TestOutputsOfStepsThatMayHaveFailed(t *testing.T) {
 	}
 }
 
-// An approval of which every answer lets the order go on is warned of, unless a later step reads the answer.
+// An approval gets a warning if every answer lets the order continue, unless a later step reads the answer.
 func TestAnswersThatMakeNoDifference(t *testing.T) {
-	const head = "workflow: w\nsteps:\n  four-eyes: {approval: {question: Pay?, answers: [yes!, no!], timeout: 1d, onTimeout: stop%s}}\n" +
-		"  pay: {agent: a, operation: pay, after: [four-eyes], timeout: 5s, onFailure: stop, undo: none, grade: fenced%s}\n"
+	const head = "workflow: w\nsteps:\n  four-eyes: {approval: {question: Pay?, answers: [yes!, no!], " +
+		"timeout: 1d, onTimeout: stop%s}}\n" +
+		"  pay: {agent: a, operation: pay, after: [four-eyes], timeout: 5s, onFailure: stop, undo: none, " +
+		"grade: fenced%s}\n"
 	for name, c := range map[string]struct{ approval, pay, want string }{
-		"neither": {"", "", `t.yaml:3:42: warning: every answer to step four-eyes lets the order go on, "no!" too`},
-		"refuse":  {`, refuse: value == "no!"`, "", ""},
-		"read":    {"", `, when: steps.four_eyes.output.value == "yes!"`, ""},
+		"neither": {"", "",
+			`t.yaml:3:42: warning: every answer to step four-eyes lets the order go on, "no!" too`},
+		"refuse": {`, refuse: value == "no!"`, "", ""},
+		"read":   {"", `, when: steps.four_eyes.output.value == "yes!"`, ""},
 	} {
 		_, problems := source.Parse("t.yaml", fmt.Appendf(nil, head, c.approval, c.pay), source.Options{})
 		got := ""

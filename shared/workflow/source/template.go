@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schema"
 )
 
-// templates reads inputs, conditions and the output, and checks their expressions. A step sees the
-// outputs of the steps that it comes after, directly or not (P12, effects are emitted again).
+// templates reads inputs, conditions and the output, and checks their expressions. A step can read the
+// outputs of all its direct and indirect predecessors (P12, effects are emitted again).
 func (b *builder) templates() {
 	names := make([]string, len(b.def.Steps))
 	for i := range b.def.Steps {
@@ -24,7 +24,7 @@ func (b *builder) templates() {
 	for i, f := range b.steps {
 		s := &b.def.Steps[i]
 		scope := expression.Scope{Steps: names, Visible: b.order.visible(i), Step: s.Name,
-			Skippable: skippable, Continues: continues}
+			Skippable: skippable, Continues: continues, Decided: answered}
 		s.When = b.when(f.value.get("when"), scope)
 		scope.When = s.When
 		if form := formOf(f.value); form != nil {
@@ -42,7 +42,7 @@ func (b *builder) templates() {
 		}
 	}
 	b.def.Output = b.template(b.root.get("output"), "output",
-		expression.Scope{Steps: names, Skippable: skippable, Continues: continues})
+		expression.Scope{Steps: names, Skippable: skippable, Continues: continues, Decided: answered})
 }
 
 // conditions returns the conditions of the steps that may be skipped.
@@ -56,7 +56,7 @@ func (b *builder) conditions() map[string]string {
 	return conditions
 }
 
-// continues returns the steps without which the order continues when they fail (P42, orders can go on after
+// continues returns the steps whose failure does not stop the order (P42, orders can go on after
 // failures).
 func (b *builder) continues() map[string]bool {
 	names := map[string]bool{}
@@ -111,7 +111,7 @@ func (b *builder) faulty(where position, err error) {
 	}
 }
 
-// template returns the JSON form of a template, or nil if v is nil.
+// template returns a template as JSON, or nil if v is nil.
 func (b *builder) template(v *value, key string, scope expression.Scope) json.RawMessage {
 	if v == nil {
 		return nil

@@ -18,8 +18,8 @@ steps:
     after: [approve]
 `
 
-// P39: a token stands in the input of a call, names a step that is answered, and a person where that step
-// asks who.
+// P39: a token can be used in the input of a call. It names a step that waits for an answer, and a person if
+// that step asks particular people.
 func TestTokensStandWhereTheyCan(t *testing.T) {
 	def, problems := source.Parse("w.yaml", []byte(withTokens), source.Options{})
 	if def == nil || !def.Tokens {

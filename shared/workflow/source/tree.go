@@ -38,7 +38,6 @@ type field struct {
 	value *value
 }
 
-// holds reports whether a text in v contains part.
 func (v *value) holds(part string) bool {
 	return strings.Contains(v.text, part) ||
 		slices.ContainsFunc(v.list, func(e *value) bool { return e.holds(part) }) ||

@@ -25,8 +25,8 @@ func (b *builder) wait(f field) core.StepDefinition {
 	return s
 }
 
-// until reads the expression of a wait and stores it as the step's input, which a wait does not use
-// otherwise.
+// until reads the expression of a wait. It stores the expression as the step's input, because a wait has no
+// other input.
 func (b *builder) until(f field, s *core.StepDefinition, scope expression.Scope) {
 	v := f.value.get("wait").get("until")
 	if v == nil || v.shape != isText {
@@ -39,7 +39,7 @@ func (b *builder) until(f field, s *core.StepDefinition, scope expression.Scope)
 	s.Input = b.template(v, "until", scope)
 }
 
-// span returns the longest time that one attempt of a step takes by its definition.
+// span returns the longest time that one attempt of a step may take.
 func span(s *core.StepDefinition) core.Duration {
 	if s.Wait != nil {
 		return s.Wait.For + s.Wait.Spread

@@ -13,10 +13,13 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Limits of a workflow file. They are checked before the YAML library builds its tree, because that
+// Limits of a workflow file. They are checked before the YAML library builds its tree, because the library
 // recurses.
 const (
-	MaxFile    = 1 << 20 // bytes
+	// MaxFile is the largest size of a file in bytes. Stepkeeper refuses a larger file, and the former
+	// definition stays in use. The file must be a regular file of the folder, or a link to one.
+	MaxFile = 1 << 20
+	// MaxSteps is the largest number of steps. Stepkeeper refuses a file with more steps.
 	MaxSteps   = 1000
 	maxLine    = 10_000  // bytes
 	maxTokens  = 200_000 // tokens of YAML
@@ -25,9 +28,9 @@ const (
 	maxValues  = 50_000  // values after aliases are resolved
 )
 
-// read parses YAML into a tree with positions; nil where it cannot be read.
+// read parses YAML into a tree with positions. It returns nil if the YAML cannot be read.
 func read(data []byte, r *report) (root *value) {
-	// The library is fuzzed, but not ours: a bug in it must not end a process that carries orders.
+	// A bug in the library must not end a process that handles orders.
 	defer func() {
 		if recover() != nil {
 			r.error(position{}, "the YAML library cannot read it", "simplify the file")
@@ -74,7 +77,8 @@ func read(data []byte, r *report) (root *value) {
 	return b.build(documents[0].Body, at(documents[0].Body), 0)
 }
 
-// Tab explains the YAML library's error of a line that is indented with a tab; "" if it is another error.
+// Tab explains the YAML library's error about a line that is indented with a tab. It returns "" for any other
+// error.
 func Tab(message string) (what, fix string) {
 	if !strings.Contains(message, "'\t'") && !strings.Contains(message, `'\t'`) {
 		return "", ""
@@ -97,8 +101,8 @@ func tooLarge(data []byte) (what, fix string) {
 	return "", ""
 }
 
-// at returns the position where a node begins. For a mapping the library returns the position of its first
-// colon.
+// at returns the position where a node begins. For a mapping the library itself returns the position of the
+// first colon.
 func at(n ast.Node) position {
 	switch n := n.(type) {
 	case *ast.MappingNode:
@@ -135,10 +139,10 @@ type treeBuilder struct {
 	report  *report
 	anchors map[string]*value
 	values  int
-	over    bool // the limit of values was reported
+	over    bool // the excess of values is already reported
 }
 
-// build turns n into a value. For mappings and lists, where is the position of what holds them.
+// build converts n into a value. where is the position of the surrounding value, for mappings and lists.
 func (b *treeBuilder) build(n ast.Node, where position, depth int) *value {
 	v := &value{at: at(n)}
 	if b.values++; b.values > maxValues || depth > maxNesting {
@@ -160,7 +164,7 @@ func (b *treeBuilder) build(n ast.Node, where position, depth int) *value {
 		}
 	case *ast.StringNode:
 		v.shape, v.text = isText, n.Value
-		// The library takes numbers of more than 64 bits, and some of the core schema, for texts.
+		// The library reads numbers of more than 64 bits, and some numbers of the core schema, as texts.
 		if text, err := numberText(n.Value); plain(n.Token) && err == nil {
 			v.shape, v.text = isNumber, text
 		}
@@ -225,8 +229,8 @@ func keyText(n ast.MapKeyNode) (string, bool) {
 	return "", false
 }
 
-// alias repeats what its anchor stands for. Each repetition counts, so that a few lines cannot stand
-// for billions of values.
+// alias returns a copy of the value that its anchor names. Each copy counts towards the limit, so that a few
+// lines cannot expand to billions of values.
 func (b *treeBuilder) alias(n *ast.AliasNode, depth int) *value {
 	name := n.Value.String()
 	v, ok := b.anchors[name]
@@ -266,7 +270,8 @@ func (b *treeBuilder) refuse(where position, depth int) {
 	b.over = true
 }
 
-// number keeps the digits of a number that is one in JSON too, and converts others, like 0x10.
+// number returns a number as JSON. It keeps the digits of a number that is valid in JSON, and converts any
+// other, such as 0x10.
 func (b *treeBuilder) number(t *token.Token) string {
 	text, err := numberText(t.Value)
 	if err != nil {

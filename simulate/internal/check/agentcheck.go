@@ -10,14 +10,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Begins notes the request that a handling is about.
+// Begins records the request that a handling is about.
 func Begins(iv *world.Invocation, d port.Delivery) {
 	iv.Agency.Received = core.TimeOf(iv.P.Now())
 	iv.Agency.Req, _ = d.Value.(*message.Request)
 }
 
-// reminds reports whether the key of a reminder belongs to the step that is asked for (P37, a question has a
-// time).
+// reminds reports whether the key of a reminder belongs to the step whose question it repeats (P37, a
+// question has a time).
 func reminds(r *message.Request) bool {
 	return strings.HasPrefix(r.Key, core.Key(r.OrderID, r.Run, strings.TrimSuffix(r.Step, "-ask"))+"/")
 }
@@ -69,20 +69,19 @@ func Calls(iv *world.Invocation, c worker.Call) {
 			want = worker.StateUndoStarted
 		}
 		if !a.Entered || a.State != want || a.Called {
-			w.Violate("P31",
-				"the plain service of %s is called (%s), and its ledger does not say that "+
-					"this handling began", c.Key, r.Operation)
+			w.Violate("P31", "the plain service of %s is called (%s), and its ledger does not say that "+
+				"this handling began", c.Key, r.Operation)
 		}
 	}
-	a.Called, a.Outcome = true, world.InTheDark
+	a.Called, a.Outcome = true, world.CallUnknown
 }
 
-// pivots reports whether a request is the do of a point of no return, which follows the ledger whatever its
-// grade (P22a, a proven refusal permits undo).
+// pivots reports whether a request is the do of a point of no return. Such a request uses the ledger with
+// every grade (P22a, a proven refusal permits undo).
 func pivots(r *message.Request) bool { return r.PointOfNoReturn && r.Operation == core.Do }
 
-// callsPivot checks that the ledger records before each call that it begins, and whether it is the only one.
-// No call may begin that was proven to have had no effect.
+// callsPivot checks that the ledger records each call before it begins, and whether it is the only call. An
+// attempt must not begin after the proof that it had no effect.
 func callsPivot(iv *world.Invocation, c worker.Call) {
 	w, a := iv.W, &iv.Agency
 	w.Checks.Did("P31")
@@ -101,7 +100,7 @@ func callsPivot(iv *world.Invocation, c worker.Call) {
 }
 
 // enterLedger implements the transition table of the ledger (P31, a plain service needs a ledger): it returns
-// the state to which a request changes an entry.
+// the new state of an entry after a request.
 func enterLedger(e port.LedgerEntry, r *message.Request) (state string, command int) {
 	state, command = e.State, e.Command
 	by := e.Attempt
@@ -133,7 +132,7 @@ func refusedLedger(state string) bool {
 	return state == worker.StateFailed || state == worker.StateLater
 }
 
-// unasked returns the ledger entry of a point of no return that could not be called (P22a).
+// unasked returns the new ledger entry of a point of no return that could not be called (P22a).
 func unasked(e port.LedgerEntry, r *message.Request) (state string, command int) {
 	if f := r.Resolved; f != nil && f.Command > e.Command && f.Fact != core.Happened {
 		return worker.StateLater, f.Command
@@ -144,7 +143,7 @@ func unasked(e port.LedgerEntry, r *message.Request) (state string, command int)
 	return e.State, e.Command
 }
 
-// Moves holds a move of the ledger to the table.
+// Moves checks a change of the ledger against the table.
 func Moves(iv *world.Invocation, before, after port.LedgerEntry) {
 	w, a := iv.W, &iv.Agency
 	w.Checks.Did("P31")
@@ -155,7 +154,7 @@ func Moves(iv *world.Invocation, before, after port.LedgerEntry) {
 	}
 	want, command := before.State, before.Command
 	mine := before.Attempt == r.Attempt
-	later := worker.StateNone // the one call is proven not to have been sent
+	later := worker.StateNone // the proof that the only call was not sent
 	if pivots(r) {
 		later = worker.StateLater // P22a: never back to none
 	}
@@ -164,21 +163,22 @@ func Moves(iv *world.Invocation, before, after port.LedgerEntry) {
 		want, command = unasked(before, r)
 	case !a.Entered:
 		want, command = enterLedger(before, r)
-		if a.Happened { // a check has settled what was in doubt
+		if a.Happened { // a check has proven that the call happened
 			want = settledLedger(before.State, r.Operation)
 		}
 	case pivots(r) && r.Grade != core.Plain && !a.Called && mine && before.State == worker.StateStarted &&
 		after.State == worker.StateRepeated:
-		// its own write was reported as a conflict: it looks like another handling's
+		// its own write was reported as a conflict, so the handling mistakes it for the write of another
+		// handling
 		want = worker.StateRepeated
-	case a.Called && a.Outcome == world.HappenedIt, a.Happened:
+	case a.Called && a.Outcome == world.CallDone, a.Happened:
 		want = settledLedger(before.State, r.Operation)
-	case (!a.Called || a.Outcome != world.InTheDark) && mine && r.Operation == core.UndoOp:
+	case (!a.Called || a.Outcome != world.CallUnknown) && mine && r.Operation == core.UndoOp:
 		want = worker.StateDone
 	case pivots(r) && before.State != worker.StateStarted: // another call may still have its effect
-	case a.Called && a.Outcome == world.RefusedIt && mine:
+	case a.Called && a.Outcome == world.CallRefused && mine:
 		want = worker.StateFailed
-	case a.Called && a.Outcome == world.LaterIt && mine, !a.Called && mine:
+	case a.Called && a.Outcome == world.CallNotNow && mine, !a.Called && mine:
 		want = later
 	}
 	if after.State != want || after.Command != command {
@@ -234,7 +234,7 @@ func Answers(iv *world.Invocation, r *message.Reply) {
 	case len(r.Output) > worker.MaxOutput:
 		w.Violate("P28", "the output of %s has %d bytes and was sent", q.Key, len(r.Output))
 	case q.Grade != core.Plain && r.Outcome == core.OutcomeDone && a.First.State != worker.StateDone &&
-		!(a.Called && a.Outcome == world.HappenedIt) && !a.Happened:
+		!(a.Called && a.Outcome == world.CallDone) && !a.Happened:
 		w.Violate("P24", "attempt %d of %s is answered done, and the service did not say so", q.Attempt,
 			q.Key)
 	}
@@ -246,7 +246,8 @@ func Answers(iv *world.Invocation, r *message.Reply) {
 	}
 }
 
-// proves holds a noEffect to P22a: the ledger holds the refusal of this or a later attempt, and it is true.
+// proves checks a reply with noEffect (P22a): the ledger holds the refusal of this or a later attempt, and
+// the service had no effect.
 func proves(iv *world.Invocation, r *message.Reply) {
 	w, q := iv.W, iv.Agency.Req
 	w.Checks.Did("P22a")
@@ -265,17 +266,17 @@ func proves(iv *world.Invocation, r *message.Reply) {
 	s.Proven = max(s.Proven, r.Attempt)
 }
 
-// answersPlain checks that a reply holds only what the ledger, the one call, or a check has shown (P31).
+// answersPlain checks that a reply reports only results of the ledger, the one call, or a check (P31).
 func answersPlain(iv *world.Invocation, r *message.Reply) {
 	w, a := iv.W, &iv.Agency
 	e := w.Ledgers[iv.P.Agent].Entries[a.Req.Key]
 	isUndo, done := r.Operation == core.UndoOp, r.Outcome == core.OutcomeDone
 	switch {
-	case a.Called && a.Outcome == world.HappenedIt && e.State == worker.StateStarted,
-		a.Called && a.Outcome == world.HappenedIt && isUndo && e.State == worker.StateUndoStarted:
+	case a.Called && a.Outcome == world.CallDone && e.State == worker.StateStarted,
+		a.Called && a.Outcome == world.CallDone && isUndo && e.State == worker.StateUndoStarted:
 		w.Violate("P31", "%s was called and answered, and its ledger still says %q", a.Req.Key, e.State)
 	case isUndo && done && !a.Called && e.State != worker.StateFenced:
-		// whatever a check has said: nothing was begun
+		// this holds after any result of a check, because no undo had begun
 		w.Violate("P31", "the undo of %s is answered done, and its ledger says %q", a.Req.Key, e.State)
 	case a.Called || a.Happened || a.Checked:
 	case !isUndo && done && a.First.State != worker.StateDone && !(a.Entered && a.State == worker.StateDone):
@@ -288,8 +289,8 @@ func answersPlain(iv *world.Invocation, r *message.Reply) {
 	}
 }
 
-// Ends holds an agent to what it let go of: a request is deleted when it was answered, or when
-// nothing may be answered any more (P13, delete after sending; 19).
+// Ends checks a request that the agent deleted: the agent has replied, or must not reply any more (P13,
+// delete after sending; 19).
 func Ends(iv *world.Invocation, deleted bool) {
 	w, a := iv.W, &iv.Agency
 	if iv.Dead || !deleted {

@@ -1,5 +1,5 @@
-// Package check holds what happens in a world to the invariants: every commit, every message, every call of a
-// service, and what stands at the end. The model says what each event must have led to.
+// Package check compares every commit, message and call of a service, and the effects at the end, with the
+// invariants. The model predicts the result of each event.
 package check
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Check looks at the orders that have changed.
+// Check checks the effects of the changed orders.
 func Check(w *world.Simulation) {
 	for _, o := range w.AllOrders {
 		if o.Seen.Dirty {
@@ -25,7 +25,7 @@ func Check(w *world.Simulation) {
 // most is the bound of commits of one order (invariant 20).
 const most = 3000
 
-// move is one commit.
+// move is one commit of an order.
 type move struct {
 	w             *world.Simulation
 	o             *world.Order
@@ -33,11 +33,11 @@ type move struct {
 	before, after *core.Task
 	record        *port.Record
 	supervisor    bool
-	commanded     bool // it accepted a command
-	resumed       bool // it accepted a Resubmit of an order in Error (forward)
+	commanded     bool // the task accepted a command
+	resumed       bool // the task accepted a Resubmit in Error (forward)
 }
 
-// Committed holds every commit to the invariants.
+// Committed checks a commit against the invariants.
 func Committed(w *world.Simulation, before, after *core.Task, record *port.Record) {
 	w.Commits++
 	o := w.ByID[after.OrderID]
@@ -89,7 +89,7 @@ func (m *move) did(names ...string) {
 	}
 }
 
-// checkEffects holds what stands in the remote services against what the task claims (2, 7, 8).
+// checkEffects compares the effects in the remote services with the task (2, 7, 8).
 func checkEffects(w *world.Simulation, o *world.Order) {
 	r := w.Store.Rows[o.Id]
 	if r == nil || r.Task == nil {
@@ -132,7 +132,7 @@ func checkEffects(w *world.Simulation, o *world.Order) {
 	}
 }
 
-// Undoing checks that no effect of a step that was claimed later stands when a step is undone (9).
+// Undoing checks that no effect of a later claimed step stands when a step is undone (9).
 func Undoing(w *world.Simulation, s *world.Remote, c worker.Call) {
 	t := w.Store.Task(s.Order)
 	if o := w.ByID[s.Order]; o != nil && o.Seen.Alone[fmt.Sprintf("%s/%d", s.Step, c.Attempt)] {
@@ -156,7 +156,7 @@ func Undoing(w *world.Simulation, s *world.Remote, c worker.Call) {
 	}
 }
 
-// Short is the code of a status that is sent without its output, which was too large (P28, what is too large
+// Short is the code of a status without its output, because the output was too large (P28, what is too large
 // fails once).
 const Short = "output-too-large"
 
@@ -178,8 +178,7 @@ func Audit(w *world.Simulation) {
 	Letters(w)
 }
 
-// Letters checks that a dead letter belongs to a task that came to its end all the same, or is unreadable
-// (19).
+// Letters checks that each dead letter is unreadable, or belongs to a task that has ended nevertheless (19).
 func Letters(w *world.Simulation) {
 	for _, name := range w.Names {
 		for _, l := range w.Queues[name].Dead {
@@ -199,13 +198,12 @@ func Letters(w *world.Simulation) {
 func NoEffect(w *world.Simulation, t *core.Task, step string) bool {
 	def, d := w.StepOf(t, step)
 	ask := slices.ContainsFunc(def.Steps, func(o core.StepDefinition) bool {
-		return o.Answer != nil &&
-			o.Answer.Ask == step
+		return o.Answer != nil && o.Answer.Ask == step
 	})
 	return d.Undo == nil && (ask || !behind(def, step))
 }
 
-// behind reports a point of no return, or a step that comes after one.
+// behind reports whether the step is a point of no return, or comes after one.
 func behind(def *core.Definition, step string) bool {
 	d := &def.Steps[def.Index(step)]
 	return d.PointOfNoReturn ||

@@ -44,7 +44,7 @@ func (m *move) answers(was, s *core.Step) {
 }
 
 // votes checks that an accepted answer is never lost, and that each person has at most one (P35; P36, answers
-// may come early, late or twice). At the claim the votes of people who may not answer are removed.
+// may come early, late or twice). The claim removes the votes of people who may not answer.
 func (m *move) votes(was, s *core.Step, decided bool) {
 	if was.Answers == nil || was.Answers.Round != s.Answers.Round || m.before.Run != m.after.Run {
 		return
@@ -75,9 +75,8 @@ func (m *move) decidedInTime(was, s *core.Step, d *core.Decided, decided bool) {
 	at := was.Wait.At
 	switch {
 	case d.By == core.ByTimeout && core.Time(m.w.Start+m.w.Now+m.w.Skew()) < at:
-		m.fail("P37",
-			"the time for an answer to step %s was over at %s by the true time, and it is "+
-				"waited for until %s", s.Name, core.Time(m.w.Start+m.w.Now), at)
+		m.fail("P37", "the time for an answer to step %s was over at %s by the true time, and it is "+
+			"waited for until %s", s.Name, core.Time(m.w.Start+m.w.Now), at)
 	case d.By == core.ByTimeout && m.w.Quiescing && m.w.Driver == nil &&
 		m.before.ProcessState == core.Processing:
 		m.prompt(s, at)

@@ -7,7 +7,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// children holds a parent to P40 (a step can have child orders) with each commit.
+// children checks P40 (a step can have child orders) for a parent at each commit.
 func (m *move) children() {
 	for i := range m.after.Steps {
 		s, d := &m.after.Steps[i], &m.def.Steps[i]
@@ -34,7 +34,7 @@ func (m *move) children() {
 	}
 }
 
-// checkChildren holds the children of a task at its end against what it claims (P41, parent and child talk by
+// checkChildren compares the children of a task at its end with the task (P41, parent and child talk by
 // messages).
 func checkChildren(w *world.Simulation, t *core.Task) {
 	if len(w.Below) == 0 {

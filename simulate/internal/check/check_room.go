@@ -18,21 +18,18 @@ func (m *move) fits() {
 	}
 	for i := range b.Commands.Verdicts {
 		for k := range t.Commands.Verdicts {
-			// whether an ID may be refused that was accepted is P5 (commands have a number and an ID)
+			// P5 (commands have a number and an ID) checks whether an accepted ID may be refused
 			if v, w := &b.Commands.Verdicts[i], &t.Commands.Verdicts[k]; v.ID == w.ID &&
-				v.Reason != w.Reason &&
-				w.Accepted == v.Accepted && m.kept(i) {
+				v.Reason != w.Reason && w.Accepted == v.Accepted && m.kept(i) {
 				m.fail("P28", "command %s was answered %q, and now %q", v.ID, v.Reason, w.Reason)
 			}
 		}
 	}
 	if t.End.At == b.End.At && t.End.Seq == b.End.Seq && t.ProcessState == b.ProcessState &&
-		t.Erased == nil &&
-		(t.Reason.Step != b.Reason.Step || t.Reason.Code != b.Reason.Code || t.Reason.Text != b.Reason.Text ||
-			string(t.Output) != string(b.Output)) {
+		t.Erased == nil && (t.Reason.Step != b.Reason.Step || t.Reason.Code != b.Reason.Code ||
+		t.Reason.Text != b.Reason.Text || string(t.Output) != string(b.Output)) {
 		m.fail("P28", "its end was reported with %q (%q), and reads %q (%q) now", b.Reason.Code,
-			b.Reason.Text,
-			t.Reason.Code, t.Reason.Text)
+			b.Reason.Text, t.Reason.Code, t.Reason.Text)
 	}
 	if cut := m.cut(); cut > 0 && t.Erased == nil && len(m.record.Document)+cut+200 <= limit &&
 		len(EventsOf(m.w.Cur.Sight(t.OrderID), m.w.Cur)) < 2 {

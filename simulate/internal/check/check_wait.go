@@ -28,8 +28,8 @@ func Longest(all []*core.Definition) (most int64) {
 	return most
 }
 
-// Outlasts has faults go on while an order waits, and for ten minutes after it, so that they meet what comes
-// then.
+// Outlasts extends the time of faults until ten minutes after the wait of an order. It reports whether the
+// time of faults goes on.
 func Outlasts(w *world.Simulation) bool {
 	if !w.Through {
 		return false
@@ -48,8 +48,8 @@ func Outlasts(w *world.Simulation) bool {
 	return w.Now <= w.Until
 }
 
-// wait holds a step that waits to what is true of every one (P33, a waiting step asks no agent; P34, a wait
-// ends at a fixed time), whatever led to the commit.
+// wait checks P33 (a waiting step asks no agent) and P34 (a wait ends at a fixed time) for a step at every
+// commit.
 func (m *move) wait(was, s *core.Step) {
 	t, seen := m.after, &m.o.Seen
 	m.did("P33")
@@ -79,7 +79,7 @@ func (m *move) wait(was, s *core.Step) {
 	}
 	m.did("P34")
 	at, known := seen.Wakes[claim]
-	if !known { // its claim was the commit before
+	if !known { // the claim was part of the previous commit
 		at = was.Wait.At
 	}
 	switch {
@@ -89,12 +89,12 @@ func (m *move) wait(was, s *core.Step) {
 		m.fail("P34", "step %s ended at %s by the true time, and waits until %s", s.Name,
 			core.Time(m.w.Start+m.w.Now), at)
 	case m.w.Quiescing && m.w.Driver == nil && m.before.ProcessState == core.Processing:
-		// else a Resubmit took the order up, and ended it
+		// otherwise a Resubmit resumed the order and ended the wait
 		m.prompt(s, at)
 	}
 }
 
-// undecided reports whether the undo has taken the task out of Error, which clears the times. The undo of the
+// undecided reports whether the task has left Error for the undo, which clears the times, and the undo of the
 // step comes next.
 func (m *move) undecided(was *core.Step) bool {
 	return m.after.ProcessState == core.Compensating && was.CompleteBy == 0
@@ -104,7 +104,7 @@ func (m *move) undecided(was *core.Step) bool {
 // (P33).
 func (m *move) prompt(s *core.Step, at core.Time) {
 	since := max(int64(at)-m.w.Start, m.w.QuiescedAt, m.o.Seen.ForwardAt)
-	// a lease, or a message, of who stood still last must run out
+	// first the lease, or the message, of the process that stopped last must expire
 	if late := m.w.Now - since - int64(m.def.Grace); late > 2*(world.Tick+world.Visibility) {
 		m.fail("P34", "step %s was to wait until %s, and ended %d ms after it could have, without faults",
 			s.Name, at, late)

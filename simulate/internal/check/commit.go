@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// keptAccepted reports whether the task certainly had the command as accepted when it decided it again: it
-// had that verdict before this commit, and the verdicts that the commit stored cannot have replaced it.
+// keptAccepted reports whether the task certainly still stored "accepted" for the command when it decided the
+// command again: the verdict is older than this commit, whose verdicts cannot have replaced it.
 func (m *move) keptAccepted(id string) bool {
 	if m.before == nil {
 		return false
@@ -30,7 +30,7 @@ func (m *move) kept(at int) bool {
 }
 
 // added returns the number of verdicts of this commit that are kept. If it is 8, the commit may have stored
-// more, one of an accepted command among them.
+// more verdicts, also of accepted commands.
 func (m *move) added() (n int) {
 	for _, v := range m.after.Commands.Verdicts {
 		if m.before == nil || !slices.Contains(m.before.Commands.Verdicts, v) {
@@ -40,9 +40,9 @@ func (m *move) added() (n int) {
 	return n
 }
 
-// verdicts checks that one ID has one verdict, unless eight later ones have replaced it: then a copy of an
-// accepted command is refused for its number. A refused command stays refused in its run, and a refused
-// Cancel too (P17, a cancel is kept). Numbers grow by accepted commands, and by one if the list of refused
+// verdicts checks that one ID has one verdict until eight later verdicts have replaced it; then a copy of an
+// accepted command is refused for its number. A refused command, such as a Cancel, stays refused in its run
+// (P17, a cancel is kept). The number grows with each accepted command, and by one when the list of refused
 // commands is full (P5, commands have a number and an ID).
 func (m *move) verdicts() {
 	m.did("P5", "P17")
@@ -65,8 +65,8 @@ func (m *move) verdicts() {
 			if v.Accepted && m.o.Seen.Cancels[m.after.Run] && m.before != nil && m.before.Run == m.after.Run {
 				m.fail("P17", "a Cancel of run %d was refused before and is accepted now", m.after.Run)
 			}
-			// Past a point of no return it may be proven later that this one had no effect (P22a, a proven
-			// refusal permits undo).
+			// Past a point of no return a refused Cancel may be accepted later, if the point is proven to
+			// have had no effect (P22a, a proven refusal permits undo).
 			if !v.Accepted && m.before != nil && m.before.Run == m.after.Run && !m.ofAnOldRun(v.ID) &&
 				(m.after.ProcessState == core.Processed || !model.PastReturn(m.def, m.after)) {
 				m.o.Seen.Cancels[m.after.Run] = true
@@ -78,7 +78,7 @@ func (m *move) verdicts() {
 		was = m.before.Commands.Number
 		// A resubmitted parent commands its child (P41, parent and child talk by messages).
 		m.commanded = m.commanded || m.after.Parent != nil && m.after.Run > m.before.Run
-		// later verdicts of this commit have pushed out the accepted one
+		// later verdicts of this commit have replaced the accepted one
 		if m.added() >= 8 && m.after.Commands.Number > was {
 			m.commanded = true
 			m.resumed = m.resumed || stoppedForward(m.before) && m.after.ProcessState == core.Processing
@@ -86,19 +86,18 @@ func (m *move) verdicts() {
 	}
 	if d := m.after.Commands.Number - was; d < 0 || m.added() < 8 && d > accepted+m.emptied() {
 		m.fail("P5", "the command number went from %d to %d with %d accepted commands", was,
-			m.after.Commands.Number,
-			accepted)
+			m.after.Commands.Number, accepted)
 	}
 }
 
-// emptied returns how many full lists of refused commands became shorter, although the run is the same.
+// emptied returns the number of full lists of refused commands that became shorter within the run.
 func (m *move) emptied() (n int) {
 	if m.before == nil || m.before.Run != m.after.Run {
 		return 0
 	}
 	// The loop may go in any order, because this is a count.
 	for kind, all := range m.before.Commands.Refused {
-		// it only shrinks when it is emptied, which can happen in the middle of a commit
+		// a list shrinks only when it is emptied, which can happen between two events of a commit
 		if len(m.after.Commands.Refused[kind]) < len(all) {
 			n++
 		}
@@ -106,8 +105,8 @@ func (m *move) emptied() (n int) {
 	return n
 }
 
-// ofAnOldRun reports whether the command names an earlier run. Its verdict cannot show that, because its
-// reason is left out if the document has no room for it (P28, what is too large fails once).
+// ofAnOldRun reports whether the command names an earlier run. The verdict cannot show this, because a
+// document without room omits the reason (P28, what is too large fails once).
 func (m *move) ofAnOldRun(id string) bool {
 	return slices.ContainsFunc(events(m.w.Cur, m.after.OrderID), func(ev any) bool {
 		c, ok := ev.(*message.Control)
@@ -131,7 +130,7 @@ func (m *move) tokens() {
 	}
 }
 
-// identity checks the fields that never change, and those that only grow.
+// identity checks the fields that never change and the fields that only grow.
 func (m *move) identity() {
 	m.did("2", "15", "20", "P2", "P14")
 	if m.o.Seen.Writes > most {
@@ -144,7 +143,7 @@ func (m *move) identity() {
 		return
 	}
 	m.did("mixed")
-	// an erasure removes it (P52, erase removes content, not identity)
+	// an erasure removes the field (P52, erase removes content, not identity)
 	if m.before.Unknown[LaterField] != nil && m.after.Unknown[LaterField] == nil && m.after.Erased == nil {
 		m.fail("mixed", "an older version of the program has dropped a field that it does not know")
 	}
@@ -161,8 +160,8 @@ func (m *move) identity() {
 	}
 }
 
-// corrected checks that only a command sets another input, and only for a step whose key has had no effect
-// and has no open call (P51, a call can get another input).
+// corrected checks that only a command sets another input, and only if the key of the step has no effect and
+// no open call (P51, a call can get another input).
 func (m *move) corrected() {
 	t, b := m.after, m.before
 	for i := range t.Steps {
@@ -219,8 +218,8 @@ func (m *move) moved() {
 	}
 }
 
-// was returns the step's earlier state. A name that returns continues with its attempts (P1, every claim has
-// a new attempt).
+// was returns the step's earlier state. A step that returns under its name continues with its attempts (P1,
+// every claim has a new attempt).
 func (m *move) was(name string) *core.Step {
 	if s := m.before.Step(name); s != nil {
 		return s
@@ -228,7 +227,7 @@ func (m *move) was(name string) *core.Step {
 	return &core.Step{Name: name, State: core.Pending, Attempt: m.before.Attempts.Removed[name]}
 }
 
-// index checks that the indexed due time is never late and never missing (21; P9, tasks not at rest are due).
+// index checks that the indexed due time is neither late nor missing (21; P9, tasks not at rest are due).
 func (m *move) index() {
 	m.did("21", "P9")
 	live := model.Live(m.after)
@@ -271,9 +270,8 @@ func (m *move) ends() {
 		b.ProcessState == core.Closed) && t.ProcessState != b.ProcessState {
 		m.fail("6", "%s is final and became %s", b.ProcessState, t.ProcessState)
 	}
-	if model.PastReturn(m.def, t) &&
-		(t.ProcessState == core.Compensating || t.ProcessState == core.Compensated ||
-			t.ProcessState == core.Cancelled) {
+	if model.PastReturn(m.def, t) && (t.ProcessState == core.Compensating ||
+		t.ProcessState == core.Compensated || t.ProcessState == core.Cancelled) {
 		m.fail("P22", "it is %s past its point of no return", t.ProcessState)
 	}
 	if t.ProcessState == core.Compensated || t.ProcessState == core.Cancelled {
@@ -287,8 +285,8 @@ func (m *move) ends() {
 	}
 }
 
-// erased checks that an order is erased at an end that was reported, stays so, and that its document holds
-// nothing that was sent (P52).
+// erased checks that an order is erased only after its end was reported, that it stays erased, and that its
+// document holds nothing that was sent (P52).
 func (m *move) erased() {
 	t, b := m.after, m.before
 	if t.Erased == nil {
@@ -342,7 +340,7 @@ func (m *move) why() {
 	}
 }
 
-// settled checks that an end counts as reported only if it was (P11).
+// settled checks that an end counts as reported only if its status and its alert were sent (P11).
 func (m *move) settled() {
 	t, b := m.after, m.before
 	if b == nil || b.End.ResendAt == 0 || t.End.ResendAt != 0 || t.End.At != b.End.At ||
@@ -363,8 +361,8 @@ func (m *move) settled() {
 // AlertID returns the ID of an end's alert.
 func AlertID(at core.Time, run, command int) string { return fmt.Sprintf("%s/%d/%d", at, run, command) }
 
-// replies checks that a reply of another run or operation, or of a stale attempt other than done, changes
-// nothing (4).
+// replies checks which replies change nothing (4): a reply of another run or operation, and a reply of a
+// stale attempt unless it is done.
 func (m *move) replies() {
 	if m.w.Cur == nil || m.before == nil || len(m.w.Cur.Letters) == 0 || settling(m.o, m) ||
 		len(m.w.Cur.Sight(m.after.OrderID).Extra) > 0 {
@@ -387,8 +385,7 @@ func (m *move) replies() {
 // settling reports whether a commit only records that an end has been reported.
 func settling(o *world.Order, m *move) bool {
 	return m.before.End.ResendAt != 0 && m.after.End.ResendAt == 0 &&
-		m.before.ProcessState == m.after.ProcessState &&
-		m.before.End.At == m.after.End.At
+		m.before.ProcessState == m.after.ProcessState && m.before.End.At == m.after.End.At
 }
 
 func stale(r *message.Reply, t *core.Task) bool {

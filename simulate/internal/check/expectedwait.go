@@ -29,8 +29,8 @@ func expectedWait(iv *world.Invocation, s *world.Sight, m *model.Model, n int, e
 		Letter: i, Wait: scheduler.Wait{Waited: waited, Learnt: m.Now}}
 }
 
-// learnt compares the waits that a Scheduler has recorded in a handling with those of its replies. gone
-// reports whether all messages of an order are deleted.
+// learnt compares the waits that a Scheduler recorded in a handling with the waits in the replies that it
+// handled. gone reports whether all messages of an order are deleted.
 func learnt(iv *world.Invocation, gone func(id string) bool) {
 	p := iv.P
 	if p.Waits == nil {
@@ -48,7 +48,7 @@ func learnt(iv *world.Invocation, gone func(id string) bool) {
 		}
 	}
 	for _, s := range iv.Sights {
-		open = open || s.Doubt // its write may be stored, or be recognised as its own
+		open = open || s.Doubt // the write may be stored, although the store did not confirm it
 	}
 	p.Known = got
 	iv.W.Checks.Did("P32")
@@ -58,8 +58,7 @@ func learnt(iv *world.Invocation, gone func(id string) bool) {
 	}
 }
 
-// like reports whether two waits agree. The time of the decision is known only within the readings of the
-// clock.
+// like reports whether two waits differ by at most l.Vague, the largest error of the time of the decision.
 func like(l *world.ExpectedWait, w scheduler.Wait) bool {
 	near := func(d core.Duration) bool { return -l.Vague <= d && d <= l.Vague }
 	return near(core.Duration(w.Learnt-l.Learnt)) && near(w.Waited-l.Waited)

@@ -9,24 +9,22 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// settledHere checks that only a handling that itself sent all of an end settles it (P11, an end is reported
-// until settled).
+// settledHere checks that a handling settles an end only if it has sent all reports of the end itself (P11,
+// an end is reported until settled).
 func (m *move) settledHere(s *world.Sight) {
 	m.did("P11")
 	s.Settled = true
 	t := m.after
-	if t.End.Seq > 0 && !has(s, model.Mail{Kind: 't', Attempt: t.End.Seq}) {
-		m.fail("P11", "%s is settled by a handling that did not send its status %d", t.ProcessState,
-			t.End.Seq)
-	}
-	if model.Alerts(m.def, t) && !has(s, model.Mail{Kind: 'a', WakeAt: t.End.At}) {
-		m.fail("P11", "%s is settled by a handling that did not raise its alert", t.ProcessState)
+	for _, want := range model.OfEnd(m.def, t) {
+		if !has(s, want) {
+			m.fail("P11", "%s is settled by a handling that did not send %s", t.ProcessState, want)
+		}
 	}
 }
 
-// Finished holds a handling to what it left undone: a message that is deleted has nothing more to say (P8,
-// every commit is conditional; P15, a late "done" counts), and all that its commit led to was sent (P12,
-// effects are emitted again; P13, delete after sending).
+// Finished checks the end of a handling: a deleted message would change nothing any more (P8, every commit is
+// conditional; P15, a late "done" counts), and the handling sent all effects of its commit (P12, effects are
+// emitted again; P13, delete after sending).
 func Finished(iv *world.Invocation, gone func(id string) bool) {
 	if iv.Dead || len(iv.W.Below) > 0 {
 		return
@@ -41,8 +39,18 @@ func Finished(iv *world.Invocation, gone func(id string) bool) {
 	}
 }
 
-// tooFar reports whether no message can wait that long (P9a, a waiting step has two times), seen from any
-// time at which the handler has read its clock.
+// Carried checks a direct call that returned an error. No queue repeats the call, so the Scheduler must have
+// sent all effects of its commit itself, unless it has given up (P12a, who emits again).
+func Carried(iv *world.Invocation) {
+	for _, s := range iv.Sights {
+		if s.After != nil && !s.Doubt && !iv.Dead && !iv.GaveUp && len(iv.W.Below) == 0 {
+			concluded(iv, s)
+		}
+	}
+}
+
+// tooFar reports whether a Wake is too far ahead for the delay of a message (P9a, a waiting step has two
+// times), from the earliest reading of the handler's clock.
 func tooFar(iv *world.Invocation, want model.Mail) bool {
 	first := core.TimeOf(iv.P.Now())
 	for _, r := range iv.Clock {
@@ -64,7 +72,7 @@ func concluded(iv *world.Invocation, s *world.Sight) {
 	w.Checks.Did("P13")
 	for _, want := range must {
 		if tooFar(iv, want) {
-			continue // the Supervisor sends it
+			continue // the Supervisor sends this Wake
 		}
 		from := s
 		if want.Kind == 'q' {
@@ -82,14 +90,13 @@ func concluded(iv *world.Invocation, s *world.Sight) {
 	}
 }
 
-// sentAll reports whether the handling itself has sent all that the end has to report.
+// sentAll reports whether the handling itself has sent all reports of the end.
 func sentAll(s *world.Sight, def *core.Definition, t *core.Task) bool {
-	return (t.End.Seq == 0 || has(s, model.Mail{Kind: 't', Attempt: t.End.Seq})) &&
-		(!model.Alerts(def, t) || has(s, model.Mail{Kind: 'a', WakeAt: t.End.At}))
+	return !slices.ContainsFunc(model.OfEnd(def, t), func(want model.Mail) bool { return !has(s, want) })
 }
 
-// spent checks that messages of an order that are deleted without a commit change nothing. It returns what
-// they have to send again.
+// spent checks that the messages of an order that were deleted without a commit change nothing. It returns
+// the mails that these messages require again.
 func spent(iv *world.Invocation, s *world.Sight) (must []model.Mail, ok bool) {
 	w := iv.W
 	var broken string
@@ -122,10 +129,10 @@ func spent(iv *world.Invocation, s *world.Sight) (must []model.Mail, ok bool) {
 	return nil, false
 }
 
-// copied checks a message that was not handled before and changes nothing. Its sender gets a reply and
-// nothing else is sent, because copies would otherwise multiply calls (P12a, who emits again).
+// copied checks a message that was not handled before and changes nothing. The handling may only reply to its
+// sender, because copies would otherwise multiply calls (P12a, who emits again).
 func copied(iv *world.Invocation, s *world.Sight) {
-	// a decision that followed from a redelivered message is none of a fresh copy
+	// a redelivered message of the order may have caused the mail
 	for i, l := range iv.Letters {
 		if world.AboutOrder(l.Message) == s.Id && iv.Handed[i].Received > 1 {
 			return
@@ -138,7 +145,7 @@ func copied(iv *world.Invocation, s *world.Sight) {
 	}
 	iv.W.Checks.Did("P12a")
 	for _, m := range s.Sent {
-		if slices.Contains([]byte{'r', 'w', 's', 't', 'a'}, m.Kind) {
+		if slices.Contains([]byte{'r', 'w', 's', 't', 'b', 'a'}, m.Kind) {
 			iv.W.Violate("P12a", "order %s: a fresh copy that changes nothing sent %s", s.Id, m)
 		}
 	}
@@ -168,7 +175,7 @@ func unreadable(iv *world.Invocation, gone func(id string) bool) {
 	}
 }
 
-// stays reports whether one of the messages of the order is ahead of the document (P8).
+// stays reports whether one of the order's messages is ahead of the document and must stay in its queue (P8).
 func stays(iv *world.Invocation, id string) bool {
 	s := iv.Sight(id)
 	m := modelFor(iv, s, s.Base, times(iv, s)[0])

@@ -33,8 +33,8 @@ func given(w *world.Simulation, t *core.Task, r *message.Request) {
 	}
 }
 
-// budgets returns the largest number of failures that any definition allows a step and its undo. It considers
-// all definitions, because a moved order keeps its counts.
+// budgets returns the largest number of failures that any definition allows a step and its undo. All
+// definitions count, because a moved order keeps its failure counts.
 func budgets(w *world.Simulation, step string) (do, undo int) {
 	for _, def := range w.Known() {
 		if i := def.Index(step); i >= 0 {
@@ -48,10 +48,11 @@ func budgets(w *world.Simulation, step string) (do, undo int) {
 	return do, undo
 }
 
-// meant checks that one key means one thing, whatever definition the task pins (P49, move pins another
-// definition). An undo's input may differ.
+// meant checks that a key has the same meaning with every definition that the task pins (P49, move pins
+// another definition). An undo's input may differ.
 func meant(w *world.Simulation, o *world.Order, r *message.Request) {
-	// it comes too late to have an effect (P25, agents are silent after stopBy): its Scheduler was frozen
+	// the Scheduler was frozen, and its request comes too late for an effect (P25, agents are silent after
+	// stopBy)
 	if core.Time(w.Start+w.Now) >= r.StopBy {
 		return
 	}
@@ -67,10 +68,13 @@ func meant(w *world.Simulation, o *world.Order, r *message.Request) {
 	o.Seen.Meant[key] = what
 }
 
-// Sent holds every message to the rules of sending.
+// Sent checks a message against the rules of sending.
 func Sent(w *world.Simulation, p *world.Process, q *world.Queue, m port.Message) {
 	if iv := w.Cur; iv != nil && iv.P == p {
 		if id, letter, ok := mailOf(m.Value); ok {
+			if q.Name == core.Events {
+				letter.Kind = 'b'
+			}
 			sentBy(iv, id, letter)
 		}
 	}
@@ -123,11 +127,11 @@ func sentRequest(w *world.Simulation, p *world.Process, r *message.Request) {
 	}
 }
 
-// calls counts the requests without reminders, of which there are as many as the question is open for (P37, a
-// question has a time).
+// calls counts the requests without reminders. The number of reminders grows with the time that a question is
+// open (P37, a question has a time).
 func calls(h *world.History) (n int) {
 	for id := range h.Requests {
-		// attempt and key; a reminder has a number too
+		// the ID holds attempt and key; that of a reminder has a number too
 		if _, key, _ := strings.Cut(id, "/"); strings.Count(key, "/") == strings.Count("1/o1/0/a", "/") {
 			n++
 		}
@@ -135,8 +139,8 @@ func calls(h *world.History) (n int) {
 	return n
 }
 
-// because checks that drawn steps give as the reason the code of the step before them that failed (P42,
-// orders can go on after failures).
+// because checks that a drawn step gives the code of the failed step before it as the reason (P42, orders can
+// go on after failures).
 func because(w *world.Simulation, t *core.Task, r *message.Request) {
 	if t == nil || t.Run != r.Run || r.Operation == core.UndoOp {
 		return
@@ -155,8 +159,8 @@ func because(w *world.Simulation, t *core.Task, r *message.Request) {
 	}
 }
 
-// routed checks that a request goes to one of its step's agents, but not to the agent of a previous attempt
-// that was not done (P44, several agents can do one step).
+// routed checks that a request goes to one of its step's agents, but not to the agent of a failed previous
+// attempt (P44, several agents can do one step).
 func routed(w *world.Simulation, t *core.Task, r *message.Request) {
 	_, d := w.StepOf(t, r.Step)
 	if !slices.Contains(d.AllAgents(), r.Agent) {
@@ -177,8 +181,8 @@ func routed(w *world.Simulation, t *core.Task, r *message.Request) {
 	}
 }
 
-// sentControl checks that the Supervisor sends what it has committed, and that a Wake does not come before
-// its time by its sender's clock (P9a, a waiting step has two times; P16, the Supervisor hands back and gives
+// sentControl checks that the Supervisor sends the effects of its commits, and that its sender's clock does
+// not release a Wake too early (P9a, a waiting step has two times; P16, the Supervisor hands back and gives
 // up).
 func sentControl(w *world.Simulation, p *world.Process, c *message.Control, delay time.Duration) {
 	iv := w.Cur
@@ -200,11 +204,11 @@ func sentControl(w *world.Simulation, p *world.Process, c *message.Control, dela
 		t.ProcessState == core.Processing || step.State == core.UndoWait
 	def := w.DefOf(t)
 	now := core.TimeOf(p.Now())
-	for _, r := range iv.Clock { // it may have jumped back since the time was computed
+	for _, r := range iv.Clock { // the clock may have jumped back since the delay was computed
 		now = max(now, r.Now)
 	}
 	left := model.NextLook(def, t, def.Index(wake.Step)).Sub(now)
-	// else an earlier decision of this commit may have begun a shorter wait, which ended with it
+	// an earlier event of this commit may have begun and ended a shorter wait
 	alone := len(EventsOf(s, iv)) < 2
 	if waits && alone && step.Attempt == wake.Attempt && left > 0 &&
 		core.DurationOf(delay) < left+core.Second {
@@ -259,9 +263,8 @@ func sentStatus(w *world.Simulation, s *message.Status) {
 		return
 	}
 	want := map[core.StatusKind]core.State{core.StatusCompleted: core.Processed,
-		core.StatusFailed: core.Error,
-		core.StatusUndone: core.Compensated, core.StatusCancelled: core.Cancelled,
-		core.StatusClosed: core.Closed}[s.Kind]
+		core.StatusFailed: core.Error, core.StatusUndone: core.Compensated,
+		core.StatusCancelled: core.Cancelled, core.StatusClosed: core.Closed}[s.Kind]
 	if s.Seq > t.StatusSeq || want != "" && s.Seq == t.End.Seq && t.ProcessState != want {
 		w.Violate("18", "status %d of %s says %s, and the task is %s, its last number %d", s.Seq, s.OrderID,
 			s.Kind, t.ProcessState, t.StatusSeq)

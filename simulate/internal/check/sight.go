@@ -12,16 +12,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// mayDo reports whether a do may be sent: while its task goes forward, or by a batch in which the task went
-// forward before its last message. A do that such a message claimed is in flight, and a do that was already
-// in flight may be sent again (P12, effects are emitted again; P13, delete after sending).
+// mayDo reports whether a do may be sent: its task goes forward, or did so before the last message of the
+// batch. Then the batch has claimed the do, or the do was already in flight and may be sent again (P12,
+// effects are emitted again; P13, delete after sending).
 func mayDo(iv *world.Invocation, r *message.Request) bool {
 	s := iv.Sight(r.OrderID)
 	forward := func(t *core.Task) bool { return t.ProcessState == core.Processing && t.Run == r.Run }
 	seen := s.Now()
-	return seen == nil || forward(seen) ||
-		slices.Contains(s.Claims, model.Mail{Kind: 'r', Step: r.Step, Attempt: r.Attempt}) ||
-		s.Base != nil && forward(s.Base) && len(events(iv, r.OrderID)) > 1
+	return seen == nil || forward(seen) || slices.Contains(s.Claims, model.Mail{Kind: 'r', Step: r.Step,
+		Attempt: r.Attempt}) || s.Base != nil && forward(s.Base) && len(events(iv, r.OrderID)) > 1
 }
 
 // Loaded records the task that the handling decides on from now on.
@@ -40,9 +39,8 @@ func Loaded(iv *world.Invocation, id string, t *core.Task) {
 	s.From, iv.Anew = len(iv.Clock), true
 }
 
-// inQueue returns the time that a message has waited for the handler, by the clock that it read when it
-// began, or should have read. A message that comes again was returned to the queue, and shows nothing about
-// its queue.
+// inQueue returns the queue wait of a message, by the first reading of the handler's clock. A redelivered
+// message was returned to the queue, so its wait does not count.
 func inQueue(iv *world.Invocation, i int) core.Duration {
 	if iv.Handed[i].Received > 1 {
 		return 0
@@ -120,8 +118,7 @@ func mailOf(v port.Value) (id string, m model.Mail, ok bool) {
 	return "", model.Mail{}, false
 }
 
-// has reports whether the handling sent a mail. For an alert the time of its Error counts, for a Wake the
-// step, for a waiting undo its end.
+// has reports whether the handling sent a mail. For an alert and for a waiting undo the time must match too.
 func has(s *world.Sight, want model.Mail) bool {
 	return slices.ContainsFunc(s.Sent, func(m model.Mail) bool {
 		return m.Kind == want.Kind && m.Step == want.Step && m.Attempt == want.Attempt &&
@@ -129,7 +126,7 @@ func has(s *world.Sight, want model.Mail) bool {
 	})
 }
 
-// modelFor prepares the model for a decision of a handling at a time.
+// modelFor returns the model for a decision of a handling at the time at.
 func modelFor(iv *world.Invocation, s *world.Sight, t *core.Task, at world.Reading) *model.Model {
 	w := iv.W
 	m := &model.Model{Def: w.Def, Defs: w.Defs, Latest: w.Def, T: model.CopyOf(t), Now: at.Now, By: iv.P.Name,
@@ -160,7 +157,7 @@ func modelFor(iv *world.Invocation, s *world.Sight, t *core.Task, at world.Readi
 	return m
 }
 
-// decided compares a commit with the model. settling commits have their own rule.
+// decided compares a commit with the model. A commit that settles an end has its own rule.
 func (m *move) decided() {
 	iv := m.w.Cur
 	if iv == nil {
@@ -178,7 +175,7 @@ func (m *move) decided() {
 		if m.before != nil {
 			attempt = m.was(st.Name).Attempt
 		}
-		for attempt < st.Attempt { // a batch may claim a step, and then its undo
+		for attempt < st.Attempt { // a batch may claim a step and then its undo
 			attempt++
 			s.Claims = append(s.Claims, model.Mail{Kind: 'r', Step: st.Name, Attempt: attempt})
 		}
@@ -208,7 +205,7 @@ func (m *move) decided() {
 	}
 	if rule == "" || len(times) > 1 && len(EventsOf(s, iv)) > 1 {
 		s.After, s.ExpectedWaits = m.after, []world.ExpectedWait{{Order: s.Id}}
-		return // each event had a time of its own
+		return // each event of the batch had its own time, but the model has only one
 	}
 	m.fail(rule, "%s", diff)
 }
@@ -251,11 +248,11 @@ func (m *move) predict(iv *world.Invocation, s *world.Sight, want *model.Model) 
 	return rule, want.Differs(m.after)
 }
 
-// EventsOf returns the events of the handling, in the form that the Scheduler must give them.
+// EventsOf returns the events of the handling in the form in which the Scheduler must pass them on.
 func EventsOf(s *world.Sight, iv *world.Invocation) []any {
 	all := events(iv, s.Id)
 	if len(s.Extra) > 0 {
-		return s.Extra // requests that no queue takes need a separate decision
+		return s.Extra // failures of steps whose request no queue accepts are decided separately
 	}
 	return all
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 )
 
-// step checks the invariants of one step.
+// step checks the invariants of step i.
 func (m *move) step(i int) {
 	s, d := &m.after.Steps[i], &m.def.Steps[i]
 	m.did("12", "13", "14", "16", "17")
@@ -70,8 +70,8 @@ func (m *move) step(i int) {
 	}
 }
 
-// rule checks a step that fails by a rule. Such a step is never claimed, and it fails only if its rule is
-// true (P50, a rule can fail the order).
+// rule checks a step that fails by a rule. Such a step is never claimed, and fails only if its rule is true
+// (P50, a rule can fail the order).
 func (m *move) rule(i int, was *core.Step) {
 	s, d := &m.after.Steps[i], &m.def.Steps[i]
 	if s.Attempt > 0 && was.Attempt == 0 || s.State == core.Failed && !m.failedByRule(i) {
@@ -111,10 +111,10 @@ func (m *move) needed(call string) {
 	}
 }
 
-// held checks that a step is handed back uncounted for at least 2 s, and not beyond maxQueueTime or pollFor
-// (P45, "not now" is not a failure).
+// held checks that an uncounted hand-back delays a step by at least 2 s, and not beyond maxQueueTime or
+// pollFor (P45, "not now" is not a failure).
 func (m *move) held(was, s *core.Step, d *core.StepDefinition) {
-	if model.SinceOf(s) == 0 || !was.InFlight() || s.InFlight() {
+	if since, _ := model.HeldSince(s); since == 0 || !was.InFlight() || s.InFlight() {
 		return
 	}
 	m.did("P45")
@@ -145,8 +145,7 @@ func (m *move) progressed(was, s *core.Step) {
 	}
 }
 
-// goesOn checks that a task continues without a failed step only as P42 (orders can go on after failures)
-// allows.
+// goesOn checks a task that continues without a failed step (P42, orders can go on after failures).
 func (m *move) goesOn(was, s *core.Step) {
 	m.did("P42")
 	t := m.after
@@ -172,9 +171,9 @@ func stoppedForward(t *core.Task) bool {
 }
 
 // undoneAlone reports whether this claim of an undo began while the task went forward, so that the order of
-// undos does not bind it (P42). It also returns true if the same commit turned the task and the order of its
-// events is unknown: the commit decided a batch, or a Resubmit may have resumed the undo before a step
-// failed.
+// undos does not apply to it (P42). It also returns true if the same commit turned the task to undo and the
+// order of its events is unknown: the commit decided a batch, or a Resubmit may have resumed the undo before
+// a step failed.
 func (m *move) undoneAlone(s *core.Step) bool {
 	t, b := m.after, m.before
 	switch {
@@ -189,8 +188,8 @@ func (m *move) undoneAlone(s *core.Step) bool {
 	return true
 }
 
-// waitsFor checks that a step is claimed only after the undo of each failed step before it that the task
-// continues without (P42).
+// waitsFor checks P42: if the task continues without a failed step, its successors are claimed only after its
+// undo.
 func (m *move) waitsFor(s *core.Step, d *core.StepDefinition) {
 	for _, name := range d.After {
 		if o := m.after.Step(name); o.FailureCode != "" && o.State != core.Compensated {

@@ -11,7 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Counted remembers how many messages a queue held, as the handling saw it.
+// Counted records the depth of a queue that the handling has read.
 func Counted(iv *world.Invocation, queue string, d port.Depth) {
 	if iv.Depths == nil {
 		iv.Depths = map[string]port.Depth{}
@@ -19,7 +19,7 @@ func Counted(iv *world.Invocation, queue string, d port.Depth) {
 	iv.Depths[queue] = d
 }
 
-// Leased notes whether a shard is this Supervisor's; looks holds it to that.
+// Leased records whether this Supervisor holds the lease of a shard. Looks checks that.
 func Leased(iv *world.Invocation, name string, ours bool) {
 	if iv.Shards == nil {
 		iv.Shards = map[string]bool{}
@@ -27,15 +27,15 @@ func Leased(iv *world.Invocation, name string, ours bool) {
 	iv.Shards[name] = ours
 }
 
-// Looks holds a read of the index to the lease of its shard.
+// Looks checks that a Supervisor reads the index only of shards whose lease it holds.
 func Looks(iv *world.Invocation, shard int) {
 	if ours, asked := iv.Shards["sweep/"+strconv.Itoa(shard)]; asked && !ours {
 		iv.W.Violate("P16", "a Supervisor sweeps shard %d, which another one has", shard)
 	}
 }
 
-// overlooked finds what stood in the index all the time, and was not looked at: with no shard left to
-// others, and all pages taken, there is nothing.
+// overlooked reports tasks that stayed in the index during a sweep and were not loaded. A sweep with the
+// leases of all shards that reads all pages must load them.
 func overlooked(iv *world.Invocation, due []DueAt) {
 	for _, ours := range iv.Shards {
 		if !ours {
@@ -52,13 +52,13 @@ func overlooked(iv *world.Invocation, due []DueAt) {
 	}
 }
 
-// DueAt is a task that was in the index, with its version then.
+// DueAt is a task in the index, with its version at that time.
 type DueAt struct {
 	Id      string
 	version int64
 }
 
-// DueBy lists what stands in the index up to a time.
+// DueBy lists the tasks in the index that are due by a time.
 func DueBy(w *world.Simulation, now time.Time) (all []DueAt) {
 	for _, id := range w.Store.Ids {
 		if r := w.Store.Rows[id].Record; r != nil && r.Bucket == port.DueBucket && !r.IndexAt.After(now) {
@@ -68,9 +68,9 @@ func DueBy(w *world.Simulation, now time.Time) (all []DueAt) {
 	return all
 }
 
-// Swept holds a sweep to what it left undone: all that was overdue in what it loaded is decided, and a due
-// time that was early is pushed (P10, moving a due time is conditional; P16, the Supervisor hands back and
-// gives up).
+// Swept checks the end of a sweep: the sweep decided everything overdue in the tasks that it loaded, and
+// moved due times that were too early (P10, moving a due time is conditional; P16, the Supervisor hands back
+// and gives up).
 func Swept(iv *world.Invocation, due []DueAt) {
 	w := iv.W
 	if iv.Dead || iv.Trouble {
@@ -131,18 +131,15 @@ func Restarted(iv *world.Invocation, due []DueAt) {
 			case model.Stands(t, st):
 				s.Must = append(s.Must, model.OfClaim(w.DefOf(t), t, i, last)...)
 			case st.State == core.Waiting && t.ProcessState == core.Compensating && st.CompleteBy != 0:
-				// The Wake comes at once because nothing is waited for any more.
+				// The Wake comes at once because the undo has ended the wait.
 				s.Must = append(s.Must, model.Mail{Kind: 'w', Step: st.Name, Attempt: st.Attempt})
 			case going && model.Waits(st) && st.CompleteBy != 0:
 				s.Must = append(s.Must, model.Mail{Kind: 'w', Step: st.Name, Attempt: st.Attempt,
 					WakeAt: st.Wait.At})
 			}
 		}
-		if t.End.ResendAt != 0 && t.End.Seq > 0 {
-			s.Must = append(s.Must, model.Mail{Kind: 't', Attempt: t.End.Seq})
-		}
-		if t.End.ResendAt != 0 && model.Alerts(w.DefOf(t), t) {
-			s.Must = append(s.Must, model.Mail{Kind: 'a', WakeAt: t.End.At})
+		if t.End.ResendAt != 0 {
+			s.Must = append(s.Must, model.OfEnd(w.DefOf(t), t)...)
 		}
 		for _, want := range s.Must {
 			if !tooFar(iv, want) && !has(s, want) {

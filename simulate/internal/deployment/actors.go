@@ -1,5 +1,5 @@
 // Package deployment runs the real actors in a world: on simulated stores, queues, clocks and services, with
-// an application and an operator, until every order is at its end.
+// an application and an operator, until every order has ended.
 package deployment
 
 import (
@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
@@ -27,7 +28,7 @@ import (
 // Ctx is the context of every call.
 var Ctx = context.Background()
 
-// ear listens to what the actors log: a handler that panics has a fault, whatever it did about it.
+// ear reads the actors' log. A panic of a handler is a fault, even if the handler has recovered from it.
 type ear struct{ w *world.Simulation }
 
 func (e ear) Enabled(_ context.Context, l slog.Level) bool {
@@ -57,10 +58,10 @@ func NewSimulation(sc world.Scenario, c world.Chooser) *world.Simulation {
 		Sc: sc, Chooser: c, Def: sc.Definition, Queues: map[string]*world.Queue{},
 		Services: map[string]*world.Remote{},
 		Ledgers:  map[string]*world.Ledger{}, ByID: map[string]*world.Order{},
-		Leases: map[string]world.Lease{}, Answered: map[string]bool{},
+		Leases: map[string]memory.Lease{}, Answered: map[string]bool{},
 		Traits: map[string]world.Trait{}, Outages: map[string]int64{}, Expired: map[string]int64{},
 		Coming: map[string]int64{}, Nth: world.Counters.Get().(map[world.Occasion]int),
-		Hash: 14695981039346656037, Checks: world.NewChecks(), Often: &world.Often, Newer: sc.Newer(),
+		Hash: 14695981039346656037, Checks: world.Checks{}, Often: &world.Often, Newer: sc.Newer(),
 		Defs: sc.Definitions(),
 	}
 	if w.Start = world.Noon; sc.Begun != nil {
@@ -68,13 +69,18 @@ func NewSimulation(sc world.Scenario, c world.Chooser) *world.Simulation {
 	}
 	w.Cells, w.Ends = map[world.Cell]int{}, map[core.State]int{}
 	w.Below = sc.Families()
-	w.Store = &world.Store{W: w, Rows: map[string]*world.Row{}, Defs: map[string][]byte{}}
-	for _, d := range slices.Concat(w.Defs[1:], w.Below) { // other orders have pinned these
+	w.Store = &world.Store{W: w, Rows: map[string]*world.Row{}, Defs: memory.NewDefinitions()}
+	putDefinitions(w, slices.Concat(w.Defs[1:], w.Below)) // other orders have pinned these
+	return w
+}
+
+// putDefinitions stores definitions without a call of an actor.
+func putDefinitions(w *world.Simulation, all []*core.Definition) {
+	for _, d := range all {
 		if data, err := encode(w, d); err == nil {
-			w.Store.Defs[d.Hash] = data
+			_ = w.Store.Defs.PutDefinition(context.Background(), d.Hash, data)
 		}
 	}
-	return w
 }
 
 // SetUp draws the deployment and its orders.
@@ -96,6 +102,9 @@ func SetUp(w *world.Simulation) {
 	for _, name := range []string{port.Intake, port.Replies, port.Control, port.Quarantine, model.Shop} {
 		open(w, name, port.MaxBatch)
 	}
+	if slices.ContainsFunc(w.Defs, func(d *core.Definition) bool { return d.Events }) {
+		open(w, core.Events, port.MaxBatch)
+	}
 	taken := []string{port.Intake, port.Replies, port.Control}
 	if len(w.Below) > 0 {
 		open(w, port.Tasks, port.MaxBatch)
@@ -111,7 +120,7 @@ func SetUp(w *world.Simulation) {
 	if kept := w.Kept(); kept > 0 && w.Enabled[world.KeyForgotten] && w.Choose("world", "long", 2, 0.5) == 1 {
 		w.Until, w.Long = max(world.FaultTime, 4*kept), true
 	}
-	for _, a := range w.Agents { // its process is away, from the beginning
+	for _, a := range w.Agents { // the agent's process is absent from the beginning
 		if q := w.Queues[port.Requests(a)]; w.Enabled[world.Concurrency] &&
 			w.Choose("away", a, 2, 0.03) == 1 {
 			q.Stopped = 3_600_000 + w.Spread("away-for", a, 5*3_600_000)
@@ -131,7 +140,8 @@ func SetUp(w *world.Simulation) {
 	people(w)
 }
 
-// start starts the processes: instances of each actor, of which the Schedulers take from some queues.
+// start starts the processes: the given number of instances of each actor, and the application. taken lists
+// the queues that the Schedulers consume.
 func start(w *world.Simulation, instances int, taken []string) {
 	for i := 1; i <= instances; i++ {
 		process(w, "scheduler-"+strconv.Itoa(i), world.AScheduler, "", taken...)
@@ -140,14 +150,18 @@ func start(w *world.Simulation, instances int, taken []string) {
 			process(w, a+"-"+strconv.Itoa(i), world.AnAgent, a, port.Requests(a))
 		}
 	}
-	process(w, "application", world.AClient, "", model.Shop, port.Quarantine)
+	received := []string{model.Shop, port.Quarantine}
+	if w.Queues[core.Events] != nil {
+		received = append(received, core.Events)
+	}
+	process(w, "application", world.AClient, "", received...)
 	for _, p := range w.Procs {
 		Boot(p)
 	}
 }
 
-// swarm draws which faults may happen at all, and how often: a run with few kinds of them goes
-// deeper than one with all.
+// swarm draws which faults may happen, and how often. A run with few kinds of faults reaches other states
+// than one with all kinds.
 func swarm(w *world.Simulation) {
 	rates := [...]float64{0.004, 0.001, 0.01, 0.02, 0.05, 0}
 	w.Rate = rates[unrecorded(w, "rate", len(rates))]
@@ -180,7 +194,7 @@ func process(w *world.Simulation, name string, r world.Role, agent string, queue
 	}
 }
 
-// skewed draws how far a clock is off: half of the skew at most, in either direction.
+// skewed draws the offset of a clock: at most half of the skew, in either direction.
 func skewed(w *world.Simulation, name string) int64 {
 	const grid = 9
 	v := w.Choose("skew", name, grid, 0.5)
@@ -190,7 +204,7 @@ func skewed(w *world.Simulation, name string) int64 {
 	return int64(v) * w.Skew() / (2 * grid)
 }
 
-// Boot starts a process anew: it remembers nothing.
+// Boot starts a process again, without any memory of the earlier one.
 func Boot(p *world.Process) {
 	w := p.W
 	p.Up = true
@@ -221,7 +235,8 @@ func Boot(p *world.Process) {
 	}
 }
 
-// Equip makes the actor of a process that has none: it is new, or one of a snapshot, with what that one knew.
+// Equip makes the actor of a process without one: of a new process, or of a process of a snapshot, which
+// keeps its recorded waits.
 func Equip(p *world.Process) {
 	w := p.W
 	switch {
@@ -233,7 +248,7 @@ func Equip(p *world.Process) {
 	case p.Role == world.ASupervisor && p.Supervisor == nil:
 		p.Supervisor = supervisor.New(supervisor.Config{
 			Parts:    parts(p),
-			Interval: 2 * time.Minute, // so that a lease lasts for a minute, past the death of its owner
+			Interval: 2 * time.Minute, // a lease then lasts for a minute, even if its owner dies
 			Capacity: func(string) int { return w.Capacity }, PageSize: w.Pages,
 		})
 	case p.Role == world.AnAgent && p.Worker == nil:
@@ -245,7 +260,7 @@ func parts(p *world.Process) engine.Parts {
 	return engine.Parts{
 		State: stateOf(p), Queues: queuesPort{p}, Alerts: alarm{p}, Leases: leases{p}, Clock: p, Name: p.Name,
 		WakeSlack: time.Second, Logger: slog.New(ear{p.W}),
-		Tokens: func(context.Context, bool) (core.Tokens, error) { // a newer version comes with a new key
+		Tokens: func(context.Context, bool) (core.Tokens, error) { // a newer version has a new key
 			if p.Deploy > 0 {
 				return model.LaterKeys, nil
 			}
@@ -257,7 +272,7 @@ func parts(p *world.Process) engine.Parts {
 func stateOf(p *world.Process) *state.Store {
 	w := p.W
 	return state.New(state.Config{
-		Store: storePort{p}, Definitions: w.Store,
+		Store: storePort{p}, Definitions: storePort{p},
 		Compile: func(hash string, data []byte) (*core.Definition, error) { return compile(w, hash, data) },
 		Encode:  func(d *core.Definition) ([]byte, error) { return encode(w, d) }, Limit: w.Room.Limit,
 		Current: func(name string) *core.Definition {
@@ -272,7 +287,8 @@ func stateOf(p *world.Process) *state.Store {
 	})
 }
 
-// encode spares the work of writing a definition again: it does not change once it has its hash.
+// encode returns a stored encoding of a definition if there is one, because a definition with a hash does not
+// change.
 func encode(w *world.Simulation, d *core.Definition) ([]byte, error) {
 	if data := w.Sc.Forms[d.Hash]; data != nil {
 		return data, nil
@@ -280,7 +296,7 @@ func encode(w *world.Simulation, d *core.Definition) ([]byte, error) {
 	return workflow.Encode(d)
 }
 
-// compile spares the work of reading a definition again: its bytes are those of its hash.
+// compile returns a known definition with that hash, to save the work of decoding it.
 func compile(w *world.Simulation, hash string, data []byte) (*core.Definition, error) {
 	if d := w.Definition(hash); d != nil {
 		return d, nil
@@ -298,13 +314,13 @@ func newWorker(w *world.Simulation, p *world.Process) *worker.Worker {
 		Log: slog.New(ear{w}),
 	})
 	if err != nil {
-		panic(fmt.Sprintf("simulate: %v", err)) // the configuration above is complete
+		panic(fmt.Sprintf("simulate: %v", err)) // impossible, because the configuration above is complete
 	}
 	return made
 }
 
-// backoff returns the time that a delivery that is returned to the queue stays hidden. An exploration takes
-// states for one that differ only in the IDs of messages, so the jitter must not depend on the IDs there.
+// backoff returns the time that a delivery that is returned to the queue stays hidden. In an exploration the
+// jitter must not depend on message IDs, because states that differ only in these IDs count as one.
 func backoff(w *world.Simulation, d port.Delivery) time.Duration {
 	if w.Driver != nil {
 		d.ID = ""
@@ -312,7 +328,7 @@ func backoff(w *world.Simulation, d port.Delivery) time.Duration {
 	return d.Backoff(world.Visibility * time.Millisecond)
 }
 
-// Deliver lets a process handle what it has received, and deletes what it is done with.
+// Deliver lets a process handle the received messages, and deletes the finished ones.
 func Deliver(w *world.Simulation, p *world.Process, q *world.Queue, letters []*world.Letter) {
 	ds := make([]port.Delivery, len(letters))
 	for i, l := range letters {
@@ -336,19 +352,21 @@ func Deliver(w *world.Simulation, p *world.Process, q *world.Queue, letters []*w
 	})
 }
 
-// carriedOn lets a handler wait before it carries on what came to it without a queue (P12a, who emits again).
+// carriedOn lets a handler wait before it repeats the work on a message that came without a queue (P12a, who
+// emits again).
 func carriedOn(w *world.Simulation, try int) error {
 	iv := w.Cur
 	if pauseFor(iv, int64(1000*try)); iv.Dead || try > 10 {
+		iv.GaveUp = true
 		return world.ErrCut
 	}
-	for _, s := range iv.Sights { // it decides on what came to it again, not on what followed from that
+	for _, s := range iv.Sights { // it decides on the message again, not on its consequences
 		s.Extra, s.Refused = nil, nil
 	}
 	return nil
 }
 
-// again is a delivery that returns to its queue after a delay.
+// again is a delivery that returns to the queue after a delay.
 type again struct {
 	receipt string
 	after   time.Duration
@@ -399,7 +417,7 @@ func handle(w *world.Simulation, iv *world.Invocation, q *world.Queue, letters [
 	return done, back
 }
 
-// planSweep plans the Supervisor's next look. Ticks at which nothing is due are left out: they
+// planSweep plans the Supervisor's next sweep. It leaves out sweeps at which nothing is due, because they
 // would change nothing.
 func planSweep(w *world.Simulation) {
 	first, any := Earliest(w.Store)
@@ -454,11 +472,11 @@ func sweep(iv *world.Invocation) {
 	}
 }
 
-// blackout ends the single process of embedded mode. All actors end with it. All queues are lost except the
-// application's, which is on the disk (P27, the embedded runtime survives its queues).
+// blackout ends the single process of embedded mode. All actors end with the process. All queues are lost
+// except those of statuses, which are on the disk (P27, the embedded runtime survives its queues).
 func blackout(w *world.Simulation, first *world.Process) {
 	for _, name := range w.Names {
-		if q := w.Queues[name]; name != model.Shop {
+		if q := w.Queues[name]; name != model.Shop && name != core.Events {
 			q.Messages, q.Dead = nil, nil
 		}
 	}

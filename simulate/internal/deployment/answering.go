@@ -52,7 +52,7 @@ func reply(w *world.Simulation, o *world.Order) {
 	Instruct(w, o, c, w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
 }
 
-// scripted plans the answers of the scenario to the steps of a task that now wait for them.
+// scripted plans the scenario's answers to the steps of a task that now wait for answers.
 func scripted(w *world.Simulation, t *core.Task) {
 	o := w.ByID[t.OrderID]
 	if len(w.Sc.Answers) == 0 || o == nil || t.ProcessState != core.Processing {
@@ -98,7 +98,7 @@ func answer(w *world.Simulation, o *world.Order, t *core.Task) core.Answered {
 		def, c.Run = w.DefOf(t), t.Run
 	}
 	steps := answersTo(def)
-	if len(steps) == 0 { // it was moved
+	if len(steps) == 0 { // the order was moved to a definition without answers
 		steps = answersTo(w.Def)
 	}
 	d := steps[w.Choose("answer", o.Id+"/step", len(steps), 0.6)]

@@ -19,13 +19,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// FirstID is the ID of the first order of a run, and of a begun one. Choices, tapes and diagrams use it.
+// FirstID is the ID of the first order of a run, which may be a begun order. Choices, tapes and diagrams use
+// it.
 const FirstID = "o1"
 
 // Moved returns the scenario of a stored order that is moved to another definition of its workflow: to or, if
-// that is nil, the one of the documents with the hash. It begins right after the move, as the core decides it
-// at that time (P49, move pins another definition). The order's ID is replaced by "o1". The error is the
-// reason why the order cannot be moved, or not simulated.
+// to is nil, the definition with the hash in the documents. The scenario begins right after the move, with
+// the task that the core decides at that time (P49, move pins another definition). The order's ID is replaced
+// by "o1". The error is the reason why the order cannot be moved or cannot be simulated.
 func Moved(docs *view.Documents, hash string, to *core.Definition, at core.Time) (world.Scenario, error) {
 	t, err := state.DecodeTask(docs.Task)
 	if err != nil {
@@ -47,8 +48,7 @@ func Moved(docs *view.Documents, hash string, to *core.Definition, at core.Time)
 	from := named(t.Definition)
 	if from == nil || to == nil {
 		return world.Scenario{}, fmt.Errorf("a definition is missing: it runs %q and is to run %q",
-			t.Definition,
-			hash)
+			t.Definition, hash)
 	}
 	return MoveTask(t, from, to, docs.Order, at)
 }
@@ -90,7 +90,7 @@ func MoveTask(t *core.Task, from, to *core.Definition, order json.RawMessage,
 }
 
 // begin puts the order into the store, and adds its past to the services, the ledgers and the checks. It lets
-// the operator continue it.
+// the operator continue the order.
 func begin(w *world.Simulation, t *core.Task) {
 	o := &world.Order{Id: t.OrderID, Acked: true, Seen: world.NewHistory(),
 		Submit: message.SubmitOrder{Schema: message.Schema, OrderID: t.OrderID, Workflow: t.Workflow,
@@ -111,15 +111,11 @@ func begin(w *world.Simulation, t *core.Task) {
 	r.Task, r.Record = t, &port.Record{ID: o.Id, Version: t.Version, State: string(t.ProcessState),
 		Workflow: t.Workflow,
 		Created:  t.Created.Std(), Bucket: port.Bucket(bucket), IndexAt: at.Std(), Document: document}
-	for _, d := range append([]*core.Definition{w.Def}, w.Below...) { // the move has stored them
-		if data, err := encode(w, d); err == nil {
-			w.Store.Defs[d.Hash] = data
-		}
-	}
+	putDefinitions(w, append([]*core.Definition{w.Def}, w.Below...)) // the move has stored these definitions
 	o.Seen.Alerts[check.AlertID(t.End.At, t.Run, t.End.Command)] = t.ProcessState == core.Error
 	for _, v := range t.Commands.Verdicts {
 		o.Seen.Verdicts[v.ID] = v.Accepted
-		o.Commands = 1000 // room for IDs of its own
+		o.Commands = 1000 // the simulated commands get other IDs than those of the order's past
 	}
 	for i := range t.Steps {
 		if s := &t.Steps[i]; s.Attempted() && w.Def.Steps[i].Agent != "" {
@@ -137,9 +133,9 @@ func begin(w *world.Simulation, t *core.Task) {
 	commands(w, o)
 }
 
-// behindIt records the effects of a step's call. It chooses what the task does not know: a do in doubt was
-// refused, or has happened and its answer was lost, or never arrived. The effect of an undo in doubt stands,
-// or not.
+// behindIt records the effects of a step's call. It chooses the facts that the task does not show: a do in
+// doubt was refused, has happened without an answer, or never arrived; an undo in doubt has removed the
+// effect or not.
 func behindIt(w *world.Simulation, t *core.Task, i int) {
 	s, d := &t.Steps[i], &w.Def.Steps[i]
 	key := core.Key(t.OrderID, t.Run, s.Name)
@@ -187,7 +183,7 @@ func behindIt(w *world.Simulation, t *core.Task, i int) {
 	}
 }
 
-// agentOf returns the agent that the step's last attempt asked (P44, several agents can do one step).
+// agentOf returns the agent of the step's last attempt (P44, several agents can do one step).
 func agentOf(s *core.Step, d *core.StepDefinition) string {
 	if s.Claim.Agent != "" {
 		return s.Claim.Agent
@@ -202,7 +198,7 @@ func SealedAll(data []json.RawMessage) (all []*core.Definition, err error) {
 		if err := json.Unmarshal(one, d); err != nil {
 			return nil, err
 		}
-		// which makes it canonical, whatever white space it was given
+		// Seal makes the definition canonical, independently of its white space
 		if err := workflow.Seal(d); err != nil {
 			return nil, err
 		}

@@ -2,6 +2,7 @@ package deployment
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -16,7 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// NoContent is the content of orders whose scenario gives none.
+// NoContent is the content of orders if the scenario sets none.
 var NoContent = json.RawMessage(`{}`)
 
 // people starts the application and the operator.
@@ -26,7 +27,8 @@ func people(w *world.Simulation) {
 	} else {
 		application(w)
 	}
-	if !w.Sc.Alone && w.Choose("world", "operator", 2, 0.3) == 1 { // he is there while faults happen, too
+	// the operator also works while faults happen
+	if !w.Sc.Alone && w.Choose("world", "operator", 2, 0.3) == 1 {
 		w.Operating = true
 		w.After(40_000, func() { operate(w) })
 	}
@@ -44,8 +46,8 @@ func application(w *world.Simulation) {
 	n := 1 + w.Choose("world", "orders", most, 0.6)
 	burst := w.Sc.Orders == 0 && w.Choose("world", "burst", 2, 0.04) == 1
 	if burst {
-		// more than a batch of messages at once (P13, delete after sending), and a flood for slow agents
-		// (P32, queue time is not a failure)
+		// more than one batch of messages (P13, delete after sending), and a backlog for slow agents (P32,
+		// queue time is not a failure)
 		n += 8
 	}
 	for i := 1; i <= n; i++ {
@@ -76,7 +78,7 @@ func application(w *world.Simulation) {
 	}
 }
 
-// commands sends people's commands about an order, besides those of its scenario.
+// commands sends people's commands about an order. They come in addition to the commands of the scenario.
 func commands(w *world.Simulation, o *world.Order) {
 	if w.Sc.Alone {
 		return
@@ -85,12 +87,12 @@ func commands(w *world.Simulation, o *world.Order) {
 	for range w.Choose("commands", o.Id, 3, 0.15) {
 		w.After(500+w.Spread("command", o.Id, 200_000), func() { interfere(w, o) })
 	}
-	if w.Choose("late-command", o.Id, 2, 0.06) == 1 { // minutes later, or days
+	if w.Choose("late-command", o.Id, 2, 0.06) == 1 { // the command comes minutes or days later
 		late := []int64{25 * 60_000, 5 * world.Day,
 			11 * 60_000}[w.Choose("late-command", o.Id+"/when", 3, 0.6)]
 		w.After(late+w.Spread("command", o.Id+"/late", 200_000), func() { interfere(w, o) })
 	}
-	for range w.Choose("erasures", o.Id, 3, 0.12) { // The order may be at rest or not.
+	for range w.Choose("erasures", o.Id, 3, 0.12) { // The order may or may not be at rest.
 		w.After(500+w.Spread("erase", o.Id, 900_000), func() { erase(w, o) })
 	}
 	if w.Choose("other-content", o.Id, 2, 0.05) == 1 {
@@ -101,7 +103,7 @@ func commands(w *world.Simulation, o *world.Order) {
 // client returns the process of the application.
 func client(w *world.Simulation) *world.Process { return w.Procs[len(w.Procs)-1] }
 
-// anyScheduler returns a running Scheduler, or nil if there is none.
+// anyScheduler returns a running Scheduler, or nil if none is running.
 func anyScheduler(w *world.Simulation, why string) *world.Process {
 	var up []*world.Process
 	for _, p := range w.Procs {
@@ -115,18 +117,18 @@ func anyScheduler(w *world.Simulation, why string) *world.Process {
 	return up[w.Choose("edge", why, len(up), 0.4)]
 }
 
-// Submit sends an order repeatedly until an answer confirms that it is stored.
+// Submit sends an order repeatedly until a response confirms that the order is stored.
 func Submit(w *world.Simulation, o *world.Order) {
 	if o.Acked || o.Refused {
 		return
 	}
 	if o.Submit.ReplyTo == "" && !o.Api && w.Store.Rows[o.Id].Known() {
-		o.Acked = true // it looked the order up
+		o.Acked = true // the application looked the order up
 		return
 	}
 	if o.Submit.Deadline != 0 && core.Time(w.Start+w.Now-w.Skew()) > o.Submit.Deadline &&
 		w.Store.Rows[o.Id] == nil {
-		o.Refused = true // it gives up, and its messages in the queue are refused too
+		o.Refused = true // the application gives up, and the Scheduler refuses its queued messages too
 		return
 	}
 	w.After(60_000, func() { Submit(w, o) })
@@ -154,12 +156,14 @@ func Submit(w *world.Simulation, o *world.Order) {
 		case r.Err == nil:
 			acknowledged(w, o)
 			check.Finished(iv, func(string) bool { return true })
+		default:
+			check.Carried(iv)
 		}
 	})
 }
 
-// otherContent submits other content under the same ID. It must be refused, or be first (P14, submit creates
-// once).
+// otherContent submits other content under the same ID. The Scheduler must refuse it, unless it comes first
+// (P14, submit creates once).
 func otherContent(w *world.Simulation, o *world.Order) {
 	if w.Store.Task(o.Id) == nil {
 		return
@@ -213,7 +217,7 @@ func interfere(w *world.Simulation, o *world.Order) {
 		message.Close, message.Move}
 	kind := kinds[w.Choose("kind", o.Id, len(kinds), 0.5)]
 	if t != nil && t.ProcessState == core.Compensated && kind != message.Cancel && kind != message.Move {
-		kind = message.Resubmit // no other of these kinds can succeed
+		kind = message.Resubmit // no other kind of command can succeed
 	}
 	if t == nil {
 		o.Early = true
@@ -222,14 +226,14 @@ func interfere(w *world.Simulation, o *world.Order) {
 	if ev == nil {
 		return
 	}
-	id, from, number := core.CommandOf(ev)
+	c := core.CommandOf(ev)
 	switch w.Choose("variation", o.Id, 7, 0.35) {
 	case 1:
-		number = max(0, number-1)
+		c.Number = max(0, c.Number-1)
 	case 2:
-		number++
-	case 3: // the same command again, or another one with its ID
-		id = fmt.Sprintf("%s-c%d", o.Id, max(1, o.Commands-1))
+		c.Number++
+	case 3: // the ID of the previous command, with the same or another content
+		c.ID = fmt.Sprintf("%s-c%d", o.Id, max(1, o.Commands-1))
 	case 4:
 		if e, ok := ev.(core.Cancel); ok {
 			e.Run = max(0, e.Run-1)
@@ -251,7 +255,7 @@ func interfere(w *world.Simulation, o *world.Order) {
 			}
 		}
 	}
-	ev = core.Stamped(ev, id, from, number)
+	ev = core.Stamped(ev, c.ID, c.From, c.Number)
 	direct := w.Choose("by", o.Id, 2, 0.5) == 1 || w.Embedded
 	Instruct(w, o, ev, direct)
 	if w.Choose("insists", o.Id, 2, 0.05) == 1 {
@@ -259,19 +263,19 @@ func interfere(w *world.Simulation, o *world.Order) {
 	}
 }
 
-// insist simulates a person who repeats a command, each time under a new ID and with the present number, and
-// whose first message comes again at the end.
+// insist simulates a person who repeats a command, each time with a new ID and the present number. Afterwards
+// it sends the first message again.
 func insist(w *world.Simulation, o *world.Order, first core.Event, direct bool) {
 	after := int64(0)
 	for range 8 + w.Choose("insists", o.Id+"/times", 12, 0.5) {
 		id := nextID(o)
 		after += 1 + w.Spread("insists", o.Id, 2_000)
 		w.After(after, func() {
-			_, from, number := core.CommandOf(first)
+			c := core.CommandOf(first)
 			if t := w.Store.Task(o.Id); t != nil {
-				number = t.Commands.Number
+				c.Number = t.Commands.Number
 			}
-			Instruct(w, o, core.Stamped(first, id, from, number), direct)
+			Instruct(w, o, core.Stamped(first, id, c.From, c.Number), direct)
 		})
 	}
 	w.After(after+1+w.Spread("insists", o.Id+"/first", 60_000), func() { Instruct(w, o, first, direct) })
@@ -316,17 +320,18 @@ func Command(w *world.Simulation, o *world.Order, t *core.Task, kind message.Con
 	return c
 }
 
-// resolve adds a step and a fact, or returns nil.
+// resolve adds a step and a fact to a command, or returns nil.
 func resolve(w *world.Simulation, o *world.Order, t *core.Task, c core.Resolve) core.Event {
 	if step := stillWaits(t); step != "" && w.Choose("hasty", o.Id+"/wait", 2, 0.5) == 1 {
-		c.Step, c.Fact = step, core.Happened // nothing of it is in doubt (P33, a waiting step asks no agent)
+		// a waiting step is not in doubt, so the command must be refused (P33, a waiting step asks no agent)
+		c.Step, c.Fact = step, core.Happened
 		return c
 	}
 	if c.Step, c.Fact = Fact(w, t); c.Step == "" {
 		if w.Quiescing || t == nil || len(t.Steps) == 0 || w.Choose("hasty", o.Id, 2, 0.5) == 0 {
 			return nil
 		}
-		// Nothing is in doubt, or an agent may still be working, so it must be refused.
+		// The command must be refused: nothing is in doubt, or an agent may still be working.
 		c.Step, c.Fact = t.Steps[w.Choose("hasty", o.Id+"/step", len(t.Steps), 0.7)].Name, core.Happened
 		if believed(w, t, c.Step) {
 			return nil // a false fact would break the invariants
@@ -350,7 +355,7 @@ func correct(w *world.Simulation, o *world.Order, t *core.Task, c *core.Resubmit
 	c.Step, c.Input = t.Steps[i].Name, json.RawMessage(fmt.Sprintf(`{"given":%d}`, o.Commands))
 }
 
-// stillWaits returns a step that waits in an order that has stopped, or "" if there is none.
+// stillWaits returns a waiting step of a stopped order, or "" if it has none.
 func stillWaits(t *core.Task) string {
 	if t != nil && t.ProcessState == core.Error {
 		if i := slices.IndexFunc(t.Steps, func(s core.Step) bool { return s.State == core.Waiting }); i >= 0 {
@@ -360,7 +365,7 @@ func stillWaits(t *core.Task) string {
 	return ""
 }
 
-// aim returns a definition to move an order to: an existing one, the deployed one, or none.
+// aim returns the target of a Move: the hash of an existing definition, message.Latest, or an unknown hash.
 func aim(w *world.Simulation, o *world.Order) string {
 	defs := w.Defs
 	if t := w.Store.Task(o.Id); t != nil && t.Parent != nil {
@@ -371,13 +376,16 @@ func aim(w *world.Simulation, o *world.Order) string {
 	switch k := w.Choose("definition", o.Id, n+2, 0.8); {
 	case k == n:
 		return message.Latest
-	case k < n && w.Store.Defs[defs[n-1-k].Hash] != nil: // no order has run another one yet
-		return defs[n-1-k].Hash
+	case k < n:
+		hash := defs[n-1-k].Hash
+		if _, err := w.Store.Defs.Definition(context.Background(), hash); err == nil {
+			return hash // an unknown hash replaces a definition that is not stored
+		}
 	}
 	return strings.Repeat("0", len(w.Def.Hash))
 }
 
-// believed reports whether a fact about the step may be accepted, so that it must be true.
+// believed reports whether the task may accept a fact about the step. Such a fact must be true.
 func believed(w *world.Simulation, t *core.Task, step string) bool {
 	s := t.Step(step)
 	return t.ProcessState == core.Error && inDoubt(s) && core.Time(w.Start+w.Now+w.Skew()) > s.LastStop()
@@ -396,6 +404,8 @@ func Instruct(w *world.Simulation, o *world.Order, ev core.Event, direct bool) {
 			iv.Direct, iv.About = &c, c.OrderID
 			if _, err := p.Scheduler.Command(Ctx, c); err == nil {
 				check.Finished(iv, func(string) bool { return true })
+			} else {
+				check.Carried(iv)
 			}
 		})
 		return

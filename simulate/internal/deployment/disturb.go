@@ -25,7 +25,7 @@ func disturb(w *world.Simulation) {
 	}
 }
 
-// jump moves a clock, within what the workflow declares.
+// jump moves a clock within the declared clock skew.
 func jump(w *world.Simulation) {
 	p := w.Procs[w.Choose("whose", "clock", len(w.Procs)-1, 0.9)]
 	if inject(w, p.Role, world.CallClock, p.Name).Fault == world.ClockJump {
@@ -57,7 +57,7 @@ func expire(w *world.Simulation) {
 	}
 }
 
-// redeploy deploys a newer version of the workflow to one instance: old and new run side by side.
+// redeploy deploys a newer version of the workflow to one instance, so that both versions run side by side.
 func redeploy(w *world.Simulation) {
 	p := w.Procs[0]
 	if w.Newer == nil || len(p.Running) > 0 ||
@@ -76,8 +76,8 @@ func forge(w *world.Simulation) {
 	v := w.Choose("forged", "replies", 12, 0.9)
 	if v < 2 {
 		q := w.Queues[w.Names[w.Choose("forged", "queue", len(w.Names), 0.6)]]
-		if q.Name == model.Shop || q.Name == port.Quarantine {
-			return // the application's own
+		if q.Name == model.Shop || q.Name == core.Events || q.Name == port.Quarantine {
+			return // these queues belong to the application
 		}
 		w.Trace("world", q.Name, "an unreadable message")
 		Put(q, port.Message{Body: []byte([]string{"{", world.NewerBody}[v])}, 0)
@@ -96,8 +96,7 @@ func forge(w *world.Simulation) {
 	}
 	s := &t.Steps[w.Choose("forged", "step", len(t.Steps), 0.7)]
 	if v > 7 {
-		c := &message.Control{OrderID: o.Id,
-			Event: core.Wake{Run: t.Run, Step: s.Name, Attempt: s.Attempt}}
+		c := &message.Control{OrderID: o.Id, Event: core.Wake{Run: t.Run, Step: s.Name, Attempt: s.Attempt}}
 		switch {
 		case v == 9:
 			c.Event = core.Wake{Run: t.Run}
@@ -118,8 +117,8 @@ func forge(w *world.Simulation) {
 	}
 }
 
-// forged returns a wrong reply: of the other operation, of an older attempt with the outcome failed, of an
-// earlier run, of an attempt that has not been made yet, or one that contradicts an earlier reply.
+// forged returns a wrong reply: for the other operation, for an older attempt with the outcome failed, for an
+// earlier run, for a future attempt, or in contradiction to an earlier reply.
 func forged(w *world.Simulation, t *core.Task, s *core.Step, v int) *message.Reply {
 	r := &message.Reply{Schema: message.Schema, OrderID: t.OrderID, Run: t.Run, Step: s.Name,
 		Attempt: s.Attempt, Operation: core.UndoOp, Outcome: core.OutcomeDone}
@@ -130,7 +129,7 @@ func forged(w *world.Simulation, t *core.Task, s *core.Step, v int) *message.Rep
 	case s.Attempt == 0 || s.First.Nth == 0:
 		return nil
 	case v == 2 && s.State == core.Waiting:
-		// a step that waits asks no agent (P33, a waiting step asks no agent)
+		// no agent was asked for a step that waits (P33, a waiting step asks no agent)
 		r.Operation = core.Do
 	case v == 3 && s.Attempt > 1:
 		r.Operation, r.Outcome, r.Attempt = core.Do, core.OutcomeFailed, s.Attempt-1

@@ -19,7 +19,7 @@ func Invoke(w *world.Simulation, p *world.Process, what string, body func(*world
 	Resume(w, iv)
 }
 
-// Resume lets a handler go on until it waits or ends.
+// Resume continues a handler until it waits or ends.
 func Resume(w *world.Simulation, iv *world.Invocation) {
 	before := w.Cur
 	w.Cur, iv.Parked = iv, false
@@ -35,7 +35,8 @@ func Resume(w *world.Simulation, iv *world.Invocation) {
 	Ended(iv.P, iv)
 }
 
-// pauseFor lets virtual time pass. Where nothing else happens meanwhile there is no need to switch.
+// pauseFor lets virtual time pass. If no other event happens meanwhile, it does not switch to another
+// coroutine.
 func pauseFor(iv *world.Invocation, d int64) {
 	if iv.Dead || d <= 0 {
 		return
@@ -50,7 +51,7 @@ func pauseFor(iv *world.Invocation, d int64) {
 	}
 }
 
-// Bury ends the coroutines of the dead: their ports answer errCut, so that they run to their end.
+// Bury ends the coroutines of dead handlers. Their ports return ErrCut, so the handlers end.
 func Bury(w *world.Simulation) {
 	for len(w.Corpses) > 0 {
 		iv := w.Corpses[0]
@@ -66,8 +67,8 @@ func Bury(w *world.Simulation) {
 // delays are the possible delays of a port call beyond the usual millisecond.
 var delays = [...]int64{0, 1, 3, 10, 40, 150, 700, 3000}
 
-// portCall executes one call of a port. apply makes the call take effect, and the handler gets its result
-// unless a fault occurs.
+// portCall executes one call of a port. apply makes the call take effect. The handler gets the result of
+// apply unless a fault occurs.
 func portCall(iv *world.Invocation, c world.Call, subject string, apply func(world.Fault) error) error {
 	w := iv.W
 	if iv.Dead {
@@ -88,7 +89,7 @@ func portCall(iv *world.Invocation, c world.Call, subject string, apply func(wor
 	}
 	note(w, c, subject, iv.P, a.Fault)
 	err := port.ErrUnavailable
-	if a.Fault != world.Throttle || c == world.CallLoad { // a load can strike one record alone
+	if a.Fault != world.Throttle || c == world.CallLoad { // a throttled load can affect a single record
 		err = apply(a.Fault)
 	}
 	if a.Fault == world.SendAnswerLost && err == nil {
@@ -111,7 +112,7 @@ func portCall(iv *world.Invocation, c world.Call, subject string, apply func(wor
 	return err
 }
 
-// failed notes what went wrong with a call. That something is there already, or is not, is an answer.
+// failed records whether a call failed. ErrExists and ErrNotFound are results, not failures.
 func failed(iv *world.Invocation, c world.Call, err error) {
 	switch {
 	case err == nil, errors.Is(err, port.ErrExists), errors.Is(err, port.ErrNotFound) &&
@@ -123,9 +124,9 @@ func failed(iv *world.Invocation, c world.Call, err error) {
 	}
 }
 
-// suffer carries out the faults that are the same at every call; cut says that the call is over.
+// suffer executes the faults that have the same effect at every call. cut reports whether the call is over.
 //
-//nolint:revive // the error is the call's answer
+// nolint:revive // the error is the result of the call
 func suffer(iv *world.Invocation, f world.Fault, subject string) (err error, cut bool) {
 	w := iv.W
 	switch f {
@@ -147,17 +148,17 @@ func suffer(iv *world.Invocation, f world.Fault, subject string) (err error, cut
 	return world.ErrCut, iv.Dead
 }
 
-// Ended removes a handling that is over from its process.
+// Ended removes a finished handling from its process.
 func Ended(p *world.Process, iv *world.Invocation) {
 	if i := slices.Index(p.Running, iv); i >= 0 {
 		p.Running = slices.Delete(p.Running, i, i+1)
 	}
 	if iv.Dead && p.Waits != nil {
-		p.Waits.Set(p.Known) // drops what it recorded after its death
+		p.Waits.Set(p.Known) // drops the waits that it recorded after its death
 	}
 }
 
-// Kill ends the process with all that it has in hand; another one comes up after a while.
+// Kill ends the process with all its handlers. It starts again after a while.
 func Kill(p *world.Process) {
 	if !p.Up {
 		return
@@ -176,7 +177,7 @@ func Kill(p *world.Process) {
 	p.W.After(1000*(1+p.W.Spread("restart", p.Name, 30)), func() { Boot(p) })
 }
 
-// inject chooses what goes wrong at a call, mostly nothing.
+// inject chooses the fault of a call, usually NoFault.
 func inject(w *world.Simulation, r world.Role, c world.Call, subject string) world.Act {
 	switch {
 	case w.Driver != nil:
@@ -191,7 +192,7 @@ func inject(w *world.Simulation, r world.Role, c world.Call, subject string) wor
 	}
 	a := acts[v-1]
 	last := &w.Choices[len(w.Choices)-1]
-	// The first document of a child is too large each time that it is asked for, or never.
+	// The first document of a child is too large at every attempt to store it, or at none.
 	child := a.Fault == world.ItemTooLarge && strings.Contains(subject, "~")
 	if !w.Enabled[a.Fault] || w.Impossible(r, c, a) != "" || child {
 		w.Choices = w.Choices[:len(w.Choices)-1]
@@ -214,7 +215,7 @@ func latency(w *world.Simulation, c world.Call, subject string) int64 {
 	return 1 + delays[w.Choose("latency", subject, len(delays), 0.15)]
 }
 
-// note adds to the trace's hash.
+// note adds a call to the hash of the trace.
 func note(w *world.Simulation, c world.Call, subject string, p *world.Process, f world.Fault) {
 	const prime = 1099511628211
 	h := w.Hash ^ uint64(w.Now) //nolint:gosec // a hash

@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Fact returns the name of the first step whose outcome is unknown, and the fact that the operator learns
-// from the service.
+// Fact returns the name of the first step whose outcome is unknown, and the fact that the operator gets from
+// the service.
 func Fact(w *world.Simulation, t *core.Task) (string, core.Fact) {
 	if t == nil || t.ProcessState != core.Error {
 		return "", ""
@@ -49,7 +49,7 @@ func Fact(w *world.Simulation, t *core.Task) (string, core.Fact) {
 // operate plays the operator: at intervals it handles each order that has stopped.
 func operate(w *world.Simulation) {
 	if w.Operating = restless(w) && (!w.Quiescing || stopped(w)); !w.Operating {
-		return // the next commit calls operate again
+		return // the next commit starts operate again
 	}
 	for _, o := range w.AllOrders {
 		t := w.Store.Task(o.Id)
@@ -97,8 +97,8 @@ func erase(w *world.Simulation, o *world.Order) {
 	}
 }
 
-// halfErased reports whether an order is marked as erased but still has its content, because the handling
-// died in between.
+// halfErased reports whether an order is marked as erased but still has its content, because a handling died
+// between the two writes.
 func halfErased(w *world.Simulation, o *world.Order) bool {
 	r := w.Store.Rows[o.Id]
 	return r != nil && r.Task != nil && r.Task.Erased != nil && r.Content != nil
@@ -111,9 +111,8 @@ func undoFails(t *core.Task) bool {
 	})
 }
 
-// triedInVain reports whether further commands may never end the order. After many commands the task has
-// stopped again because of an answer, its timeout, a rule, the children, an input, or an output that is too
-// large.
+// triedInVain reports whether the order has had 12 commands and a further one may be useless: an input cannot
+// be computed, an output is too large, or a step without an agent has failed.
 func triedInVain(w *world.Simulation, o *world.Order, t *core.Task) bool {
 	switch {
 	case !w.Quiescing || o.Commands < 12:
@@ -157,11 +156,10 @@ func doubt(w *world.Simulation, t *core.Task) bool {
 			w.Ledgers[d.Agent].Entries[core.Key(t.OrderID, t.Run, s.Name)].State == worker.StateFailed {
 			continue // the ledger proves that the refused call had no effect, so it can be repeated
 		}
-		if inDoubt(s) && (s.Resolved == nil || s.Resolved.At <= s.Claim.At) &&
-			(d.Grade == core.Plain || s.State == core.Failed && s.Error != nil &&
-				s.Error.Code == check.Short ||
-				w.Conf(d.Agent).NoUndo && (t.Phase == core.Undoing || s.State == core.UndoWait) ||
-				def.Agents[d.Agent].KeyRetention > 0) {
+		if inDoubt(s) && (s.Resolved == nil || s.Resolved.At <= s.Claim.At) && (d.Grade == core.Plain ||
+			s.State == core.Failed && s.Error != nil && s.Error.Code == check.Short ||
+			w.Conf(d.Agent).NoUndo && (t.Phase == core.Undoing || s.State == core.UndoWait) ||
+			def.Agents[d.Agent].KeyRetention > 0) {
 			return true
 		}
 	}

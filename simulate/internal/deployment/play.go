@@ -18,10 +18,10 @@ func Run(sc world.Scenario, c world.Chooser, o world.Options) world.Result {
 	world.Counters.Put(w.Nth)
 	w.Nth = nil
 	return world.Result{Stats: w.Stats, Violation: w.Violation, Hash: w.Hash, Choices: w.Choices,
-		Story: w.Story, Checks: w.Checks.Counted()}
+		Story: w.Story, Checks: w.Checks}
 }
 
-// Play lets everything happen: first with faults, then without until all is at its end.
+// Play runs all events: first with faults, then without faults until all orders have ended.
 func Play(w *world.Simulation) {
 	for w.Violation == nil {
 		if len(w.Agenda) == 0 {
@@ -48,7 +48,7 @@ func Play(w *world.Simulation) {
 	}
 }
 
-// Next lets the next event happen.
+// Next runs the next event.
 func Next(w *world.Simulation) {
 	e := w.Agenda.Pop()
 	w.Now = max(w.Now, e.At)
@@ -72,7 +72,7 @@ func Stop(w *world.Simulation) {
 			iv.Dead = true
 			w.Corpses = append(w.Corpses, iv)
 		}
-		p.Running = nil // so that a process that is killed meanwhile buries none of them again
+		p.Running = nil // so that a kill of the process does not end these handlers again
 	}
 	Bury(w)
 }

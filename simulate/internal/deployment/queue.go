@@ -62,7 +62,7 @@ func poll(q *world.Queue) {
 			return
 		}
 		p := consumer(q)
-		if p == nil { // they return, and poll then
+		if p == nil { // no consumer is running; try again in a second
 			q.Stopped = w.Now + 1000
 			return
 		}
@@ -101,7 +101,7 @@ func consumer(q *world.Queue) *world.Process {
 	return nil
 }
 
-// receive returns the visible messages. A message with too many receives goes to the dead letters.
+// receive returns visible messages. A message with too many receives goes to the dead letters.
 func receive(q *world.Queue, most int) []*world.Letter {
 	var taken []*world.Letter
 	for i := 0; i < len(q.Messages) && len(taken) < most; {
@@ -188,14 +188,13 @@ func (q queuePort) Send(_ context.Context, messages []port.Message) []error {
 }
 
 // tooLarge reports whether a request or a status may be too large for a message (P28, what is too large fails
-// once). A request that no queue takes is a failure of its step, decided in the same handling.
+// once). If no queue takes a request, the same handling fails its step.
 func tooLarge(w *world.Simulation, m port.Message) bool {
 	switch v := m.Value.(type) {
 	case *message.Request:
 		s := w.Cur.Sight(v.OrderID)
 		s.Refused = append(s.Refused, &message.Reply{Schema: message.Schema, OrderID: v.OrderID, Run: v.Run,
-			Step: v.Step, Attempt: v.Attempt,
-			Operation: v.Operation, Outcome: core.OutcomeFailed,
+			Step: v.Step, Attempt: v.Attempt, Operation: v.Operation, Outcome: core.OutcomeFailed,
 			Error: &message.ReplyError{Code: "input-too-large"}})
 		return true
 	case *message.Status:
@@ -296,8 +295,8 @@ func (q queuesPort) Queue(name string) (port.Queue, error) {
 	return nil, fmt.Errorf("queue %s: %w", name, port.ErrNotFound)
 }
 
-func (q queuesPort) ReplyTo(name string) (port.Queue, error) {
-	if name != model.Shop {
+func (q queuesPort) ReplyTo(name string) (port.Sender, error) {
+	if name != model.Shop && name != core.Events {
 		return nil, fmt.Errorf("reply-to %s: %w", name, port.ErrNotFound)
 	}
 	return q.Queue(name)

@@ -11,8 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// rooms lists the possible room for outputs, in bytes. sizes lists the possible contents of outputs besides
-// their key.
+// rooms lists the possible sizes of the room for outputs, in bytes. sizes lists the possible members of an
+// output besides its key.
 var (
 	rooms = [...]int{0, 60, 400, 2500}
 	sizes = [...]string{"", fill(200), fill(1200), fill(2600)}
@@ -20,8 +20,8 @@ var (
 
 func fill(n int) string { return `,"data":"` + strings.Repeat("x", n) + `"` }
 
-// drawRoom draws the limit of all documents: the smallest with which a definition can run, and a little for
-// outputs.
+// drawRoom draws the limit of all documents: the smallest limit with which a definition can run, and a little
+// room for outputs.
 func drawRoom(w *world.Simulation) model.Room {
 	v := 0
 	if w.Enabled[world.ItemTooLarge] && len(w.Below) == 0 && w.Sc.Begun == nil {
@@ -35,7 +35,7 @@ func drawRoom(w *world.Simulation) model.Room {
 		// The order's ID, the queue for its statuses and the order itself have their largest size.
 		spared := 2*128 + core.InlineOrder(d) - len(content(w))
 		r.Least[d.Hash] = core.SizeLimit{Size: state.Size}.Reserve(d) - spared
-		// a task is moved to another one only if that fits (P49, move pins another definition)
+		// a Move is accepted only if the new document fits (P49, move pins another definition)
 		if d == w.Def || d == w.Newer {
 			r.Limit = max(r.Limit, r.Least[d.Hash]+len("o1")+len(model.Shop)+rooms[v])
 		}
@@ -51,7 +51,7 @@ func content(w *world.Simulation) json.RawMessage {
 	return w.Sc.Order
 }
 
-// complaint returns the error of a service. If documents are full, it has the largest text.
+// complaint returns the error of a service. If documents are full, the error has the longest text.
 func complaint(w *world.Simulation, text string) error {
 	if w.Room.Limit > 0 {
 		text += strings.Repeat("\x01", core.MaxMessage)

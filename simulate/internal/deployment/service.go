@@ -39,12 +39,12 @@ func operation(w *world.Simulation, p *world.Process) worker.Operation {
 	return op
 }
 
-// character draws what the services are like.
+// character draws the properties of an agent's service.
 func character(w *world.Simulation, agent string) {
 	s, said := w.Sc.Services[agent]
 	said = said && (s.Described() || len(s.Outputs) == 0)
 	t := world.Trait{Service: s}
-	for _, all := range s.Outputs { // whatever the order, only the longest counts
+	for _, all := range s.Outputs { // the loop may go in any order, because it computes a maximum
 		t.Sample = max(t.Sample, len(all))
 	}
 	t.Sample = w.Choose("sample", agent, t.Sample, 0.7)
@@ -95,14 +95,14 @@ func output(w *world.Simulation, agent string, c worker.Call) any {
 		return all[(int(key.Sum32()>>1)+w.Traits[agent].Sample)%len(all)]
 	}
 	seen := ""
-	// a service may repeat what it was sent (P39, a token is an answer's permission)
+	// a service may return its input, which contains a token (P39, a token is an answer's permission)
 	if bytes.Contains(c.Input, []byte(`"link"`)) {
 		seen = `,"seen":` + string(c.Input)
 	}
 	return json.RawMessage(`{"key":"` + c.Key + `"` + seen + sizes[w.Traits[agent].Size] + `}`)
 }
 
-// callService is one call over the network.
+// callService makes one call over the simulated network.
 func callService(ctx context.Context, iv *world.Invocation, c worker.Call) (out any, err error) {
 	w := iv.W
 	s, conf := w.ServiceOf(c, iv.P.Agent), w.Conf(iv.P.Agent)
@@ -133,8 +133,8 @@ func callService(ctx context.Context, iv *world.Invocation, c worker.Call) (out 
 	return out, err
 }
 
-// works is long work (P43, long work reports progress): it reports, or reports too late or no more, or hands
-// the work on. What comes then is the last call of it.
+// works simulates the long work of an operation (P43, long work reports progress). It reports progress,
+// sometimes with pauses that are too long, or defers the reply. The call of the service comes after the work.
 func works(ctx context.Context, iv *world.Invocation, c worker.Call) error {
 	w := iv.W
 	d := longStep(w, c)
@@ -143,7 +143,8 @@ func works(ctx context.Context, iv *world.Invocation, c worker.Call) error {
 	}
 	for n := w.Choose("works", c.Key, 8, 0.6); n > 0; n-- {
 		pause := int64(d.Timeout) / 3
-		if w.Sc.Only == nil && w.Choose("silent", c.Key, 2, 0.1) == 1 { // silence is not a restart
+		// not in a run with chosen faults, because silence is another fault
+		if w.Sc.Only == nil && w.Choose("silent", c.Key, 2, 0.1) == 1 {
 			pause = w.Spread("silent", c.Key+"/for", int64(d.MaxDuration))
 		}
 		if left := c.Deadline.Sub(iv.P.Now()).Milliseconds(); pause >= left {
@@ -163,7 +164,8 @@ func works(ctx context.Context, iv *world.Invocation, c worker.Call) error {
 	return nil
 }
 
-// deferred is a call whose work goes on elsewhere, and is replied to from there; now and then not at all.
+// deferred defers the reply of a call. The work continues elsewhere and sends the reply later, or sometimes
+// never.
 func deferred(w *world.Simulation, iv *world.Invocation, c worker.Call, after int64) error {
 	s, agent := w.ServiceOf(c, iv.P.Agent), iv.P.Agent
 	within := time.Duration(0)
@@ -188,7 +190,7 @@ func deferred(w *world.Simulation, iv *world.Invocation, c worker.Call, after in
 	return worker.Deferred(within)
 }
 
-// longStep is the step of a call that may take longer than its timeout.
+// longStep returns the step of a call that may take longer than its timeout, or nil.
 func longStep(w *world.Simulation, c worker.Call) *core.StepDefinition {
 	t := w.Store.Task(c.OrderID)
 	if t == nil || c.Operation == core.UndoOp {
@@ -200,18 +202,18 @@ func longStep(w *world.Simulation, c worker.Call) *core.StepDefinition {
 	return nil
 }
 
-// shown returns what the caller knows after a call.
+// shown returns the result of a call from the view of its caller.
 func shown(err error) world.Outcome {
 	f := (*worker.Failure)(nil)
 	switch {
 	case err == nil:
-		return world.HappenedIt
+		return world.CallDone
 	case !errors.As(err, &f) || !f.NoEffect:
-		return world.InTheDark
+		return world.CallUnknown
 	case f.Permanent:
-		return world.RefusedIt
+		return world.CallRefused
 	}
-	return world.LaterIt
+	return world.CallNotNow
 }
 
 // takes returns the duration of a call.
@@ -229,8 +231,8 @@ func takes(w *world.Simulation, conf world.Service, key string, left int64) int6
 	return d
 }
 
-// tooLong is a call that the caller gives up: of a service with a fence it may land later, any
-// other one is cut at its end (the longest call that its author declares).
+// tooLong executes a call whose caller gives up. At a service with a fence the call may land later. Any other
+// call ends with the caller, as the workflow's author declares.
 func tooLong(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.Call, left,
 	takes int64) (any, error) {
 	landLater(w, s, c, takes)
@@ -252,7 +254,7 @@ func landLater(w *world.Simulation, s *world.Remote, c worker.Call, d int64) {
 	w.After(d, func() { Lands(w, s, c) })
 }
 
-// Lands is such a call that arrives.
+// Lands executes a call whose caller has given up.
 func Lands(w *world.Simulation, s *world.Remote, c worker.Call) {
 	s.Pending--
 	s.Adrift--
@@ -260,11 +262,12 @@ func Lands(w *world.Simulation, s *world.Remote, c worker.Call) {
 	_ = effect(w, s, c) // no caller gets the answer
 }
 
-// land is the call at the service.
+// land executes a call at the service.
 func land(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.Call, conf world.Service,
 	f world.Fault) (any, error) {
 	if c.Grade != core.Fenced && !iv.P.Now().Before(c.Deadline) {
-		return nil, worker.WithCode(context.DeadlineExceeded, "timeout") // the connection was closed before
+		// the connection was closed before the call arrived
+		return nil, worker.WithCode(context.DeadlineExceeded, "timeout")
 	}
 	forget(w, s, c, conf, f)
 	switch {
@@ -281,9 +284,8 @@ func land(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.C
 		return nil, notYet(w, iv, c, f == world.NotYet)
 	case f == world.PermanentFailure && w.Choose("refusal", c.Key, 4, 0.5) > 0:
 		return nil, refusal(w, c.Key)
-	case f == world.PermanentFailure, conf.Refusals > 0 && !w.Quiescing &&
-		w.Choose("refuses", c.Key, 2, conf.Refusals) == 1,
-		conf.NoUndo && c.Operation == core.UndoOp:
+	case f == world.PermanentFailure, conf.Refusals > 0 && !w.Quiescing && w.Choose("refuses", c.Key, 2,
+		conf.Refusals) == 1, conf.NoUndo && c.Operation == core.UndoOp:
 		w.Trace("service", iv.P.Name, "refuses "+string(c.Operation)+" "+c.Key)
 		return nil, worker.NoEffect(worker.Permanent(complaint(w, "refused")))
 	case conf.Failures > 0 && !w.Quiescing && w.Choose("fails", c.Key, 2, conf.Failures) == 1:
@@ -308,9 +310,8 @@ func land(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.C
 	return output(w, iv.P.Agent, c), nil
 }
 
-// hang is a call that does not end while its caller waits. It may land all the same: before the
-// caller gives up, or, at a service with a fence, at any time. Now and then the service hangs for
-// all callers, for hours.
+// hang executes a call that does not end while its caller waits. The call may land before the caller gives up
+// or, at a service with a fence, at any time. Sometimes the service hangs for all callers, for hours.
 func hang(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.Call, begins bool) {
 	w.Trace("service", iv.P.Name, "hangs: "+c.Key)
 	if begins {
@@ -324,8 +325,8 @@ func hang(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.C
 	pauseFor(iv, max(c.Deadline.Sub(iv.P.Now()).Milliseconds(), 0)+1)
 }
 
-// unauthorized is a call that the service refuses, since the agent's credentials have expired: for all of
-// its calls, until the operator has renewed them.
+// unauthorized returns the error of a call with expired credentials. The service refuses all calls of the
+// agent until the operator has renewed them.
 func unauthorized(w *world.Simulation, iv *world.Invocation, c worker.Call, begins bool) error {
 	if begins && w.Driver == nil { // The state of an exploration does not include this.
 		w.Expired[iv.P.Agent] = w.Now + 10_000*(1+w.Spread("expired", iv.P.Agent, 120))
@@ -340,8 +341,8 @@ func unauthorized(w *world.Simulation, iv *world.Invocation, c worker.Call, begi
 	return err
 }
 
-// notYet is a call for what cannot be done yet: this one, or all of its key for a while (P45, "not now" is
-// not a failure).
+// notYet returns the error of a service that cannot do a call yet. It affects this call, or all calls of its
+// key for a while (P45, "not now" is not a failure).
 func notYet(w *world.Simulation, iv *world.Invocation, c worker.Call, begins bool) error {
 	if begins && w.Driver == nil { // The state of an exploration does not include this.
 		w.Coming[c.Key] = w.Now + 10_000*w.Spread("coming", c.Key, 40)
@@ -350,7 +351,7 @@ func notYet(w *world.Simulation, iv *world.Invocation, c worker.Call, begins boo
 	return worker.NotYet(time.Duration(w.Spread("retry-after", c.Key, 120)) * time.Second)
 }
 
-// outage makes a service hang for all callers now and then, for a while or for hours.
+// outage sometimes makes a service hang for all callers, for minutes or hours.
 func outage(w *world.Simulation, agent string) {
 	odds := 0.1
 	if w.Long {
@@ -363,7 +364,7 @@ func outage(w *world.Simulation, agent string) {
 	}
 }
 
-// refusal is a failure without effect, said in one of the ways that services have.
+// refusal returns a failure without effect, in one of the forms that services use.
 func refusal(w *world.Simulation, key string) error {
 	err := complaint(w, "not now")
 	switch w.Choose("refusal", key+"/how", 3, 0.6) {
@@ -376,13 +377,13 @@ func refusal(w *world.Simulation, key string) error {
 	if w.Choose("refusal", key+"/code", 2, 0.5) == 1 { // a permanent failure, whatever its code
 		err = worker.WithCode(err, core.CodeUnauthorized)
 	}
-	return worker.Permanent(err) // it proves nothing
+	return worker.Permanent(err) // a permanent failure alone proves nothing about the effect
 }
 
-// forget takes a key out of the service's memory, once it may: its retention counts from what it did
-// last, since a refusal is not remembered. A call that lands after its caller has given it up finds the
-// key all the same: keys and fences are kept for longer than any call lasts, which is what their
-// author declares (docs/explanation/protocol.md, Grades).
+// forget removes a key from the service's memory once its retention is over. The retention begins with the
+// last remembered action; a refusal is not remembered. A call that lands after its caller has given up still
+// finds the key, because the author declares that keys and fences outlast every call
+// (docs/explanation/protocol.md, Grades).
 func forget(w *world.Simulation, s *world.Remote, c worker.Call, conf world.Service, f world.Fault) {
 	_, step := w.StepOf(w.Store.Task(c.OrderID), c.Step)
 	agent := step.Agent
@@ -398,7 +399,7 @@ func forget(w *world.Simulation, s *world.Remote, c worker.Call, conf world.Serv
 	}
 }
 
-// effect carries out a call that has arrived.
+// effect executes a call that has arrived.
 func effect(w *world.Simulation, s *world.Remote, c worker.Call) error {
 	if t := w.Store.Task(s.Order); t != nil && t.ProcessState == core.Closed && t.Run == s.Run &&
 		s.Grade != core.Fenced {
@@ -451,8 +452,8 @@ func effect(w *world.Simulation, s *world.Remote, c worker.Call) error {
 	return nil
 }
 
-// beyond holds the effect of a point of no return to P22a (a proven refusal permits undo): the order is not
-// being undone.
+// beyond checks P22a (a proven refusal permits undo) at the effect of a point of no return: the order must
+// not be in undo.
 func beyond(w *world.Simulation, s *world.Remote) {
 	w.Checks.Did("P22a")
 	t := w.Store.Task(s.Order)

@@ -31,7 +31,7 @@ func write(s *world.Store, wr *port.Write) error {
 	var after *core.Task
 	if !s.Bare {
 		var err error
-		if after, err = state.DecodeTask(wr.Record.Document); err != nil {
+		if after, err = state.DecodeTask(next.Record.Document); err != nil {
 			s.W.Violate("bug", "a document of %s that was written cannot be read: %v", id, err)
 			return err
 		}
@@ -47,7 +47,8 @@ func write(s *world.Store, wr *port.Write) error {
 		check.Committed(s.W, before, after, r.Record)
 		planSweep(s.W)
 		scripted(s.W, after)
-		if s.W.Quiescing && !s.W.Operating { // a late command has resumed an order
+		// the operator has stopped, and a late command has resumed an order
+		if s.W.Quiescing && !s.W.Operating {
 			s.W.Operating = true
 			s.W.After(30_000, func() { operate(s.W) })
 		}
@@ -73,7 +74,7 @@ func shardOf(s *world.Store, id string) int {
 	return port.ShardOf(id, s.W.Shards)
 }
 
-// Earliest returns the first time in the index.
+// Earliest returns the earliest time in the index.
 func Earliest(s *world.Store) (first time.Time, any bool) {
 	for _, id := range s.Ids {
 		if r := s.Rows[id].Record; r != nil && r.Bucket == port.DueBucket &&
@@ -84,7 +85,7 @@ func Earliest(s *world.Store) (first time.Time, any bool) {
 	return first, any
 }
 
-// storePort is the store as one process sees it.
+// storePort is one process's access to the store.
 type storePort struct{ p *world.Process }
 
 func (s storePort) Shards() int { return s.p.W.Shards }
@@ -116,7 +117,7 @@ func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
 				return err
 			case f == world.AppliedButError, f == world.OwnAsCondition, f == world.LateDoubt:
 				iv.Sight(wr.Record.ID).Doubt = true
-				return errAnswer // the adapter cannot distinguish its own write from another's (port.Store)
+				return errAnswer // the write may be the adapter's own or another's (port.Store)
 			}
 			return nil
 		})
@@ -127,8 +128,8 @@ func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
 // lateTime is the shortest time until the caller of a create learns that its reply was lost.
 const lateTime = 10 * 60_000
 
-// later returns a write of a newer version of the program. It has a field that older versions do not know and
-// must keep.
+// later returns the write as a newer version of the program makes it: with a field that older versions do not
+// know and must keep.
 func later(p *world.Process, wr *port.Write) *port.Write {
 	// The size check of the document did not include this field.
 	if p.Deploy == 0 || p.W.Room.Limit > 0 {
@@ -192,13 +193,22 @@ func (s storePort) Content(_ context.Context, id, hash string) (content []byte, 
 		if stored := s.p.W.Store.Rows[id]; stored != nil {
 			r = stored.Row
 		}
-		// the content has expired since the task was loaded
+		// an error means that the content has expired since the task was loaded
 		if content, err = r.ContentOf(id, hash); err != nil {
 			s.p.W.Cur.Trouble, s.p.W.Cur.Broken = true, true
 		}
 		return err
 	})
 	return content, err
+}
+
+// Definition reads from the present store, because a handler that stands still outlives a copied world.
+func (s storePort) Definition(ctx context.Context, hash string) ([]byte, error) {
+	return s.p.W.Store.Defs.Definition(ctx, hash)
+}
+
+func (s storePort) PutDefinition(ctx context.Context, hash string, data []byte) error {
+	return s.p.W.Store.Defs.PutDefinition(ctx, hash, data)
 }
 
 func (s storePort) Erase(_ context.Context, id, hash string) error {
@@ -265,17 +275,16 @@ func (l leases) Acquire(_ context.Context, name, owner string, now time.Time,
 	ttl time.Duration) (ours bool, err error) {
 	w := l.p.W
 	err = portCall(w.Cur, world.CallLease, name, func(world.Fault) error {
-		held, there := w.Leases[name]
-		defer func() { check.Leased(w.Cur, name, ours) }()
-		if ours = !there || held.Owner == owner || !now.Before(held.Until); ours {
-			w.Leases[name] = world.Lease{Owner: owner, Until: now.Add(ttl)}
-		}
+		held := w.Leases[name]
+		ours = held.Acquire(owner, now, ttl)
+		w.Leases[name] = held
+		check.Leased(w.Cur, name, ours)
 		return nil
 	})
 	return ours, err
 }
 
-// ledgerPort is the ledger as one instance sees it.
+// ledgerPort is one instance's access to the ledger.
 type ledgerPort struct {
 	p *world.Process
 	l *world.Ledger

@@ -240,8 +240,11 @@ func command(d *Driver) {
 
 // receive lets the application receive its statuses: what it does with it changes nothing else.
 func receive(d *Driver) {
-	for _, name := range []string{model.Shop, port.Quarantine} {
+	for _, name := range []string{model.Shop, port.Quarantine, core.Events} {
 		q := d.W.Queues[name]
+		if q == nil { // no workflow has events
+			continue
+		}
 		for _, l := range q.Messages {
 			deployment.Received(d.W, nil, q, l, q.Delivery(l))
 		}

@@ -86,7 +86,7 @@ func TestMutantExplored(t *testing.T) {
 // merit of the faults.
 func TestMutantWithoutFaults(t *testing.T) {
 	for n := range uint64(mutantWorkflows) {
-		sc := simulate.Scenario{Definition: simulate.Drawn(n)}
+		sc := simulate.Scenario{Definition: drawnWorkflow(n)}
 		for i := range sc.Definition.Steps {
 			switch s := &sc.Definition.Steps[i]; {
 			case s.Wait != nil:
@@ -110,7 +110,7 @@ func TestMutantWithoutFaults(t *testing.T) {
 }
 
 func drawnScenario(n uint64) simulate.Scenario {
-	sc := simulate.Scenario{Definition: simulate.Drawn(n)}
+	sc := simulate.Scenario{Definition: drawnWorkflow(n)}
 	sc.Prepare()
 	return sc
 }

@@ -149,7 +149,7 @@ func step(d *Driver, h *Digest, s *core.Step, now, slack int64) {
 		h.Number(int64(a.RemindedAt.Sub(s.Claim.At)))
 		h.Yes(a.Moved)
 	}
-	if since := model.SinceOf(s); since != 0 {
+	if since, _ := model.HeldSince(s); since != 0 {
 		h.Number(int64(since) - now)
 	}
 	if d.W.Kept() > 0 && s.First.Nth > 0 {

@@ -11,14 +11,14 @@ import (
 // goesOn has the order go on without a.
 func goesOn(d *core.Definition) *core.Definition {
 	d.Steps[0].OnFailure = core.OnFailureContinue
-	return workflows.Sealed(d)
+	return sealed(d)
 }
 
 // otherwise is a, and b where a has failed.
 func otherwise(g core.Grade) *core.Definition {
 	d := goesOn(small(g, false))
 	d.Steps[1].When = "steps.a.failed"
-	return workflows.Sealed(d)
+	return sealed(d)
 }
 
 // asking is an approval between a and b, or beside them.
@@ -31,7 +31,7 @@ func asking(beside bool) *core.Definition {
 	if !beside {
 		d.Steps[2].After, d.Steps[1].After = []string{"a"}, []string{"w"}
 	}
-	return workflows.Sealed(d)
+	return sealed(d)
 }
 
 // askedFor has a call ask for the approval (P38).
@@ -45,25 +45,25 @@ func askedFor(d *core.Definition) *core.Definition {
 	d.Agents[ask.Agent] = d.Agents[d.Steps[0].Agent]
 	d.Steps[2].After, d.Steps[2].Answer.Ask = append(slices.Clone(ask.After), ask.Name), ask.Name
 	d.Steps = append(d.Steps, ask)
-	return workflows.Sealed(d)
+	return sealed(d)
 }
 
 // refusalStops has a refusal, and the end of the time, stop the order.
 func refusalStops(d *core.Definition) *core.Definition {
 	d.Steps[2].OnFailure, d.Steps[2].Answer.OnTimeout = core.OnFailureStop, core.OnFailureStop
-	return workflows.Sealed(d)
+	return sealed(d)
 }
 
 // several needs two of three people.
 func several(d *core.Definition) *core.Definition {
 	d.Steps[2].Input = json.RawMessage(`{"question":"${ orderId }","need":2,"who":["ann","bob","cleo"]}`)
-	return workflows.Sealed(d)
+	return sealed(d)
 }
 
 // eventOf waits for an event, and goes on without it.
 func eventOf(d *core.Definition) *core.Definition {
 	d.Steps[2].Answer = &core.Answer{Event: workflows.Bought, TimeoutValue: json.RawMessage(`"none"`)}
-	return workflows.Sealed(d)
+	return sealed(d)
 }
 
 // small is a then b, or both at once.
@@ -86,14 +86,14 @@ func small(g core.Grade, parallel bool) *core.Definition {
 	if !parallel {
 		d.Steps[1].After = []string{"a"}
 	}
-	return workflows.Sealed(d)
+	return sealed(d)
 }
 
 // between is a, then a wait, then b.
 func between(wait core.Duration) *core.Definition {
 	d := beside(wait)
 	d.Steps[2].After, d.Steps[1].After = []string{"a"}, []string{"w"}
-	return workflows.Sealed(d)
+	return sealed(d)
 }
 
 // beside is a and b at once, and a wait beside them.
@@ -101,7 +101,7 @@ func beside(wait core.Duration) *core.Definition {
 	d := small(core.Idempotent, true)
 	d.Steps = append(d.Steps, core.StepDefinition{Name: "w", Wait: &core.Wait{For: wait},
 		OnFailure: core.OnFailureUndo})
-	return workflows.Sealed(d)
+	return sealed(d)
 }
 
 // ruled has b follow a failure by rule, which comes after a.
@@ -110,19 +110,19 @@ func ruled(d *core.Definition) *core.Definition {
 		OnFailure: core.OnFailureUndo, Fail: &core.Fail{Code: "by-rule", Message: "the rule holds"}}
 	d.Steps = []core.StepDefinition{d.Steps[0], rule, d.Steps[1]}
 	d.Steps[2].After = []string{"rule"}
-	return workflows.Sealed(d)
+	return sealed(d)
 }
 
 // until has the wait end at a time.
 func until(d *core.Definition, at string) *core.Definition {
 	d.Steps[2].Input = json.RawMessage(at)
-	return workflows.Sealed(d)
+	return sealed(d)
 }
 
 // stops returns the workflow with a step that stops it if it fails.
 func stops(d *core.Definition) *core.Definition {
 	d.Steps[1].OnFailure = core.OnFailureStop
-	return workflows.Sealed(d)
+	return sealed(d)
 }
 
 // noReturn returns the workflow with a point of no return.
@@ -135,13 +135,13 @@ func noReturn(d *core.Definition) *core.Definition {
 func pivot(d *core.Definition) *core.Definition {
 	d = noReturn(d)
 	d.Steps[1].OnFailure = core.OnFailureUndo
-	return workflows.Sealed(d)
+	return sealed(d)
 }
 
 // deadline returns the workflow with a deadline after which it is undone.
 func deadline(d *core.Definition) *core.Definition {
 	d.Deadline, d.OnDeadline = 6*core.Second, core.OnFailureUndo
-	return workflows.Sealed(d)
+	return sealed(d)
 }
 
 // forgetful returns the workflow with services that forget keys after a minute.
@@ -150,7 +150,7 @@ func forgetful(d *core.Definition) *core.Definition {
 		a.KeyRetention = core.Minute
 		d.Agents[n] = a
 	}
-	return workflows.Sealed(d)
+	return sealed(d)
 }
 
 // terse leaves out statuses: fewer statuses leave fewer calls. Without the first one the order is submitted
@@ -158,13 +158,13 @@ func forgetful(d *core.Definition) *core.Definition {
 func terse(d *core.Definition) *core.Definition {
 	d.Notify = []core.StatusKind{core.StatusReceived, core.StatusCompleted, core.StatusFailed,
 		core.StatusUndone, core.StatusCancelled}
-	return workflows.Sealed(d)
+	return sealed(d)
 }
 
 // when puts a condition on a step.
 func when(d *core.Definition, step int, condition string) *core.Definition {
 	d.Steps[step].When = condition
-	return workflows.Sealed(d)
+	return sealed(d)
 }
 
 // waitBeside is one call, which is the second step, beside a wait.
@@ -172,7 +172,7 @@ func waitBeside() *core.Definition {
 	d := beside(3 * core.Second)
 	d.Steps[0], d.Steps = d.Steps[2], d.Steps[:2]
 	delete(d.Agents, "a-agent")
-	return workflows.Sealed(d)
+	return sealed(d)
 }
 
 // askBeside is one call, which is the second step, beside an approval.
@@ -180,14 +180,14 @@ func askBeside() *core.Definition {
 	d := asking(true)
 	d.Steps[0], d.Steps = d.Steps[2], d.Steps[:2]
 	delete(d.Agents, "a-agent")
-	return workflows.Sealed(d)
+	return sealed(d)
 }
 
 // askOnly is a call, and then what is answered.
 func askOnly(d *core.Definition) *core.Definition {
 	d.Steps = slices.Delete(d.Steps, 1, 2)
 	delete(d.Agents, "b-agent")
-	return workflows.Sealed(d)
+	return sealed(d)
 }
 
 // one leaves the first step only, which waits a short while for its agent.
@@ -195,5 +195,5 @@ func one(d *core.Definition) *core.Definition {
 	d.Steps = d.Steps[:1]
 	d.Steps[0].MaxQueueTime = 20 * core.Second
 	delete(d.Agents, "b-agent")
-	return workflows.Sealed(d)
+	return sealed(d)
 }

@@ -28,7 +28,7 @@ func standing(w *world.Simulation) (all, any bool) {
 func snapshot(w *world.Simulation) *world.Simulation {
 	c := *w
 	c.Nth = map[world.Occasion]int{}
-	c.Checks = world.NewChecks()
+	c.Checks = world.Checks{}
 	c.Cells = map[world.Cell]int{}
 	c.Choices = nil
 	c.Story = nil
@@ -176,7 +176,7 @@ func hold(iv *world.Invocation, letters []*world.Letter, w *world.Simulation) {
 
 func snapshotStore(s *world.Store, w *world.Simulation) *world.Store {
 	c := *s
-	c.W, c.Ids, c.Defs = w, slices.Clone(s.Ids), maps.Clone(s.Defs)
+	c.W, c.Ids, c.Defs = w, slices.Clone(s.Ids), s.Defs.Clone()
 	c.Rows = make(map[string]*world.Row, len(s.Rows))
 	for id, r := range s.Rows {
 		own := *r

@@ -12,12 +12,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// answer is an answer from outside (P35, an answer decides a round; P36, answers may come early, late or
+// answer applies an answer from outside (P35, an answer decides a round; P36, answers may come early, late or
 // twice). The same ID gets the same verdict.
 func (m *Model) answer(from *message.Control, c core.Answered) {
 	if m.T == nil {
 		if !m.Direct && from.Tries < 3 {
-			m.post('e', "", 0, 0) // its order may still come
+			m.post('e', "", 0, 0) // the order of the answer may still come
 			return
 		}
 		m.refuse(from.ReplyTo)
@@ -101,7 +101,7 @@ func (m *Model) verdict(id string) (yes, known bool) {
 	if k := slices.IndexFunc(m.T.Commands.Verdicts, func(v core.Verdict) bool { return v.ID == id }); k >= 0 {
 		return m.T.Commands.Verdicts[k].Accepted, true
 	}
-	// The order does not matter because an ID is in one list only.
+	// The order of the loop does not matter, because an ID is in one list only.
 	for _, refused := range m.T.Commands.Refused {
 		known = known || slices.Contains(refused, idHash(id))
 	}
@@ -151,8 +151,8 @@ func (m *Model) takes(i int, c core.Answered) (yes, vote bool) {
 	return vote, vote
 }
 
-// question returns who may answer. After the claim that is the stored question. Before the claim it is the
-// evaluated one, if it depends on nothing that may still change (P36).
+// question returns the question of a step, which names the people who may answer. After the claim it is the
+// stored question. Before the claim it is the evaluated input, if no value in it may still change (P36).
 func (m *Model) question(i int) *core.Answers {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	if s.Answers != nil && s.Answers.Need > 0 {
@@ -172,7 +172,7 @@ func (m *Model) question(i int) *core.Answers {
 }
 
 // eventFits reports whether the document has room for an event's value besides the reserve (P28, what is too
-// large fails once). If the model cannot compute that, it follows the real task.
+// large fails once). If the model cannot compute the room, it follows the real task.
 func (m *Model) eventFits(i int, c core.Answered) bool {
 	if m.Room.Limit == 0 {
 		return true
@@ -191,7 +191,7 @@ func (m *Model) eventFits(i int, c core.Answered) bool {
 	return false
 }
 
-// shaped reports whether an approval has one of its values, or an event the shape of its schema.
+// shaped reports whether the value is one of the approval's values, or matches the schema of the event.
 func (m *Model) shaped(d *core.StepDefinition, value json.RawMessage) bool {
 	var text string
 	if d.Answer.Schema != nil && m.Def.Expr.CheckAnswer(m.Def.Index(d.Name), value) != nil {
@@ -201,13 +201,13 @@ func (m *Model) shaped(d *core.StepDefinition, value json.RawMessage) bool {
 		slices.Contains(d.Answer.Values, text)
 }
 
-// May reports whether a person may answer: they are not excluded, and are named if anyone is. Before the
-// claim everyone may.
+// May reports whether a person may answer: the question does not exclude them, and names them or nobody.
+// Before the claim everyone may answer.
 func May(a *core.Answers, by string) bool {
 	return by != a.NotSelf && (len(a.Who) == 0 || slices.Contains(a.Who, by))
 }
 
-// decidedAs returns the decision about a step, even if only a Resubmit applies it.
+// decidedAs returns the decision about a step, even if a Resubmit has yet to apply it.
 func (m *Model) decidedAs(s *core.Step) (core.Decided, bool) {
 	if v, ok := DecidedOf(s); ok {
 		return v, true
@@ -215,7 +215,7 @@ func (m *Model) decidedAs(s *core.Step) (core.Decided, bool) {
 	return wholeNeed(s.Answers)
 }
 
-// wholeNeed returns the first value that the needed number of people gave.
+// wholeNeed returns the first value that the required number of people have given.
 func wholeNeed(a *core.Answers) (core.Decided, bool) {
 	if a == nil || a.Need == 0 {
 		return core.Decided{}, false
@@ -230,8 +230,8 @@ func wholeNeed(a *core.Answers) (core.Decided, bool) {
 	return core.Decided{}, false
 }
 
-// asked returns the part of a question that the claim of its step stores, and the time that the step waits.
-// ok is false for a failing input.
+// asked returns the part of a question that the claim of its step stores, and the time for answers. ok is
+// false if the input cannot be evaluated.
 func (m *Model) asked(i int) (a *core.Answers, timeout core.Duration, ok bool) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	var q struct {
@@ -280,21 +280,16 @@ func (m *Model) asked(i int) (a *core.Answers, timeout core.Duration, ok bool) {
 func (m *Model) claimAnswer(i int) {
 	s := &m.T.Steps[i]
 	a, timeout, _ := m.asked(i)
-	if s.Answers != nil && s.Output == nil { // a refusal at the claim gives its reason
+	// the claim stores a verdict with a reason for each vote that it refuses
+	if s.Answers != nil && s.Output == nil {
 		for _, v := range s.Answers.Votes {
 			if !May(a, v.By) || !m.shaped(&m.Def.Steps[i], v.Value) {
 				a.Verdicts = lastEight(a.Verdicts, core.Verdict{Command: "answer"})
 			}
 		}
 	}
-	s.Attempt++
-	m.first(s)
-	s.State = core.Waiting
-	s.Claim.Cause = m.cause
-	s.NoEffect = 0
-	s.Claim.At = m.Now
-	s.Answers = a
-	s.Output = nil
+	m.claimWithoutAgent(s)
+	s.Answers, s.Output = a, nil
 	s.Wait.At, s.Wait.Until = m.Now.Add(timeout), m.Now.Add(timeout)
 	if _, whole := wholeNeed(a); whole {
 		m.lookAtAnswers(i)
@@ -303,8 +298,8 @@ func (m *Model) claimAnswer(i int) {
 	m.leaveTime(i)
 }
 
-// lookAtAnswers decides a step if its answers are complete or its time is over. Answers take precedence over
-// the time (P36; P37, a question has a time).
+// lookAtAnswers decides a step if its answers are complete or its time is over. Complete answers take
+// precedence (P36; P37, a question has a time).
 func (m *Model) lookAtAnswers(i int) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	v, whole := wholeNeed(s.Answers)
@@ -335,7 +330,7 @@ func (m *Model) lookAtAnswers(i int) {
 	v.At = m.Now
 	output, err := json.Marshal(v)
 	if err != nil {
-		panic("simulate: " + err.Error()) // its value was read from JSON
+		panic("simulate: " + err.Error()) // encoding cannot fail, because the value was read from JSON
 	}
 	if d.Answer.Event != "" {
 		m.answers(i).Votes = nil
@@ -357,7 +352,7 @@ func causeOfAnswer(c core.Answered) string {
 	return fmt.Sprintf("answer/%s/%016x", c.Step, h.Sum64())
 }
 
-// VerdictsOf returns the verdicts that a step keeps of its answers.
+// VerdictsOf returns the stored verdicts on a step's answers.
 func VerdictsOf(s *core.Step) []core.Verdict {
 	if s.Answers == nil {
 		return nil

@@ -31,12 +31,12 @@ func (m *Model) ready(i int) bool {
 	return true
 }
 
-// forward claims the ready steps and the given ones. It repeats this until no step becomes ready.
+// forward claims the ready steps and the steps in again. It repeats this until no step becomes ready.
 func (m *Model) forward(again ...int) bool {
 	changed := false
 	for {
 		skipped := false
-		// one that has failed meanwhile is not claimed (P42, orders can go on after failures)
+		// a step that has failed meanwhile is not claimed (P42, orders can go on after failures)
 		claims := slices.DeleteFunc(slices.Clone(again), func(i int) bool {
 			return m.T.Steps[i].State != core.Pending && m.T.Steps[i].State != core.Failed
 		})
@@ -52,26 +52,22 @@ func (m *Model) forward(again ...int) bool {
 			if !m.ready(i) {
 				continue
 			}
-			if m.needless(m.Def.Steps[i].Name) {
+			needed, err := !m.needless(m.Def.Steps[i].Name), error(nil)
+			if needed && m.Def.Steps[i].When != "" {
+				needed, err = m.Def.Expr.When(i, m.Environment(i))
+			}
+			switch {
+			case err != nil:
+				m.end(&m.T.Steps[i], core.Failed)
+				if m.policy(i, "expression"); m.T.ProcessState != core.Processing {
+					return true
+				}
+				skipped, changed = true, true
+			case !needed:
 				m.T.Steps[i].State, skipped, changed = core.Skipped, true, true
-				continue
+			default:
+				claims = append(claims, i)
 			}
-			if when := m.Def.Steps[i].When; when != "" {
-				yes, err := m.Def.Expr.When(i, m.Environment(i))
-				if err != nil {
-					m.end(&m.T.Steps[i], core.Failed)
-					if m.policy(i, "expression"); m.T.ProcessState != core.Processing {
-						return true
-					}
-					skipped, changed = true, true
-					continue
-				}
-				if !yes {
-					m.T.Steps[i].State, skipped, changed = core.Skipped, true, true
-					continue
-				}
-			}
-			claims = append(claims, i)
 		}
 		if skipped {
 			continue
@@ -98,7 +94,7 @@ func (m *Model) forward(again ...int) bool {
 func (m *Model) Environment(i int) core.Environment {
 	env := core.Environment{OrderID: m.T.OrderID, Run: m.T.Run, Order: m.Content,
 		Outputs: map[string]json.RawMessage{}, Failures: map[string]string{}}
-	// P39, a token is an answer's permission: made again with the key that the order has
+	// the order's key makes tokens (P39, a token is an answer's permission)
 	env.Token = func(step, person string) (string, error) {
 		return LaterKeys.Token(m.T.TokenKey, m.T.OrderID,
 			core.TokenOf{Run: m.T.Run, Step: step, Person: person})
@@ -110,44 +106,44 @@ func (m *Model) Environment(i int) core.Environment {
 func (m *Model) outcomes(i int, into core.Environment) {
 	for _, name := range m.Def.Steps[i].After {
 		if s := m.T.Step(name); m.askFor(name) == nil { // no expression reads the result of an ask (P38)
-			if s.Output != nil {
-				into.Outputs[name] = s.Output
-			}
-			if s.FailureCode != "" {
-				into.Failures[name] = s.FailureCode
-			}
+			results(s, into)
 		}
 		m.outcomes(m.Def.Index(name), into)
 	}
 }
 
+// results adds the output and the failure of a step to the values that expressions read.
+func results(s *core.Step, into core.Environment) {
+	if s.Output != nil {
+		into.Outputs[s.Name] = s.Output
+	}
+	if s.FailureCode != "" {
+		into.Failures[s.Name] = s.FailureCode
+	}
+}
+
 // claim applies P1 (every claim has a new attempt), P3 (a reply names request and sender), P6 (two times in
-// each request) and P23 (a hop budget bounds claims). An input that fails is a failure of its step, before
-// any of them is claimed. Waits that are over at once come before all others, which are claimed when those
-// have ended (P34, a wait ends at a fixed time).
+// each request) and P23 (a hop budget bounds claims). If an input cannot be evaluated, its step fails before
+// any step is claimed. Waits that end at once are claimed first, and all other steps after their end (P34, a
+// wait ends at a fixed time).
 func (m *Model) claim(steps ...int) (ended bool) {
 	for _, i := range steps {
-		// P50, a rule can fail the order: its turn is its failure, without a claim
-		if m.Def.Steps[i].Fail != nil {
+		// a fail step fails without a claim (P50, a rule can fail the order)
+		d, ok := &m.Def.Steps[i], true
+		switch {
+		case d.Fail != nil:
+			ok = false
+		case d.Wait != nil:
+			_, _, ok = m.spanOfWait(i)
+		case d.Answer != nil:
+			_, _, ok = m.asked(i)
+		}
+		if !ok {
 			m.end(&m.T.Steps[i], core.Failed)
 			m.policy(i, "")
 			return false
 		}
-		if m.Def.Steps[i].Wait != nil {
-			if _, _, ok := m.spanOfWait(i); !ok {
-				m.end(&m.T.Steps[i], core.Failed)
-				m.policy(i, "")
-				return false
-			}
-			ended = ended || m.overAtOnce(i)
-			continue
-		}
-		if m.Def.Steps[i].Answer != nil {
-			if _, _, ok := m.asked(i); !ok {
-				m.end(&m.T.Steps[i], core.Failed)
-				m.policy(i, "")
-				return false
-			}
+		if d.Wait != nil || d.Answer != nil {
 			ended = ended || m.overAtOnce(i)
 			continue
 		}
@@ -155,7 +151,7 @@ func (m *Model) claim(steps ...int) (ended bool) {
 			if _, err := m.Def.Expr.Input(i, m.Environment(i)); err != nil {
 				m.end(&m.T.Steps[i], core.Failed)
 				m.policy(i, "expression")
-				return m.T.ProcessState == core.Processing // P42: the others are looked at again
+				return m.T.ProcessState == core.Processing // P42: the next round checks the other steps again
 			}
 		}
 	}
@@ -196,9 +192,9 @@ func (m *Model) claimOne(i int, undo bool) {
 	s.Claim.By = m.By
 	s.Claim.Cause = m.cause
 	s.NoEffect = 0
-	timeout := d.Timeout
+	timeout := d.TimeoutOf(s)
 	if undo {
-		s.State, timeout = core.Compensating, d.Undo.Timeout
+		s.State = core.Compensating
 	}
 	m.first(s)
 	s.Claim.Allowance = m.allowance(i)
@@ -213,8 +209,8 @@ func (m *Model) claimOne(i int, undo bool) {
 	m.post('r', s.Name, s.Attempt, 0)
 }
 
-// route returns an agent other than those with a recent failed attempt: the first one whose wait no other
-// beats by 20 % (P44, several agents can do one step).
+// route returns an agent of the step without a recent failed attempt: the first one, unless the wait of
+// another agent is 20 % shorter (P44, several agents can do one step).
 func (m *Model) route(i int) string {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	names := d.AllAgents()
@@ -271,7 +267,8 @@ func (m *Model) allowance(i int) core.Duration {
 	return a
 }
 
-// backward undoes all that was attempted, latest first claim first (P7; P20; P21, an undo waits for quiet).
+// backward undoes all attempted steps, in the reverse order of their first claims (P7; P20; P21, an undo
+// waits for quiet).
 func (m *Model) backward() (changed bool) {
 	for {
 		i := -1
@@ -301,7 +298,7 @@ func (m *Model) backward() (changed bool) {
 	}
 }
 
-// undo is the undo of one step by the rules of its grade; it reports that the step is undone by that.
+// undo begins the undo of one step by the rules of its grade. It reports whether the step is undone already.
 func (m *Model) undo(i int) (done bool) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	quiet := s.Quiet().Add(m.Def.Agents[d.Agent].ClockSkew)
@@ -322,16 +319,11 @@ func (m *Model) undo(i int) (done bool) {
 }
 
 func (m *Model) claimUndo(i int) {
-	if m.T.Steps[i].State == core.Processing { // its service has a fence
+	if m.T.Steps[i].State == core.Processing { // only a step of a service with a fence can be in flight here
 		m.ended(i, core.OutcomeSuperseded, "")
 	}
 	env := m.Environment(i)
-	if s := &m.T.Steps[i]; s.Output != nil {
-		env.Outputs[s.Name] = s.Output
-	}
-	if s := &m.T.Steps[i]; s.FailureCode != "" {
-		env.Failures[s.Name] = s.FailureCode
-	}
+	results(&m.T.Steps[i], env)
 	if d := &m.Def.Steps[i]; d.Undo.Input != nil {
 		if _, err := m.Def.Expr.UndoInput(i, env); err != nil {
 			m.end(&m.T.Steps[i], core.UndoWait)

@@ -14,23 +14,17 @@ import (
 
 // submit applies P14 (submit creates once).
 func (m *Model) submit(o *message.SubmitOrder) {
-	if m.T != nil {
-		if !m.T.IsTombstone() && message.ContentHash(*o) != message.HashOf(m.T) {
-			m.refuse(o.ReplyTo)
-			return
-		}
-		if !m.Direct { // it gets that at once
+	switch {
+	case m.T != nil && !m.T.IsTombstone() && message.ContentHash(*o) != message.HashOf(m.T),
+		m.T == nil && m.Expired,                              // P26, an ID never runs twice
+		m.T == nil && o.Deadline != 0 && o.Deadline <= m.Now: // an order past its deadline does not begin
+		m.refuse(o.ReplyTo)
+		return
+	case m.T != nil:
+		if !m.Direct { // a direct sender gets the answer at once
 			m.received()
 		}
 		m.again()
-		return
-	}
-	if m.Expired { // its record has expired (P26, an ID never runs twice)
-		m.refuse(o.ReplyTo)
-		return
-	}
-	if o.Deadline != 0 && o.Deadline <= m.Now { // nothing is begun that has no time left
-		m.refuse(o.ReplyTo)
 		return
 	}
 	m.Changed, m.Content = true, o.Order
@@ -51,28 +45,25 @@ func (m *Model) submit(o *message.SubmitOrder) {
 	}
 	m.T = t
 	m.received()
-	switch {
-	case o.Deadline != 0:
-		m.deadline(o.Deadline)
-	case m.Def.Deadline != 0:
-		m.deadline(m.Now.Add(m.Def.Deadline))
+	if o.Deadline != 0 || m.Def.Deadline != 0 {
+		m.deadline(cmp.Or(o.Deadline, m.Now.Add(m.Def.Deadline)))
 	}
 	m.started()
 	m.advance()
 }
 
-// received is the status that the order is there, each time it is submitted (P14).
+// received sends the status "received" for each submission of the order (P14).
 func (m *Model) received() {
 	if !m.T.IsTombstone() && m.notifies(core.StatusReceived) {
 		m.post('c', "", 0, 0)
 	}
 }
 
-// refuse notifies the sender, or, without a queue for that, the operator.
+// refuse notifies the sender of an order or, if the sender has no status queue, the operator.
 func (m *Model) refuse(replyTo string) {
 	m.refused = true
 	switch {
-	case m.Direct: // the sender has its answer
+	case m.Direct: // a direct sender already has the answer
 	case replyTo == Shop:
 		m.post('f', "", 0, 0)
 	default:
@@ -97,7 +88,8 @@ func (m *Model) started() {
 // command applies P5 (commands have a number and an ID), then P17 (a cancel is kept) and P18 (resubmit uses a
 // remembered key).
 func (m *Model) command(c *message.Control) {
-	id, _, number := core.CommandOf(c.Event)
+	about := core.CommandOf(c.Event)
+	id, number := about.ID, about.Number
 	cancel := c.Kind() == message.Cancel
 	if m.T == nil {
 		if !cancel || m.Expired {
@@ -128,7 +120,7 @@ func (m *Model) command(c *message.Control) {
 	case number <= m.T.Commands.Number:
 	case len(m.T.Commands.Refused["command"]) < mostRefused:
 		m.remember("command", id)
-	case number-m.T.Commands.Number <= 1_000_000: // its number is passed over
+	case number-m.T.Commands.Number <= 1_000_000: // the number of the refused command is not used again
 		m.T.Commands.Number = number + 1
 	}
 	m.T.Commands.Verdicts = lastEight(m.T.Commands.Verdicts,
@@ -140,16 +132,14 @@ func (m *Model) command(c *message.Control) {
 	}
 }
 
-// mostRefused is the number of refused commands of a kind that a task remembers in a run.
+// mostRefused is the largest number of refused commands of one kind that a task stores in a run.
 const mostRefused = 16
 
-// remember keeps a refused command, which stays refused in its run (P5; P17; P36, answers may come early,
-// late or twice).
+// remember stores the ID of a refused command, so that the command stays refused in its run (P5; P17; P36,
+// answers may come early, late or twice).
 func (m *Model) remember(kind, id string) {
-	refused := maps.Clone(m.T.Commands.Refused)
-	if refused == nil {
-		refused = map[string][]string{}
-	}
+	refused := map[string][]string{}
+	maps.Copy(refused, m.T.Commands.Refused)
 	all := slices.Clone(refused[kind])
 	switch full := len(all) == mostRefused; {
 	case full && kind == "cancel":
@@ -164,13 +154,13 @@ func (m *Model) remember(kind, id string) {
 	m.T.Commands.Refused = refused
 }
 
-// idHash returns the hash that a task remembers of an ID.
+// idHash returns the hash of an ID that a task stores.
 func idHash(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return base64.RawURLEncoding.EncodeToString(sum[:8])
 }
 
-// reported notifies the sender of a command from the queue that it was refused (P5).
+// reported notifies the sender of a refused command that came through the queue (P5).
 func (m *Model) reported(yes bool) {
 	if !yes && !m.Direct && m.T.ReplyTo == Shop {
 		m.post('v', "", 0, 0)
@@ -216,9 +206,7 @@ func (m *Model) erase(c core.Erase) {
 		}
 		if s.Answers != nil {
 			a := *s.Answers
-			a.Who = nil
-			a.NotSelf = ""
-			a.Votes = nil
+			a.Who, a.NotSelf, a.Votes = nil, "", nil
 			s.Answers = &a
 		}
 	}
@@ -226,18 +214,12 @@ func (m *Model) erase(c core.Erase) {
 
 // leave takes the task out of its end.
 func (m *Model) leave(state core.State, why core.Why) {
-	t := m.T
-	t.ProcessState = state
-	t.Phase = ""
-	t.Undo.Why = why
-	t.End.At = 0
-	t.End.Cause = ""
-	t.End.Seq = 0
-	t.End.Command = 0
-	t.End.ResendAt = 0
+	m.T.ProcessState, m.T.Phase, m.T.Undo.Why = state, "", why
+	m.T.End = core.End{}
 }
 
-// turn goes on with the undo: every wait ends (P9a, a waiting step has two times), undo failures count anew.
+// turn begins or continues the undo. It ends every wait (P9a, a waiting step has two times), and resets the
+// failure counts of undos.
 func (m *Model) turn(why core.Why) {
 	m.leave(core.Compensating, why)
 	for i := range m.T.Steps {
@@ -266,14 +248,10 @@ func (m *Model) mayForget(i int) bool {
 	if !Waits(s) || !s.Attempted() {
 		return false
 	}
-	timeout := d.Timeout
-	if s.Claim.Undo {
-		timeout = d.Undo.Timeout
-	}
-	return m.Now.Add(timeout) > m.knownUntil(i)
+	return m.Now.Add(d.TimeoutOf(s)) > m.knownUntil(i)
 }
 
-// knownUntil is the last moment at which the service of a step knows its key for sure.
+// knownUntil returns the last time at which the service of a step certainly remembers its key.
 func (m *Model) knownUntil(i int) core.Time {
 	s, agent := &m.T.Steps[i], m.Def.Agents[m.Def.Steps[i].Agent]
 	if agent.KeyRetention == 0 {
@@ -292,9 +270,6 @@ func (m *Model) knownUntil(i int) core.Time {
 func (m *Model) resume(c core.Resubmit) {
 	m.leave(core.Processing, m.T.Undo.Why)
 	m.T.Hops = 0
-	if c.Step != "" { // P51, a call can get another input
-		m.T.Step(c.Step).Corrected = m.corrected(c)
-	}
 	m.renew(c)
 	m.started()
 	for i := range m.T.Steps {
@@ -312,50 +287,51 @@ func (m *Model) resume(c core.Resubmit) {
 	for i := range m.T.Steps {
 		s := &m.T.Steps[i]
 		switch {
-		case s.State == core.Waiting: // P33, a waiting step asks no agent: every one is looked at first
+		// all waiting steps are checked first (P33, a waiting step asks no agent)
+		case s.State == core.Waiting:
 			m.lookAgain(i)
 		case s.State == core.UndoWait: // P42, orders can go on after failures
 			m.undo(i)
 		case s.Attempted() && (s.State == core.Failed || s.State == core.Pending):
 			again = append(again, i)
 		}
-		if m.T.ProcessState != core.Processing { // an answer is a refusal, or its time was over
+		if m.T.ProcessState != core.Processing { // an answer was a refusal, or its time was over
 			return
 		}
 	}
 	m.forward(again...)
 }
 
-// restart applies Resubmit to a Compensated order. It starts a new run with new keys, and the attempts go on
-// (P1, every claim has a new attempt; P2, attempts of a run share a key).
+// restart applies Resubmit to a Compensated order. It starts a new run with new keys, and continues to count
+// the attempts (P1, every claim has a new attempt; P2, attempts of a run share a key).
 func (m *Model) restart(c core.Resubmit) {
 	m.leave(core.Processing, "")
 	t := m.T
 	t.Run++
 	t.Hops, t.Deadline.Seq = 0, 0
-	ahead := t.Commands.Refused["command"]
-	t.Commands.Refused = nil
-	if len(ahead) > 0 { // its number may come in any later run
-		t.Commands.Refused = map[string][]string{"command": ahead}
+	ahead := t.Commands.Refused["command"] // the numbers of these commands may become valid in a later run
+	t.Commands.Refused = map[string][]string{}
+	if len(ahead) > 0 {
+		t.Commands.Refused["command"] = ahead
 	}
 	for i := range t.Steps {
-		verdicts := VerdictsOf(&t.Steps[i])
-		kept := t.Steps[i].Answers != nil
-		t.Steps[i] = core.Step{Name: t.Steps[i].Name, State: core.Pending, Attempt: t.Steps[i].Attempt}
-		if kept { // P36
-			t.Steps[i].Answers = &core.Answers{Round: 1, Verdicts: verdicts}
+		s := core.Step{Name: t.Steps[i].Name, State: core.Pending, Attempt: t.Steps[i].Attempt}
+		if a := t.Steps[i].Answers; a != nil { // P36
+			s.Answers = &core.Answers{Round: 1, Verdicts: a.Verdicts}
 		}
-	}
-	if c.Step != "" { // P51
-		t.Step(c.Step).Corrected = m.corrected(c)
+		t.Steps[i] = s
 	}
 	m.renew(c)
 	m.started()
 	m.advance()
 }
 
-// renew sets a new deadline or removes it (P23a, a deadline stops or undoes the order).
+// renew applies the other input (P51, a call can get another input) and the new deadline of a Resubmit.
+// Without a new deadline the old one is removed (P23a, a deadline stops or undoes the order).
 func (m *Model) renew(c core.Resubmit) {
+	if c.Step != "" {
+		m.T.Step(c.Step).Corrected = m.corrected(c)
+	}
 	m.T.Deadline.At = 0
 	if c.Deadline != 0 {
 		m.deadline(c.Deadline)
@@ -369,8 +345,8 @@ func (m *Model) resolvable(i int) bool {
 		m.Now > s.LastStop().Add(m.Def.Agents[m.Def.Steps[i].Agent].ClockSkew)
 }
 
-// outputStated reports whether a stated output is kept: only of a step that becomes Processed, and only if it
-// fits.
+// outputStated reports whether a stated output is stored: the step must become Processed, and the output must
+// fit.
 func (m *Model) outputStated(i int, c core.Resolve) bool {
 	if c.Fact != core.Happened || m.T.Phase == core.Undoing || m.T.Steps[i].State == core.UndoWait {
 		return false

@@ -6,14 +6,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// judge reports whether a command is accepted, and returns what it does then.
+// judge reports whether a command is accepted, and returns the function that executes it.
 func (m *Model) judge(ev core.Event) (yes bool, act func()) {
 	t := m.T
 	if c, ok := ev.(core.Cancel); ok {
 		return m.judgeCancel(c)
 	}
-	_, _, number := core.CommandOf(ev)
-	if t.Erased != nil { // P52, erase removes content, not identity: it takes no other command
+	number := core.CommandOf(ev).Number
+	if t.Erased != nil { // only Erase itself is accepted (P52, erase removes content, not identity)
 		_, erases := ev.(core.Erase)
 		return erases && number == t.Commands.Number, nil
 	}

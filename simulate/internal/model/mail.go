@@ -8,14 +8,16 @@ import (
 
 // Mail is a message, or an alert, that must have been sent.
 type Mail struct {
-	// r request, w Wake, s Settle, t status, u status of a waiting undo, p status of progress, a alert
+	// Kind is r for a request, w for a Wake, s for a Settle, t for a status, b for a status on the bus, u for
+	// a status of a waiting undo, p for a status of progress, a for an alert, c for "received", f for
+	// "refused", v for "command refused", q for a message in quarantine, or e for a returned answer.
 	Kind    byte
 	Step    string
 	Attempt int // attempt, number of the status, or percent of progress
 	WakeAt  core.Time
 }
 
-// again repeats the effects of a redelivered message (P12, effects are emitted again).
+// again adds the effects that a redelivered message sends again (P12, effects are emitted again).
 func (m *Model) again() {
 	t := m.T
 	if t == nil || m.Def == nil || m.cause == "" || m.Ahead || t.IsTombstone() || t.Erased != nil || m.Fresh {
@@ -66,6 +68,8 @@ func (m Mail) String() string {
 		return "a Settle"
 	case 't':
 		return fmt.Sprintf("status %d", m.Attempt)
+	case 'b':
+		return fmt.Sprintf("status %d to the event bus", m.Attempt)
 	case 'u':
 		return fmt.Sprintf("that the undo of step %s waits until %s", m.Step, m.WakeAt)
 	case 'c':

@@ -1,13 +1,14 @@
 package model
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// target returns the definition that a command names, or nil if there is none.
+// target returns the definition that a command names, or nil if it does not exist.
 func (m *Model) target(definition string) *core.Definition {
 	if definition == message.Latest {
 		return m.Latest
@@ -20,8 +21,8 @@ func (m *Model) target(definition string) *core.Definition {
 	return nil
 }
 
-// movable reports whether P49 (move pins another definition) allows a Move.
-// The command with the ID is the Move, or the Resubmit, that names the definition.
+// movable reports whether P49 (move pins another definition) allows a Move. id is the ID of the Move, or of
+// the Resubmit, that names the definition.
 func (m *Model) movable(id, definition string) bool {
 	t, to := m.T, m.target(definition)
 	state := t.ProcessState
@@ -76,20 +77,18 @@ func undoOf(d *core.StepDefinition) string {
 	return d.Undo.Operation
 }
 
-// WithoutEffect reports whether the service or the operator has proven that no effect of the step stands
-// (P22a, a proven refusal permits undo; Resolve).
+// WithoutEffect reports whether the step certainly has no effect. Either the service or the operator has
+// proven it (P22a, a proven refusal permits undo; Resolve), or the step failed before any claim.
 func WithoutEffect(s *core.Step) bool {
 	stated := s.Resolved != nil && s.Resolved.Fact != core.Happened && s.Resolved.At > s.Claim.At
 	return s.NoEffect != 0 || stated && s.State == core.Compensated || s.First.Nth == 0 && s.FailureCode != ""
 }
 
-// move applies P49. The steps stand in the new order, and removed steps leave their attempts.
+// move applies P49. The task gets the new definition's steps, and keeps the attempt numbers of removed ones.
 func (m *Model) move(definition string) {
 	t, to := m.T, m.target(definition)
 	gone := map[string]int{}
-	for name, n := range t.Attempts.Removed {
-		gone[name] = n
-	}
+	maps.Copy(gone, t.Attempts.Removed)
 	for i := range t.Steps {
 		if s := &t.Steps[i]; to.Index(s.Name) < 0 && s.Attempt > 0 {
 			gone[s.Name] = s.Attempt
@@ -102,11 +101,11 @@ func (m *Model) move(definition string) {
 			s = *was
 			if d, e := &m.Def.Steps[m.Def.Index(s.Name)], &to.Steps[i]; (d.Agent == "") != (e.Agent == "") ||
 				d.Operation != e.Operation || string(d.Input) != string(e.Input) {
-				s.Corrected = nil // P51, a call can get another input
+				s.Corrected = nil // given for another call (P51, a call can get another input)
 			}
 		}
 		s.Claim.Agent = ""
-		if s.Answers != nil && s.Answers.RemindedAt != 0 { // P37: no reminder is sent again
+		if s.Answers != nil && s.Answers.RemindedAt != 0 { // P37: no reminder is sent again after a move
 			a := *s.Answers
 			a.Moved, s.Answers = true, &a
 		}
@@ -119,7 +118,7 @@ func (m *Model) move(definition string) {
 	kept := slices.Clone(t.Attempts.Last)
 	for i, a := range kept {
 		if was := m.Def.Index(a.Step); a.Agent == "" && was >= 0 &&
-			m.agentIn(to, a.Step) != m.Def.Steps[was].Agent {
+			agentIn(to, a.Step) != m.Def.Steps[was].Agent {
 			kept[i].Agent = m.Def.Steps[was].Agent
 		}
 	}
@@ -137,8 +136,8 @@ func (m *Model) move(definition string) {
 	}
 }
 
-// askOn gives an open question of a task that goes forward the times of the new definition (P37, a question
-// has a time).
+// askOn applies the times of the new definition to open questions of a task that goes forward (P37, a
+// question has a time).
 func (m *Model) askOn() {
 	for i := range m.T.Steps {
 		if m.T.ProcessState == core.Processing && m.Def.Steps[i].Answer != nil &&
@@ -148,8 +147,8 @@ func (m *Model) askOn() {
 	}
 }
 
-// agentIn is whom the definition asks for the step.
-func (m *Model) agentIn(def *core.Definition, step string) string {
+// agentIn returns the first agent of a step, or "" if the definition has no such step.
+func agentIn(def *core.Definition, step string) string {
 	if i := def.Index(step); i >= 0 {
 		return def.Steps[i].Agent
 	}

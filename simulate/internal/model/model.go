@@ -1,6 +1,6 @@
-// Package model is the protocol a second time, in its plainest form and written from its text: what one event
-// makes of one task. Every commit of the real actors is held against it, and so is every message that was
-// deleted although nothing was committed for it.
+// Package model is a second implementation of the protocol, as simple as possible and written from the
+// protocol's text. It computes the effect of one event on one task. The checks compare the model with every
+// commit of the real actors, and with every message that was deleted without a commit.
 package model
 
 import (
@@ -13,37 +13,40 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
-// Model is one task, and what decides about it.
+// Model is one task, with all data on which its decisions depend.
 //
-// Where the protocol leaves a choice (jitter, a resend time within a range) the model takes what the
-// real task has, if it is within the rule.
+// If the protocol leaves a choice (jitter, a resend time within a range), the model uses the value of the
+// real task, provided that the rule permits it.
 type Model struct {
 	Def      *core.Definition
-	Defs     []*core.Definition // all that a task may be moved to
+	Defs     []*core.Definition // definitions that a task may be moved to
 	Latest   *core.Definition   // definition of new orders
 	Key      string             // token key of new orders (P39)
-	T        *core.Task         // its own copy
+	T        *core.Task         // the model's own copy of the task
 	Real     *core.Task         // committed task; nil if nothing was committed
 	Now      core.Time
 	By       string
 	cause    string
 	Content  []byte // content of the order
-	sweeping bool   // the Supervisor decides: it claims nothing
+	sweeping bool   // the Supervisor, which claims nothing, decides
 	Waits    map[string]core.Duration
-	// another order of the same batch may have taught the instance a wait meanwhile
-	Loose   bool
-	Backlog func(queue string) bool // more waits in it than is taken at a time, or its agent takes nothing
-	Unasked string                  // a queue that was not asked for that
-	Direct  bool                    // it was asked without a queue, and gets the answer
+	// another order of the same batch may have changed the instance's recorded waits meanwhile
+	Loose bool
+	// Backlog reports whether the queue holds more messages than its consumers take at once, or whether the
+	// queue has no consumer.
+	Backlog func(queue string) bool
+	// name of a queue whose backlog was needed and whose depth the handling did not read
+	Unasked string
+	Direct  bool // the event came without a queue, and its sender gets the answer
 	// the order came to rest, and its record has expired (P26, an ID never runs twice)
 	Expired bool
 	Room    Room
-	Fresh   bool // the event was not handled before: it has nothing to send again (P12a, who emits again)
+	Fresh   bool // the event was not handled before, so nothing is sent again (P12a, who emits again)
 
 	Mails   []Mail
 	Changed bool
 	Ahead   bool // the message is ahead of the document: it must stay (P8, every commit is conditional)
-	refused bool // its sender is to be notified
+	refused bool // the event was refused, and its sender is to be notified
 }
 
 // CopyOf returns a copy of a task whose steps can be changed.
@@ -60,7 +63,7 @@ func (m *Model) post(kind byte, step string, attempt int, wakeAt core.Time) {
 	m.Mails = append(m.Mails, Mail{kind, step, attempt, wakeAt})
 }
 
-// Take lets the model take one event. It returns the rule that the event falls under.
+// Take applies one event. It returns the rule for the event.
 func (m *Model) Take(ev any) (rule string) {
 	switch e := ev.(type) {
 	case *message.SubmitOrder:
@@ -92,7 +95,7 @@ func (m *Model) control(c *message.Control) string {
 	case core.Cancel:
 		m.cause = "cancel/" + strconv.Itoa(e.Run)
 	default:
-		_, _, number := core.CommandOf(c.Event)
+		number := core.CommandOf(c.Event).Number
 		m.cause = string(c.Kind()) + "/" + strconv.Itoa(number)
 	}
 	m.command(c)
@@ -129,8 +132,8 @@ func (m *Model) find(step string, run, attempt int) int {
 	return i
 }
 
-// policy applies P19 (policy decides about a failed step), and P42 (orders can go on after failures) to a
-// step that the task goes on without.
+// policy applies P19 (policy decides about a failed step), and P42 (orders can go on after failures) if the
+// task goes on without the step.
 func (m *Model) policy(i int, code string) {
 	if (m.Def.Steps[i].OnFailure == core.OnFailureContinue || m.needless(m.Def.Steps[i].Name)) &&
 		m.T.ProcessState == core.Processing {
@@ -140,7 +143,7 @@ func (m *Model) policy(i int, code string) {
 	m.policyOf(m.Def.Steps[i].OnFailure)
 }
 
-// goOn applies P42. Only the step is undone; without a claim there is nothing to undo.
+// goOn applies P42: it undoes only the step, and nothing if the step has no claim.
 func (m *Model) goOn(i int, code string) {
 	s := &m.T.Steps[i]
 	s.FailureCode = code
@@ -166,8 +169,8 @@ func (m *Model) direction() core.Phase {
 	return core.Forward
 }
 
-// Passed reports whether the step no longer keeps later steps from beginning, or the task from ending (P20,
-// what happens next is computed; P42).
+// Passed reports whether later steps may begin, and the task may end, without waiting for the step (P20, what
+// happens next is computed; P42).
 func Passed(s *core.Step) bool {
 	return s.State == core.Processed || s.State == core.Skipped || s.State == core.Compensated
 }
@@ -187,8 +190,8 @@ func (m *Model) policyOf(policy core.Policy) {
 
 func (m *Model) pastReturn() bool { return PastReturn(m.Def, m.T) }
 
-// PastReturn reports whether a point of no return was claimed and nothing has proven since then that it had
-// no effect (P22, a point of no return forbids undo; P22a, a proven refusal permits undo).
+// PastReturn reports whether a point of no return was claimed without a later proof that it had no effect
+// (P22, a point of no return forbids undo; P22a, a proven refusal permits undo).
 func PastReturn(def *core.Definition, t *core.Task) bool {
 	for i := range t.Steps {
 		if s := &t.Steps[i]; def.Steps[i].PointOfNoReturn && s.Attempted() && s.NoEffect == 0 {
@@ -201,17 +204,14 @@ func PastReturn(def *core.Definition, t *core.Task) bool {
 // end ends a claim or a wait.
 func (m *Model) end(s *core.Step, state core.State) {
 	earlier(s)
-	s.State = state
-	s.Claim.By = ""
-	s.Claim.Cause = ""
-	s.CompleteBy = 0
-	s.Claim.StopBy = 0
-	s.Wait.At = 0
-	s.Claim.Progress = nil
+	s.State, s.CompleteBy, s.Wait.At = state, 0, 0
+	s.Claim.By, s.Claim.Cause = "", ""
+	s.Claim.StopBy, s.Claim.Progress = 0, nil
 	unheld(s)
 }
 
-// earlier counts the present attempt among those before (P21, an undo waits for quiet).
+// earlier adds the stopBy of the present attempt to those of the earlier attempts (P21, an undo waits for
+// quiet).
 func earlier(s *core.Step) {
 	by := &s.Stops.Do
 	if s.Claim.Undo {
@@ -229,14 +229,14 @@ func (m *Model) notifyFinished(s *core.Step) {
 }
 
 func (m *Model) notifies(kind core.StatusKind) bool {
-	// A closed order, which has failed, is reported if failures are (P48, close ends an order as it stands).
+	// A closed order is reported if failures are (P48, close ends an order as it stands).
 	if kind == core.StatusClosed {
 		kind = core.StatusFailed
 	}
 	return m.T.ReplyTo != "" && slices.Contains(m.Def.Notify, kind)
 }
 
-// realStep is the i-th step as it was committed.
+// realStep returns the committed version of step i.
 func (m *Model) realStep(i int) *core.Step {
 	if s := m.Real.Step(m.T.Steps[i].Name); s != nil {
 		return s
@@ -244,7 +244,7 @@ func (m *Model) realStep(i int) *core.Step {
 	return &core.Step{}
 }
 
-// wait puts a step off by something between lo and hi (P9a, a waiting step has two times).
+// wait delays a step by a duration from lo to hi (P9a, a waiting step has two times).
 func (m *Model) wait(i int, state core.State, lo, hi core.Duration) {
 	s := &m.T.Steps[i]
 	m.end(s, state)
@@ -258,15 +258,12 @@ func (m *Model) wait(i int, state core.State, lo, hi core.Duration) {
 	m.post('w', s.Name, s.Attempt, s.Wait.At)
 }
 
-// wake applies the row Wake of section 4.
+// wake applies a Wake (P9a, a waiting step has two times).
 func (m *Model) wake(c core.Wake) {
 	if m.T == nil || c.Step == "" {
-		switch {
-		case m.T == nil:
-		case c.Run > m.T.Run && m.T.ProcessState == core.Compensating:
-			m.Ahead = true
-		case c.Run == m.T.Run && m.T.ProcessState == core.Compensating:
-			m.Changed = m.advance()
+		if undoing := m.T != nil && m.T.ProcessState == core.Compensating; undoing {
+			m.Ahead = c.Run > m.T.Run
+			m.Changed = c.Run == m.T.Run && m.advance()
 		}
 		if !m.Changed {
 			m.again()
@@ -324,17 +321,17 @@ func (m *Model) settle() {
 	if m.T == nil || m.T.End.ResendAt == 0 {
 		return
 	}
-	m.cause, m.Fresh = m.T.End.Cause, false // it is what is asked for
+	m.cause, m.Fresh = m.T.End.Cause, false // a Settle makes the Scheduler send the effects again
 	m.again()
 }
 
-// stop is Error. The times of waiting steps are cleared (P9, tasks not at rest are due).
+// stop puts the task into Error. It clears the times of waiting steps (P9, tasks not at rest are due).
 func (m *Model) stop(phase core.Phase) {
 	for i := range m.T.Steps {
 		s := &m.T.Steps[i]
 		s.NoEffect = min(s.NoEffect, m.Now)
 		switch {
-		case s.State == core.Waiting: // it ends when it would have (P33, a waiting step asks no agent)
+		case s.State == core.Waiting: // the step keeps its end (P33, a waiting step asks no agent)
 			s.CompleteBy = 0
 		case Waits(s):
 			s.Wait.At, s.CompleteBy = 0, 0
@@ -343,7 +340,7 @@ func (m *Model) stop(phase core.Phase) {
 	m.enter(core.Error, phase)
 }
 
-// Waits reports a step that waits for a time.
+// Waits reports whether a step waits for a time.
 func Waits(s *core.Step) bool {
 	return s.State == core.Pending && s.Attempted() || s.State == core.Failed || s.State == core.UndoWait ||
 		s.State == core.Waiting
@@ -353,17 +350,12 @@ var endKinds = map[core.State]core.StatusKind{core.Processed: core.StatusComplet
 	core.Error:       core.StatusFailed,
 	core.Compensated: core.StatusUndone, core.Cancelled: core.StatusCancelled, core.Closed: core.StatusClosed}
 
-// enter is an end, or Error: what is to be reported, and by when (P11).
+// enter puts the task into an end or into Error, and plans its reports (P11).
 func (m *Model) enter(state core.State, phase core.Phase) {
 	t := m.T
-	t.ProcessState = state
-	t.Phase = phase
-	t.End.At = m.Now
-	t.End.Cause = m.cause
-	t.End.Seq = 0
-	t.End.Command = 0
-	t.End.ResendAt = 0
-	if m.notifies(endKinds[state]) {
+	t.ProcessState, t.Phase = state, phase
+	t.End = core.End{At: m.Now, Cause: m.cause}
+	if m.notifies(endKinds[state]) || m.Def.Events {
 		t.StatusSeq++
 		t.End.Seq = t.StatusSeq
 	}
@@ -389,16 +381,25 @@ func (m *Model) announce() {
 		m.post('s', "", 0, 0)
 		return
 	}
-	if m.T.End.Seq > 0 {
-		m.post('t', "", m.T.End.Seq, 0)
-	}
-	if Alerts(m.Def, m.T) {
-		m.post('a', "", 0, m.T.End.At)
-	}
+	m.Mails = append(m.Mails, OfEnd(m.Def, m.T)...)
 }
 
-// Alerts reports whether the operator is alerted: of an Error, or of an order that a failure has undone if
-// its workflow asks for it (P11).
+// OfEnd returns the mails of a task's end: its status to the application and to the bus, and its alert.
+func OfEnd(def *core.Definition, t *core.Task) (all []Mail) {
+	if t.End.Seq > 0 && t.ReplyTo != "" {
+		all = append(all, Mail{Kind: 't', Attempt: t.End.Seq})
+	}
+	if t.End.Seq > 0 && def != nil && def.Events {
+		all = append(all, Mail{Kind: 'b', Attempt: t.End.Seq})
+	}
+	if Alerts(def, t) {
+		all = append(all, Mail{Kind: 'a', WakeAt: t.End.At})
+	}
+	return all
+}
+
+// Alerts reports whether the end alerts the operator: always for an Error and, if the workflow asks for it,
+// for an order that a failure has undone (P11).
 func Alerts(def *core.Definition, t *core.Task) bool {
 	undone := t.ProcessState == core.Compensated && t.Undo.Why == core.WhyFailure
 	return t.ProcessState == core.Error || undone && def != nil && def.AlertUndone
@@ -414,7 +415,8 @@ var (
 	LaterKeys = token.Fixed(true)
 )
 
-// UndoneFor describes the reason of an undo, which a task keeps apart from that of its stop.
+// UndoneFor describes the reason of an undo. A stopped task stores this reason apart from the reason of the
+// stop.
 func UndoneFor(t *core.Task, stopped bool) string {
 	step, code := t.Reason.Step, t.Reason.Code
 	if t.ProcessState == core.Error || stopped {
@@ -423,7 +425,7 @@ func UndoneFor(t *core.Task, stopped bool) string {
 	return fmt.Sprintf("%s, step %q (%s)", t.Undo.Why, step, code)
 }
 
-// Live returns the earliest live time of a task (P9), or 0 if it has none.
+// Live returns the earliest time at which something must happen to a task (P9), or 0 if nothing must.
 func Live(t *core.Task) core.Time {
 	first := t.End.ResendAt
 	add := func(at core.Time) {

@@ -4,7 +4,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// NextLook is the earlier of the time of a wait and of the next reminder (P37, a question has a time).
+// NextLook returns the end of a wait or, if it is earlier, the time of the next reminder (P37, a question has
+// a time).
 func NextLook(def *core.Definition, t *core.Task, i int) core.Time {
 	s, d := &t.Steps[i], def.Steps[i].Answer
 	if d == nil || d.Remind == 0 || s.Answers == nil || s.State != core.Waiting {
@@ -41,8 +42,8 @@ func (m *Model) remind(i int) bool {
 	return true
 }
 
-// reminder is the request of the last reminder: that of the ask once more, until the next one is due or its
-// service may have forgotten the key, and never after a move (P37).
+// reminder returns the request of the last reminder, which repeats the ask. It returns nothing if the next
+// reminder is due, if the service may have forgotten the key, or after a move (P37).
 func reminder(def *core.Definition, t *core.Task, i int, now core.Time) []Mail {
 	d, s := def.Steps[i].Answer, &t.Steps[i]
 	if d == nil || d.Remind == 0 || s.Answers == nil || s.Answers.RemindedAt == 0 || s.Answers.Moved {

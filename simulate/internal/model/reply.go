@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -9,7 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// reply applies P15 (a late "done" counts), and the rows after it.
+// reply applies a reply (P15, a late "done" counts).
 func (m *Model) reply(r *message.Reply) {
 	i := m.find(r.Step, r.Run, r.Attempt)
 	m.cause = "reply/" + r.Step + "/" + strconv.Itoa(r.Attempt) + "/" + string(r.Outcome)
@@ -45,7 +46,8 @@ func (m *Model) reply(r *message.Reply) {
 		m.failed(i, r)
 	case !isUndo && !done && r.NoEffect && m.Def.Steps[i].PointOfNoReturn && s.Attempted() &&
 		s.NoEffect == 0 &&
-		(s.State == core.Pending || s.State == core.Failed): // P22a: after its Overdue
+		// P22a: the reply comes after the step counted as overdue
+		(s.State == core.Pending || s.State == core.Failed):
 		m.Changed = true
 		m.proven(s)
 	case isUndo && !done && s.State == core.Compensating:
@@ -80,7 +82,15 @@ func (m *Model) progress(i int, r *message.Reply, stale bool) {
 	}
 }
 
-// ended keeps an attempt that did not end done. It keeps the last 16 of them, and counts the earlier ones.
+// waiting returns the state of an attempted step between two attempts.
+func waiting(s *core.Step) core.State {
+	if s.State == core.Compensating {
+		return core.UndoWait
+	}
+	return core.Pending
+}
+
+// ended records an unsuccessful attempt. The task lists the last 16 of all steps, and counts earlier ones.
 func (m *Model) ended(i int, outcome core.Outcome, code string) {
 	s := &m.T.Steps[i]
 	m.T.Attempts.Last = append(slices.Clip(m.T.Attempts.Last),
@@ -89,11 +99,7 @@ func (m *Model) ended(i int, outcome core.Outcome, code string) {
 	if len(m.T.Attempts.Last) <= 16 {
 		return
 	}
-	n := map[core.Outcome]*int{core.OutcomeFailed: &m.T.Attempts.Earlier.Failed,
-		core.OutcomeRetryLater: &m.T.Attempts.Earlier.Later,
-		core.OutcomeOverdue:    &m.T.Attempts.Earlier.Overdue,
-		core.OutcomeSuperseded: &m.T.Attempts.Earlier.Superseded}
-	*n[m.T.Attempts.Last[0].Outcome]++
+	m.T.Attempts.Earlier.Count(m.T.Attempts.Last[0].Outcome)
 	m.T.Attempts.Last = m.T.Attempts.Last[1:]
 }
 
@@ -104,17 +110,17 @@ func codeOf(r *message.Reply) string {
 	return r.Error.Code
 }
 
-// uncounted is a reply of an agent that made no call which could have had an effect (P45, "not now" is not a
+// uncounted reports whether the agent made no call that could have had an effect (P45, "not now" is not a
 // failure).
 func uncounted(r *message.Reply) bool {
 	return r.Outcome == core.OutcomeRetryLater && r.Error != nil &&
 		(sick(r.Error.Code) || r.Error.Code == "not-yet")
 }
 
-// sick is the code of an agent that cannot use its service.
+// sick reports whether the code means that the agent cannot use its service.
 func sick(code string) bool { return code == "breaker-open" || code == "unauthorized" }
 
-// LongestHold returns the longest time for which a step may be handed back again and again for a code (P45).
+// LongestHold returns the longest time for which a code may hand a step back repeatedly (P45).
 func LongestHold(d *core.StepDefinition, code string) core.Duration {
 	if sick(code) || d.PollFor == 0 {
 		return d.MaxQueueTime
@@ -122,27 +128,19 @@ func LongestHold(d *core.StepDefinition, code string) core.Duration {
 	return d.PollFor
 }
 
-// held hands a step back uncounted: no failure, no hop (P45). The jitter is free.
+// held hands a step back uncounted: no failure, no hop (P45). The real task chooses the jitter.
 func (m *Model) held(i int, r *message.Reply) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	most := LongestHold(d, r.Error.Code)
-	since, polling := m.Now, core.Time(0)
-	if SinceOf(s) != 0 {
-		polling = s.Error.Polling
-		if sick(r.Error.Code) && sick(s.Error.Code) {
-			since = s.Error.Since
-		}
+	since, polling := HeldSince(s)
+	if since == 0 || !sick(r.Error.Code) || !sick(s.Error.Code) {
+		since = m.Now
 	}
 	if !sick(r.Error.Code) {
-		if polling == 0 {
-			polling = m.Now
-		}
+		polling = cmp.Or(polling, m.Now)
 		since = polling
 	}
-	state := core.Pending
-	if s.State == core.Compensating {
-		state = core.UndoWait
-	}
+	state := waiting(s)
 	switch spent := m.Now.Sub(since); {
 	case m.T.ProcessState == core.Error:
 		m.end(s, core.UndoWait)
@@ -163,25 +161,18 @@ func (m *Model) held(i int, r *message.Reply) {
 	}
 }
 
-// SinceOf is since when a step has been handed back again and again, uncounted (P45).
-func SinceOf(s *core.Step) core.Time {
+// HeldSince returns the time of the first hand-back in the current row of uncounted hand-backs, and that of
+// the first not-yet in the row (P45). Both are 0 if the last hand-back was counted.
+func HeldSince(s *core.Step) (since, polling core.Time) {
 	if s.Error == nil {
-		return 0
+		return 0, 0
 	}
-	return s.Error.Since
+	return s.Error.Since, s.Error.Polling
 }
 
-// pollingOf is since when its service has answered "not yet" (P45).
-func pollingOf(s *core.Step) core.Time {
-	if s.Error == nil {
-		return 0
-	}
-	return s.Error.Polling
-}
-
-// unheld ends what began with the first of those hand-backs.
+// unheld ends a row of uncounted hand-backs.
 func unheld(s *core.Step) {
-	if SinceOf(s) != 0 {
+	if since, _ := HeldSince(s); since != 0 {
 		e := *s.Error
 		e.Since, e.Polling = 0, 0
 		s.Error = &e
@@ -210,8 +201,8 @@ func (m *Model) noEffect(i int, r *message.Reply) {
 	}
 }
 
-// proven applies P22a. The report of an Error is sent again as it was, so a fact that comes during it has a
-// later time.
+// proven applies P22a. A proof that comes in Error gets a time after the task's stop, because the report of
+// the stop must not contain the proof when it is sent again.
 func (m *Model) proven(s *core.Step) {
 	if s.NoEffect != 0 {
 		return
@@ -227,12 +218,12 @@ func (m *Model) finish(i int, output json.RawMessage) {
 	m.end(s, core.Processed)
 	s.Output, s.Finish.At = output, m.Now
 	s.NoEffect, s.Claim.Allowance = 0, 0 // P32, queue time is not a failure
-	if m.T.ProcessState != core.Error {  // the number of "failed" stays the highest
+	if m.T.ProcessState != core.Error {  // no status follows "failed" in Error
 		m.notifyFinished(s)
 	}
 }
 
-// handBack applies P9a (a waiting step has two times). The backoff's jitter is free.
+// handBack applies P9a (a waiting step has two times). The real task chooses the backoff's jitter.
 func (m *Model) handBack(i int, atLeast core.Duration) {
 	s, retry := &m.T.Steps[i], m.Def.Steps[i].Retry
 	lo, hi := retry.ExtendedInterval, retry.ExtendedInterval
@@ -242,7 +233,7 @@ func (m *Model) handBack(i int, atLeast core.Duration) {
 	m.wait(i, core.Pending, max(lo, atLeast), max(hi, atLeast))
 }
 
-// spanOf is between what and what the n-th backoff lies.
+// spanOf returns the bounds of the n-th backoff.
 func spanOf(b core.Backoff, n int) (lo, hi core.Duration) {
 	d := float64(b.Initial)
 	for range n - 1 {
@@ -268,8 +259,8 @@ func (m *Model) undoFailed(i int, atLeast core.Duration) {
 }
 
 // done applies P15, and P28 (what is too large fails once) if the output does not fit. A task that goes
-// forward needs the output, so the step has failed for good; in any other task the effect is a fact without
-// it (P24, an undo needs no output).
+// forward needs the output, so the step fails for good; any other task records the effect without the output
+// (P24, an undo needs no output).
 func (m *Model) done(i int, r *message.Reply) {
 	s := &m.T.Steps[i]
 	if m.holds(i, r.Output) {
@@ -288,7 +279,7 @@ func (m *Model) done(i int, r *message.Reply) {
 		m.finish(i, nil)
 		m.advance()
 	case !earlier:
-		if s.State == core.Processing { // 13: an attempt that was handed back was counted then
+		if s.State == core.Processing { // the attempt of a handed-back step is already recorded
 			s.Failures.Do++
 			m.ended(i, core.OutcomeFailed, "output-too-large")
 		}

@@ -7,29 +7,31 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Room is the capacity of a task's document in a world where tasks come near their limit (P28, what is too
+// Room is the capacity of a task's document in a world whose tasks come near their limit (P28, what is too
 // large fails once). The zero value sets no limit.
 type Room struct {
 	Limit   int
-	Failing bool // services fail so often that every step has a text
-	// least is what the longest document takes without outputs and reasons, by definition.
+	Failing bool // services fail so often that every step has an error text
+	// Least holds, by the hash of a definition, the size of the longest document without outputs and reasons.
 	Least map[string]int
 }
 
-// holds reports whether the reserve stays free beside the outputs and the reasons of verdicts. The model
-// follows the real task within a few bytes, and for reasons that it does not know.
+// holds reports whether the reserve stays free beside the outputs and the reasons of verdicts. Within a few
+// bytes, and for reasons of verdicts that it does not know, the model follows the real task.
 func (m *Model) holds(i int, output json.RawMessage) bool {
 	if m.Room.Limit == 0 || len(output) == 0 {
 		return true
 	}
 	need, vague := m.needs(m.T, i)
-	switch need += len(output); {
-	case need+vague <= m.Room.Limit:
-		return true
-	case need-vague > m.Room.Limit:
-		return false
-	}
-	return m.Real != nil && string(m.realStep(i).Output) == string(output)
+	return m.fits(need+len(output), vague, func() bool {
+		return string(m.realStep(i).Output) == string(output)
+	})
+}
+
+// fits reports whether a document of that size is within the limit. If that depends on the vague part, the
+// committed task decides: as reports whether it was stored as a document that fits.
+func (m *Model) fits(need, vague int, as func() bool) bool {
+	return need+vague <= m.Room.Limit || need-vague <= m.Room.Limit && m.Real != nil && as()
 }
 
 // keepsReserve reports whether the reserve stays free in a task that is moved (P49, move pins another
@@ -43,14 +45,10 @@ func (m *Model) keepsReserve(moved *core.Task, command string) bool {
 		need, vague = need+len(name), vague+30
 	}
 	vague += 40 * len(moved.Steps) // fields that steps keep from the earlier definition
-	switch {
-	case need+vague <= m.Room.Limit:
-		return true
-	case need-vague > m.Room.Limit:
-		return false
-	}
-	return m.Real != nil && slices.ContainsFunc(m.Real.Commands.Verdicts,
-		func(v core.Verdict) bool { return v.ID == command && v.Accepted })
+	return m.fits(need, vague, func() bool {
+		return slices.ContainsFunc(m.Real.Commands.Verdicts,
+			func(v core.Verdict) bool { return v.ID == command && v.Accepted })
+	})
 }
 
 // needs returns the size of the longest document of a task without the output of one step. It is exact except
@@ -58,7 +56,7 @@ func (m *Model) keepsReserve(moved *core.Task, command string) bool {
 func (m *Model) needs(t *core.Task, but int) (need, vague int) {
 	need, vague = m.Room.Least[t.Definition]+len(t.OrderID)+len(t.ReplyTo), 60
 	for k := range t.Steps {
-		// A decision stands in the reserve if the value of the event is short.
+		// The decision about an event with a short value uses the reserve.
 		if a := t.Steps[k].Answers; a != nil {
 			vague += 60
 			for _, v := range a.Verdicts {

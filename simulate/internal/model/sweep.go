@@ -1,9 +1,10 @@
 package model
 
 import (
+	"strconv"
+
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/port"
-	"strconv"
 )
 
 // Sweep makes all decisions of the Supervisor about a task that it has loaded (P16, the Supervisor hands back
@@ -24,7 +25,7 @@ func (m *Model) Sweep() (rule string) {
 	unreported := t.End.ResendAt != 0 && t.End.ResendAt <= m.Now
 	for _, i := range steps {
 		if !t.Steps[i].InFlight() && m.Backlog(port.Control) {
-			continue // its Wake still waits in the control queue (P32)
+			continue // the Wake of the step still waits in the control queue (P32)
 		}
 		m.overdue(i)
 		rule = "P16"
@@ -45,7 +46,7 @@ func (m *Model) Sweep() (rule string) {
 func (m *Model) overdue(i int) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	if s.CompleteBy == 0 || s.CompleteBy > m.Now {
-		return // An earlier event of this sweep has renewed it.
+		return // An earlier event of this sweep has renewed the time.
 	}
 	m.cause = "overdue/" + s.Name + "/" + strconv.Itoa(s.Attempt)
 	state := m.T.ProcessState
@@ -68,16 +69,15 @@ func (m *Model) overdue(i int) {
 			return
 		}
 		m.end(s, core.Failed)
-		if d.OnFailure == core.OnFailureContinue || m.needless(d.Name) {
+		switch {
+		case d.OnFailure == core.OnFailureContinue || m.needless(d.Name):
 			m.goOn(i, core.CodeTimeout)
-			return
-		}
-		if d.OnFailure == core.OnFailureStop || m.pastReturn() {
+		case d.OnFailure == core.OnFailureStop || m.pastReturn():
 			m.stop(core.Forward)
-			return
+		default:
+			m.T.ProcessState, m.T.Undo.Why = core.Compensating, core.WhyFailure
+			m.ask(s)
 		}
-		m.T.ProcessState, m.T.Undo.Why = core.Compensating, core.WhyFailure
-		m.ask(s)
 	case s.State == core.Compensating:
 		m.ended(i, core.OutcomeOverdue, core.CodeTimeout)
 		m.undoFailed(i, 0)
@@ -86,7 +86,7 @@ func (m *Model) overdue(i int) {
 	}
 }
 
-// ask sets the step's complete-by to the end of the grace period, and wakes the Scheduler at once.
+// ask sets the complete-by of a waiting step to the end of the grace period, and sends a Wake at once.
 func (m *Model) ask(s *core.Step) {
 	s.CompleteBy = m.Now.Add(m.Def.Grace)
 	m.post('w', s.Name, s.Attempt, 0)
@@ -115,12 +115,10 @@ func (m *Model) queued(i int) {
 		m.stop(m.direction())
 		return
 	}
-	if undo {
-		m.wait(i, core.UndoWait, 0, 0)
-		return
+	if !undo {
+		m.T.Hops = max(0, m.T.Hops-1)
 	}
-	m.T.Hops = max(0, m.T.Hops-1)
-	m.wait(i, core.Pending, 0, 0)
+	m.wait(i, waiting(s), 0, 0)
 }
 
 // tooLate applies P23a.

@@ -7,15 +7,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// longestWait is how far ahead a wait may end, and longestDelay how long a message can be delayed (P34, a
-// wait ends at a fixed time).
+// LongestWait is the longest time until the end of a wait, and longestDelay the longest delay of a message
+// (P34, a wait ends at a fixed time).
 const (
 	LongestWait  = 366 * core.Day
 	longestDelay = 900 * core.Second
 )
 
-// spanOfWait returns the bounds between which a wait ends that is claimed now, because its share of the
-// spread is free. It is not ok if until is no time, or is too far ahead (P34).
+// spanOfWait returns the bounds of the end of a wait that is claimed now. The protocol does not fix the share
+// of the spread. ok is false if the input is not a time, or is too far ahead (P34).
 func (m *Model) spanOfWait(i int) (from, to core.Time, ok bool) {
 	d := &m.Def.Steps[i]
 	from = m.Now.Add(d.Wait.For)
@@ -33,8 +33,8 @@ func (m *Model) spanOfWait(i int) (from, to core.Time, ok bool) {
 	return from, from.Add(d.Wait.Spread), true
 }
 
-// overAtOnce reports whether the time of the step has passed. If that depends on its share of the spread, the
-// real task decides.
+// overAtOnce reports whether the time of the step has passed. If the share of the spread matters, the real
+// task decides.
 func (m *Model) overAtOnce(i int) bool {
 	if m.Def.Steps[i].Answer != nil {
 		a, _, ok := m.asked(i)
@@ -50,17 +50,12 @@ func (m *Model) overAtOnce(i int) bool {
 	return ok && from <= m.Now && (to <= m.Now || m.Real == nil || m.realStep(i).Finish.At == m.Now)
 }
 
-// claimWait makes a claim without an agent, fixes its end, and sets a time (P33, a waiting step asks no
-// agent; P34).
+// claimWait claims a wait without an agent, fixes its end, and sets the time of its next check (P33, a
+// waiting step asks no agent; P34).
 func (m *Model) claimWait(i int) {
 	s := &m.T.Steps[i]
 	from, to, _ := m.spanOfWait(i)
-	s.Attempt++
-	m.first(s)
-	s.State = core.Waiting
-	s.Claim.Cause = m.cause
-	s.NoEffect = 0
-	s.Claim.At = m.Now
+	m.claimWithoutAgent(s)
 	s.Wait.Until = to
 	if m.Real != nil {
 		if at := m.realStep(i).Wait.Until; at >= from && at <= to {
@@ -75,6 +70,14 @@ func (m *Model) claimWait(i int) {
 	m.leaveTime(i)
 }
 
+// claimWithoutAgent begins an attempt of a step that waits.
+func (m *Model) claimWithoutAgent(s *core.Step) {
+	s.Attempt++
+	m.first(s)
+	s.State, s.NoEffect = core.Waiting, 0
+	s.Claim.Cause, s.Claim.At = m.cause, m.Now
+}
+
 // leaveTime sets the time of a step's next check, by a Wake, or by the Supervisor if no message can be
 // delayed that long (P34).
 func (m *Model) leaveTime(i int) {
@@ -85,8 +88,8 @@ func (m *Model) leaveTime(i int) {
 	m.post('w', s.Name, s.Attempt, next)
 }
 
-// lookAgain applies a Resubmit to a wait. It ends a wait whose time came while the task was in Error, and
-// lets another continue (P33).
+// lookAgain applies a Resubmit to a wait. It ends the wait if its time has come while the task was in Error,
+// and otherwise continues it (P33).
 func (m *Model) lookAgain(i int) {
 	s := &m.T.Steps[i]
 	if m.Def.Steps[i].Answer != nil {

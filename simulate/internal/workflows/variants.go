@@ -1,3 +1,4 @@
+// Package workflows makes variants of workflows, and names the people and the event that answer steps.
 package workflows
 
 import (
@@ -8,9 +9,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// Variants returns definitions of the same workflow to move orders to (P49, move pins another definition):
-// one that fits an order except in its changeable parts, and some that fit as long as certain steps were not
-// begun. It leaves out a definition that is not a valid workflow.
+// Names in simulated workflows: people who answer, and an event.
+var (
+	Persons = []string{"ann", "bob", "cleo"}
+	Bought  = "bought"
+)
+
+// Variants returns definitions of the same workflow as targets of a Move (P49, move pins another definition):
+// one with other inputs, and others that accept an order only before certain steps have begun. It leaves out
+// a definition that is not a valid workflow.
 func Variants(def *core.Definition) (all []*core.Definition) {
 	for _, change := range []func(*core.Definition){reworded, renamed, revised} {
 		d := *def
@@ -22,7 +29,7 @@ func Variants(def *core.Definition) (all []*core.Definition) {
 	return all
 }
 
-// extra returns a step that a variant has and the workflow does not.
+// extra returns a step that a variant adds to the workflow.
 func extra(of *core.StepDefinition) core.StepDefinition {
 	s := *of
 	s.Name = "extra"
@@ -32,7 +39,7 @@ func extra(of *core.StepDefinition) core.StepDefinition {
 	s.Undo = nil
 	s.OnFailure = core.OnFailureStop
 	s.PointOfNoReturn = false
-	if s.Answer != nil { // a call asks for one step
+	if s.Answer != nil { // a call may ask for only one step
 		a := *s.Answer
 		a.Ask, a.Remind, s.Answer = "", 0, &a
 	}
@@ -83,7 +90,7 @@ func renamed(d *core.Definition) {
 	first.Undo, first.OnFailure = d.Steps[0].Undo, core.OnFailureStop
 	if d.Steps[0].Agent != "" {
 		d.Steps[0].Operation += "-again"
-	} else { // a step of another kind
+	} else { // a step without an agent gets another kind
 		call := slices.IndexFunc(d.Steps, func(s core.StepDefinition) bool { return s.Agent != "" })
 		if call < 0 {
 			return

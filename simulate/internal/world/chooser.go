@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// Point names one choice: its place, its subject, and its number there. It keeps its name when earlier
-// choices are removed, which makes shrinking possible.
+// Point names one choice by its place, its subject, and its number among the choices of the same place and
+// subject. The name stays the same when other choices are removed, which makes shrinking possible.
 type Point struct {
 	Site    string
 	Subject string
-	Nth     int // number of the time, from 1
+	Nth     int // number of the choice, from 1
 }
 
 // Chooser makes every choice of a run.
 type Chooser interface {
 	// Choose returns a number from 0 to n-1. 0 is the normal course: no fault and no delay. odds is the
-	// probability of any other choice, 0 to 1. A chooser may ignore it.
+	// probability of any other choice, 0 to 1. A chooser may ignore odds.
 	Choose(p Point, n int, odds float64) int
 }
 
@@ -26,7 +26,7 @@ type Seeded struct{ pcg *rand.PCG }
 // NewSeeded returns the chooser of a seed.
 func NewSeeded(seed uint64) *Seeded { return &Seeded{rand.NewPCG(seed, 0x5712b3e9)} }
 
-// Choose returns another value than 0 with the given odds, each with the same chance.
+// Choose returns a value above 0 with the given odds. All values above 0 are equally likely.
 func (s *Seeded) Choose(_ Point, n int, odds float64) int {
 	x := s.pcg.Uint64()
 	if float64(x>>11)/(1<<53) >= odds {
@@ -47,7 +47,7 @@ type Choice struct {
 	Of    string `json:"of,omitempty"`
 	Nth   int    `json:"nth"`
 	Value int    `json:"value"`
-	// text for people; the name of a fault counts instead of the number
+	// name of the fault, which takes precedence over Value; for other choices a text for people
 	What string `json:"what,omitempty"`
 }
 

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Coroutine runs handlers, one after another. Its stack keeps the size that they need, because growing a new
-// one for each would cost more than the switches.
+// Coroutine runs handlers, one after another. Reuse keeps its stack large enough, because growing a new stack
+// for each handler would cost more than the switches.
 type Coroutine struct {
 	next func() (int64, bool)
 	stop func()
@@ -14,11 +14,11 @@ type Coroutine struct {
 	body func(*Invocation)
 }
 
-// ended is the value that a coroutine yields when its handler is over. It is not a time.
+// ended is the value that a coroutine yields when its handler is over. It is never a time.
 const ended = -1
 
-// idle holds coroutines without work, for all worlds. There are some hundreds at most, so the rest at the end
-// of the last world is no leak.
+// idle holds coroutines without work, for all worlds. It keeps at most mostIdle coroutines, which bounds the
+// number that remains after the last world.
 var idle struct {
 	sync.Mutex
 	all []*Coroutine

@@ -8,7 +8,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/workflows"
 )
 
-// Skew returns the largest difference of two clocks: the smallest that any agent declares.
+// Skew returns the largest difference of two clocks, which is the smallest clockSkew that an agent declares.
 func (w *Simulation) Skew() int64 {
 	least := int64(-1)
 	for _, a := range w.Def.Agents {
@@ -19,7 +19,7 @@ func (w *Simulation) Skew() int64 {
 	return max(least, 0)
 }
 
-// Newer returns the workflow as it is deployed later. The difference affects no order.
+// Newer returns a version of the workflow that is deployed later. The change does not affect orders.
 func (sc *Scenario) Newer() *core.Definition {
 	if sc.later == nil && sc.Definition.Expr != nil {
 		d := *sc.Definition
@@ -59,7 +59,7 @@ func (w *Simulation) Definition(hash string) *core.Definition {
 	return nil
 }
 
-// ChildrenOf returns the workflows of a workflow's children, and of theirs.
+// ChildrenOf returns the definitions of a workflow's child orders, and recursively those of their children.
 func ChildrenOf(d *core.Definition) (all []*core.Definition) {
 	for i := range d.Steps {
 		if e := d.Steps[i].Each; e != nil && e.Child != nil {
@@ -98,7 +98,7 @@ func (w *Simulation) DefOf(t *core.Task) *core.Definition {
 	if d := w.Definition(t.Definition); d != nil {
 		return d
 	}
-	return w.Def // a tombstone pins none
+	return w.Def // a tombstone pins no definition
 }
 
 // StepOf returns a step of the task's definition or, if a Move has removed it, of any other.
@@ -115,7 +115,7 @@ func (w *Simulation) StepOf(t *core.Task, name string) (*core.Definition, *core.
 	panic("simulate: no definition has a step " + name)
 }
 
-// Prepare does the work that every run of the scenario needs, once.
+// Prepare encodes the definitions once, because every run of the scenario needs them.
 func (sc *Scenario) Prepare() {
 	sc.Forms = map[string][]byte{}
 	for _, d := range slices.Concat(sc.Definitions(), sc.Families()) {

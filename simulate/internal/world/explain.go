@@ -8,13 +8,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Whose names who can correct a finding.
-type Whose string
+// Party names who can correct a finding.
+type Party string
 
-// Who they are.
+// Parties that can correct a finding.
 const (
-	YourWorkflow Whose = "your workflow"     // the definition, or what it says of its services
-	ReportToUs   Whose = "report this to us" // a rule of Stepkeeper's own is broken
+	YourWorkflow Party = "your workflow"     // the definition, or its description of the services
+	ReportToUs   Party = "report this to us" // Stepkeeper breaks one of its rules
 )
 
 // ReportIt is the advice for a fault of Stepkeeper.
@@ -23,23 +23,25 @@ const ReportIt = "open an issue at https://github.com/stepkeeper/stepkeeper/issu
 
 // Explained is the meaning of a broken invariant for the author of the workflow, with the fix.
 type Explained struct {
-	Whose Whose  `json:"whose"`
-	Text  string `json:"explanation"`
-	Fix   string `json:"fix"`
+	Responsible Party  `json:"whose"`
+	Text        string `json:"explanation"`
+	Fix         string `json:"fix"`
 }
 
 // String returns the explanation and the fix.
-func (e Explained) String() string { return fmt.Sprintf("%s: %s\nFix: %s.", e.Whose, e.Text, e.Fix) }
+func (e Explained) String() string {
+	return fmt.Sprintf("%s: %s\nFix: %s.", e.Responsible, e.Text, e.Fix)
+}
 
 // Explain describes the meaning of a broken invariant. sc is the scenario of the run.
 func (v *Violation) Explain(sc Scenario) Explained {
-	if v.whose(sc) == ReportToUs {
+	if v.responsible(sc) == ReportToUs {
 		return Explained{ReportToUs,
 			"No workflow and no service can break this rule: Stepkeeper itself does, or its simulator is " +
 				"wrong.", ReportIt}
 	}
 	const earned = "declare the grade that the service earns"
-	e := Explained{Whose: YourWorkflow,
+	e := Explained{Responsible: YourWorkflow,
 		Text: "A service offers less than the workflow says of it, and an effect stands, or is missing, " +
 			"because of that.", Fix: earned}
 	switch forgets := slices.ContainsFunc(slices.Collect(maps.Values(sc.Services)),
@@ -63,9 +65,9 @@ func (v *Violation) Explain(sc Scenario) Explained {
 	return e
 }
 
-// whose returns who can correct the violation. The rules of effects hold only if the services keep what the
-// workflow declares; all other rules hold with any service.
-func (v *Violation) whose(sc Scenario) Whose {
+// responsible returns who can correct the violation. The rules about effects hold only if the services behave
+// as the workflow declares; all other rules hold with any service.
+func (v *Violation) responsible(sc Scenario) Party {
 	if sc.Definition != nil && slices.Contains([]string{"3", "7", "8", "9", "11", "P22a", "P48"},
 		v.Invariant) && sc.overstates() {
 		return YourWorkflow
@@ -73,7 +75,7 @@ func (v *Violation) whose(sc Scenario) Whose {
 	return ReportToUs
 }
 
-// overstates reports whether a service truly offers less than the workflow declares.
+// overstates reports whether a service offers less than the workflow declares.
 func (sc *Scenario) overstates() bool {
 	strength := []core.Grade{core.Plain, core.Idempotent, core.Fenced}
 	for i := range sc.Definition.Steps {

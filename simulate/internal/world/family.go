@@ -6,7 +6,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Agent returns the declaration of an agent in the workflow, or in that of a child.
+// Agent returns the declaration of an agent in the workflow or in a child workflow.
 func (w *Simulation) Agent(name string) core.AgentDefinition {
 	for _, d := range w.Below {
 		if a, there := d.Agents[name]; there {
@@ -21,7 +21,7 @@ func (w *Simulation) Known() []*core.Definition {
 	return append(slices.Clip(w.Defs), w.Below...)
 }
 
-// AllSteps returns the steps of the workflow and of its children's.
+// AllSteps returns the steps of the workflow and of its child workflows.
 func (w *Simulation) AllSteps() (all []*core.StepDefinition) {
 	for _, d := range append([]*core.Definition{w.Def}, w.Below...) {
 		for i := range d.Steps {

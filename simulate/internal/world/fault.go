@@ -47,25 +47,15 @@ const (
 	FaultCount
 )
 
-// FaultNames lists the names on tapes and in reports.
+// FaultNames lists the names on tapes and in reports, in the order of the faults.
 var FaultNames = [FaultCount]string{
-	NoFault: "none", FreshCopy: "fresh-copy", Redelivery: "redelivery", Reorder: "reorder",
-	LongDelay: "long-delay", Zombie: "zombie",
-	DeleteLost: "delete-lost", SendAnswerLost: "send-answer-lost", PartialBatch: "partial-batch",
-	Poison:   "poison",
-	Redriven: "redriven", Retention: "retention-expired", Throttle: "throttle",
-	AppliedButError: "applied-but-error",
-	OwnAsCondition:  "own-write-as-condition-failure", StaleIndex: "stale-index",
-	MissingIndex:  "missing-index",
-	TerminalAsDue: "terminal-as-due", TransactionConflict: "transaction-conflict", LateDoubt: "late-doubt",
-	ItemTooLarge: "item-too-large", TTL: "ttl", CrashBefore: "crash-before", CrashAfter: "crash-after",
-	TimeoutAfter: "timeout-after", Frozen: "frozen", Concurrency: "throttled-concurrency",
-	ClockJump: "clock-jump",
-	MixedCode: "mixed-code", TickMissed: "tick-missed", TicksOverlap: "ticks-overlap",
-	ReplyLost:     "reply-lost",
-	Contradictory: "contradictory-reply", KeyForgotten: "key-forgotten", Hang: "hang",
-	PermanentFailure: "permanent-failure",
-	BreakerOpen:      "breaker-open", CredentialExpired: "credential-expired", NotYet: "not-yet",
+	"none", "fresh-copy", "redelivery", "reorder", "long-delay", "zombie", "delete-lost", "send-answer-lost",
+	"partial-batch", "poison", "redriven", "retention-expired", "throttle", "applied-but-error",
+	"own-write-as-condition-failure", "stale-index", "missing-index", "terminal-as-due",
+	"transaction-conflict", "late-doubt", "item-too-large", "ttl", "crash-before", "crash-after",
+	"timeout-after", "frozen", "throttled-concurrency", "clock-jump", "mixed-code", "tick-missed",
+	"ticks-overlap", "reply-lost", "contradictory-reply", "key-forgotten", "hang", "permanent-failure",
+	"breaker-open", "credential-expired", "not-yet",
 }
 
 // String returns the fault's name.
@@ -134,7 +124,7 @@ const (
 	AScheduler Role = iota
 	ASupervisor
 	AnAgent
-	AClient // applications, the operator, and the world around
+	AClient // applications, the operator, and the rest of the world
 	RoleCount
 )
 
@@ -161,6 +151,10 @@ var Compute = []Act{{CrashBefore, false}, {CrashAfter, true}, {TimeoutAfter, tru
 
 func with(more ...Act) []Act { return append(append([]Act(nil), Compute...), more...) }
 
+// service lists the possible faults at a call of a service.
+var service = with(Act{ReplyLost, true}, Act{Contradictory, true}, Act{KeyForgotten, false}, Act{Hang, false},
+	Act{PermanentFailure, false}, Act{BreakerOpen, false}, Act{CredentialExpired, false}, Act{NotYet, false})
+
 // ActsAt lists the possible faults at a call.
 var ActsAt = [CallCount][]Act{
 	CallLoad:  with(Act{Throttle, false}),
@@ -178,12 +172,8 @@ var ActsAt = [CallCount][]Act{
 	CallAlert:  with(Act{Throttle, false}, Act{SendAnswerLost, true}),
 	CallEntry:  with(Act{Throttle, false}),
 	CallMove:   with(Act{Throttle, false}, Act{AppliedButError, true}, Act{OwnAsCondition, true}),
-	CallDo: with(Act{ReplyLost, true}, Act{Contradictory, true}, Act{KeyForgotten, false}, Act{Hang, false},
-		Act{PermanentFailure, false},
-		Act{BreakerOpen, false}, Act{CredentialExpired, false}, Act{NotYet, false}),
-	CallUndo: with(Act{ReplyLost, true}, Act{Contradictory, true}, Act{KeyForgotten, false}, Act{Hang, false},
-		Act{PermanentFailure, false},
-		Act{BreakerOpen, false}, Act{CredentialExpired, false}, Act{NotYet, false}),
+	CallDo:     service,
+	CallUndo:   service,
 	CallMessage: {{FreshCopy, true}, {Redelivery, true}, {Reorder, false}, {LongDelay, false},
 		{Redriven, true}, {Retention, false}},
 	CallPoll:   {{Concurrency, false}},
@@ -196,23 +186,12 @@ var ActsAt = [CallCount][]Act{
 
 // Often is the factor for the frequency of faults at a call, because some calls are rare, and some exist only
 // for faults.
-var Often = func() (n [CallCount]float64) {
-	for c := range n {
-		n[c] = 1
-	}
-	n[CallDo] = 8
-	n[CallUndo] = 8
-	n[CallTick] = 5
-	n[CallDue] = 4
-	n[CallAlert] = 8
-	n[CallDepth] = 3
-	n[CallClock] = 100
-	n[CallForge] = 100
-	n[CallExpire] = 100
-	n[CallDeploy] = 100
-	n[CallPoll] = 0.3
-	return n
-}()
+var Often = [CallCount]float64{
+	CallLoad: 1, CallOrder: 1, CallCommit: 1, CallDue: 4, CallLease: 1, CallSend: 1, CallDelete: 1,
+	CallExtend: 1, CallDepth: 3, CallAlert: 8, CallEntry: 1, CallMove: 1, CallDo: 8, CallUndo: 8,
+	CallMessage: 1, CallPoll: 0.3, CallTick: 5, CallClock: 100, CallForge: 100, CallExpire: 100,
+	CallDeploy: 100,
+}
 
 // Sites lists the names of the calls of each role.
 var Sites = func() (s [RoleCount][CallCount]string) {

@@ -18,163 +18,104 @@ func Invariants() []Invariant { return slices.Clone(invariants) }
 
 var invariants = []Invariant{
 	{"1", "every acknowledged order is stored"},
-	{"2", "an order that is kept apart is there as long as its task"},
+	{"2", "an order that is stored apart from its task exists as long as the task"},
 	{"3", "at most one effect per idempotency key"},
 	{"4", "a reply of another run or operation, or of a stale attempt other than done, changes nothing"},
 	{"5", "without faults every order reaches an end within a bound"},
-	{"6", "terminal states never change but by a command"},
-	{"7", "Processed: every step's effect exactly once, and none of a step that was undone alone"},
-	{"8", "Compensated or Cancelled: no net effect anywhere"},
-	{"9",
-		"undo runs in the reverse order of the first claims, but for one that began while the task went " +
-			"forward"},
+	{"6", "only a command changes a terminal state"},
+	{"7", "Processed: every step has its effect exactly once, and a step that was undone alone has none"},
+	{"8", "Compensated or Cancelled: no effect remains anywhere"},
+	{"9", "undo runs in the reverse order of the first claims, except an undo that began while the task " +
+		"went forward"},
 	{"10", "every step ever attempted is undone before the task counts as undone"},
 	{"11", "no forward effect after its undo"},
-	{"12", "failure counts only grow between commands, and are bounded"},
+	{"12", "between two commands failure counts only grow, and they are bounded"},
 	{"13", "each counted failure belongs to one distinct attempt"},
 	{"14", "attempts only grow, and one attempt is one claim"},
 	{"15", "the version grows by exactly one"},
-	{"16", "a step in flight has one lock holder, any other none"},
+	{"16", "a step in flight has one lock holder, any other step has none"},
 	{"17", "the Supervisor never changes a finished step"},
-	{"18", "statuses match committed states and are numbered in their order"},
-	{"19", "nothing is dropped in silence"},
+	{"18", "statuses match the committed states, and their numbers follow the order of the states"},
+	{"19", "no message is lost without a trace"},
 	{"20", "work per order is bounded"},
-	{"21", "the index's due time is never later than the earliest live time"},
-	{"P8", "a message that is ahead of the document stays, and every commit has an event that led to it"},
+	{"21", "the due time in the index is never later than the earliest time at which something must happen"},
+	{"P8", "a message that is ahead of the document stays in its queue, and an event causes every commit"},
 	{"P2", "the run grows only when a Compensated task is resubmitted"},
-	{"P3", "a reply echoes its request, and a call is what the request asks for"},
+	{"P3", "a reply echoes its request, and a call matches its request"},
 	{"P6", "no call lasts longer than its timeout"},
 	{"P5", "commands are numbered; one ID has one verdict"},
 	{"P9", "every task that is not at rest has a due time"},
-	{"P9a", "a Wake claims, or goes on with the undo, when its wait is over and not before"},
-	{"P10", "the Supervisor pushes an early due time to the earliest live time"},
-	{"P11", "no end is settled unreported"},
-	{"P12", "what is emitted again is the same, byte for byte"},
-	{"P12a",
-		"a fresh copy that changes nothing makes no call and reports no end: copies do not multiply calls"},
-	{"P13", "what a commit led to is sent before its message is deleted"},
-	{"P14", "the content of an order never changes; a new one gets its first claims"},
-	{"P15", "a reply counts by run, operation and attempt, and leads to what the protocol says"},
-	{"P16", "the Supervisor claims nothing and sends no request, and decides all that is overdue"},
-	{"P18", "the operator's commands lead to what the protocol says"},
-	{"P17", "a refused Cancel is never accepted later, and a Cancelled task stays so"},
-	{"P19", "why an order is undone is set when that begins, and stays"},
-	{"P20", "nothing forward is claimed while the task compensates"},
-	{"P21", "the undo of a service without a fence waits until no call can be under way"},
-	{"P22", "past a claimed point of no return nothing is undone"},
-	{"P22a",
-		"a point of no return is undone past only where it is proven, and true, that it had no effect and " +
-			"will have none"},
+	{"P9a", "a Wake claims a step, or continues the undo, once the step's wait is over and not before"},
+	{"P10", "the Supervisor moves an early due time to the earliest time at which something must happen"},
+	{"P11", "no end is settled before it was reported"},
+	{"P12", "an effect that is emitted again is the same, byte for byte"},
+	{"P12a", "a first delivery that changes nothing causes no call and no report of an end, so copies do " +
+		"not multiply calls"},
+	{"P13", "the effects of a commit are sent before its message is deleted"},
+	{"P14", "the content of an order never changes; a new order gets its first claims"},
+	{"P15", "a reply counts by run, operation and attempt, and has the result that the protocol states"},
+	{"P16", "the Supervisor claims nothing, sends no request, and handles every overdue step and task"},
+	{"P18", "an operator's commands have the results that the protocol states"},
+	{"P17", "a refused Cancel is never accepted later, and a Cancelled task stays Cancelled"},
+	{"P19", "the reason of an undo is set when the undo begins, and never changes"},
+	{"P20", "no do is claimed while the task compensates"},
+	{"P21", "without a fence an undo waits until no call of the do can take effect any more"},
+	{"P22", "an order past a claimed point of no return is not undone"},
+	{"P22a", "an undo past a point of no return begins only after a true proof that the point had no " +
+		"effect and will have none"},
 	{"P23", "forward claims stay within the hop budget"},
-	{"P23a", "a deadline stops, or turns around, a task that goes forward"},
-	{"P27", "a restart emits again all that is under way"},
-	{"P24",
-		"a service that can be asked is asked before a second attempt, and nothing is answered that the " +
-			"service has not said"},
-	{"P25", "the agent begins no call and sends nothing from stopBy on, less the clocks' skew"},
+	{"P23a", "a deadline stops or undoes a task that goes forward"},
+	{"P27", "a restart emits again everything in flight"},
+	{"P24", "if a service can be asked, the agent asks it before a second attempt; no reply contains more " +
+		"than the service stated"},
+	{"P25", "from stopBy on, less the clock skew, the agent begins no call and sends nothing"},
 	{"P26", "the ID of an order is never forgotten"},
-	{"P28",
-		"no output that is too large is sent, or comes back for ever; texts give way to what must be " +
-			"stored, and what was reported stays"},
-	{"P31", "the ledger of a plain service moves by its table, and nothing is called or answered against it"},
-	{"P32", "time in a queue is not counted beyond the step's maxQueueTime"},
-	{"P33",
-		"a step that waits asks no agent, counts no failure, and does not wait any more at the task's end"},
-	{"P34", "a wait ends when its time has come, not before, and by the next sweep"},
+	{"P28", "no output that is too large is sent or retried for ever; texts are cut to make room for " +
+		"required fields, and reported values stay"},
+	{"P31", "the ledger of a plain service follows its transition table, and no call or reply contradicts " +
+		"the ledger"},
+	{"P32", "queue time up to the step's maxQueueTime does not count as a failure"},
+	{"P33", "a waiting step asks no agent, counts no failure, and no longer waits when the task has ended"},
+	{"P34", "a wait ends when its time has come, not before, and at the latest by the next sweep"},
 	{"P35", "a round of answers is decided once, and a decided value never changes"},
 	{"P36", "an accepted answer is never lost, and one ID has one verdict"},
-	{"P37", "nothing stands for an answer before its time has passed, and by the next sweep"},
-	{"P38", "a call that asks for an answer is not claimed once its step is decided"},
-	{"P39", "no token of an answer is stored, whatever a service repeats"},
-	{"P40",
-		"no more children of a step are open than may be, each of them once, and no more have failed than " +
-			"it tolerates when it is Processed"},
-	{"P41",
-		"no effect of a child stands where its parent, or the parent's step, is undone; where it is " +
-			"Processed, all of its children have ended"},
-	{"P42",
-		"a step that the task goes on without is never claimed again, its failure stays as it is, and " +
-			"what comes after it waits until it is undone"},
-	{"P43",
-		"an attempt that reports progress has more time, never past its stopBy, which does not move; an " +
-			"agent reports nothing after it"},
-	{"P44", "a step with several agents asks one of them, and after a failure another"},
-	{"P45",
-		"a step whose agent made no call that could have had an effect is handed back uncounted, and not " +
-			"beyond maxQueueTime or pollFor"},
-	{"P48", "a task is closed when nothing can take effect any more, stays so, and keeps by whom and why"},
-	{"P49",
-		"a task is moved by a command and while nothing is in flight; what was done stands, and its keys " +
-			"mean what they meant"},
-	{"P50",
-		"a step with a rule is Skipped, or fails with the rule's code or because its condition cannot be " +
-			"evaluated, and is never attempted"},
-	{"P51",
-		"another input is given only to a step whose key can have had no effect, is sent from then on, " +
-			"and no earlier one takes effect"},
-	{"P52",
-		"only an order whose end was reported is erased, by a command, and then neither its document nor " +
-			"its store holds what was sent"},
+	{"P37", "a timeout decides a question only after its time, and at the latest by the next sweep"},
+	{"P38", "a call that asks for an answer is not claimed once the answer's step is decided"},
+	{"P39", "no token of an answer is stored, even if a service repeats it"},
+	{"P40", "a step has no more open children than allowed, and creates each child once; a Processed step " +
+		"has no more failed children than it tolerates"},
+	{"P41", "no effect of a child remains if its parent, or the parent's step, is undone; the children of " +
+		"a Processed parent have ended"},
+	{"P42", "a failed step that does not stop the task is never claimed again and keeps its failure, and " +
+		"the steps after it wait until it is undone"},
+	{"P43", "progress reports extend an attempt, never past its stopBy, which does not move; an agent " +
+		"reports nothing after stopBy"},
+	{"P44", "a step with several agents asks one of them, and after a failure another one"},
+	{"P45", "a step whose agent made no call that could have had an effect is handed back uncounted, but " +
+		"not beyond maxQueueTime or pollFor"},
+	{"P48", "a task is closed only when no call can take effect any more; it stays closed, and records who " +
+		"closed it and why"},
+	{"P49", "a task is moved only by a command and while nothing is in flight; completed steps stay, and " +
+		"keys keep their meaning"},
+	{"P50", "a step with a rule is never attempted: it is Skipped, or fails with the rule's code or " +
+		"because its condition cannot be evaluated"},
+	{"P51", "another input is given only to a step whose key cannot have had an effect; later requests " +
+		"carry it, and no earlier input takes effect"},
+	{"P52", "only a command erases an order, after its end was reported; then neither its document nor its " +
+		"store holds data that people or services have sent"},
 	{"mixed", "old and new versions of the program keep each other's fields"},
 	{"bug", "no handler panics, no document is unreadable"},
 }
 
-// Checks counts the checks of each invariant, in the order of the invariants.
-type Checks struct{ n []int }
+// Checks counts the checks of each invariant, by its name.
+type Checks map[string]int
 
-// NewChecks returns counts that are all zero.
-func NewChecks() Checks { return Checks{make([]int, len(invariants))} }
-
-// Did counts one check of an invariant.
-func (c *Checks) Did(name string) {
+// Did counts one check of an invariant, or nothing if the name is "".
+func (c Checks) Did(name string) {
 	if name != "" {
-		c.n[placeOf(name)]++
+		c[name]++
 	}
 }
-
-// Counted returns the number of checks of each invariant.
-func (c *Checks) Counted() map[string]int {
-	all := make(map[string]int, len(invariants))
-	for i, n := range c.n {
-		if n > 0 {
-			all[invariants[i].Name] = n
-		}
-	}
-	return all
-}
-
-// placeOf returns the index of an invariant by its name. It is called so often that a map would be too slow.
-func placeOf(name string) int {
-	for h := hashOf(name); ; h++ {
-		i := int(places[h]) - 1
-		if i < 0 {
-			panic("simulate: there is no invariant " + name)
-		}
-		if invariants[i].Name == name {
-			return i
-		}
-	}
-}
-
-func hashOf(name string) (h uint8) {
-	for i := 0; i < len(name); i++ {
-		h = h*31 + name[i]
-	}
-	return h
-}
-
-// places holds the indexes of the invariants, from 1, by the hashes of their names; 0 means none. After a
-// collision the next free place is used.
-var places = func() (p [256]uint8) {
-	for i := range invariants {
-		h := hashOf(invariants[i].Name)
-		for p[h] != 0 {
-			h++
-		}
-		p[h] = uint8(i + 1) //nolint:gosec // there are fewer
-	}
-	return p
-}()
 
 // Violate ends the run because an invariant is broken.
 func (w *Simulation) Violate(name, format string, args ...any) {

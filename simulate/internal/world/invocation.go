@@ -20,31 +20,31 @@ type agency struct {
 	Received core.Time        // time of receipt by the agent's own clock
 	First    port.LedgerEntry // ledger entry at the first read
 	Read     bool
-	Entered  bool   // its first move is stored
+	Entered  bool   // the handling's first change of the entry is stored
 	State    string // last state that the handling wrote to the entry
 	Called   bool
 	Outcome  Outcome
-	Checked  bool // its service was checked
+	Checked  bool // the handling checked its service
 	Happened bool // the check returned "happened"
 	Unsent   bool // a queue refused a reply or a quarantined message
 }
 
-// Outcome is the result of a call as its caller sees it.
+// Outcome is the result of a call from the view of its caller.
 type Outcome uint8
 
 // Outcomes of a call.
 const (
-	InTheDark  Outcome = iota // unknown
-	HappenedIt                // the answer arrived
-	RefusedIt                 // refused for good, and proven without effect
-	LaterIt                   // proven without effect, a repetition may succeed
+	CallUnknown Outcome = iota // the caller got no answer
+	CallDone                   // the caller got the answer
+	CallRefused                // refused for good, and proven without effect
+	CallNotNow                 // proven without effect, a repetition may succeed
 )
 
 // Stop returns the time at which the agent has to fall silent, by its own clock (P25).
 func (a *agency) Stop() core.Time { return a.Req.StopBy.Add(-a.Req.ClockSkew) }
 
-// ErrCut is the error of every call after the handler's process has died or its time was over. After that the
-// handler has no effect.
+// ErrCut is the error of every call after the death of the handler's process or the end of its time. From
+// then on the handler has no effect.
 var ErrCut = errors.New("the process is dead")
 
 // Invocation is one running handler, as a coroutine.
@@ -57,18 +57,19 @@ type Invocation struct {
 	Parked  bool
 	Yield   func(int64) bool
 	Routine *Coroutine
-	Letters []*Letter       // letters that it handles
-	Handed  []port.Delivery // deliveries as they came
-	Direct  any             // or what it was asked for without a queue
-	About   string          // the order of that
+	Letters []*Letter       // letters that the handler handles
+	Handed  []port.Delivery // deliveries in the order of their arrival
+	Direct  any             // message or command that came without a queue
+	GaveUp  bool            // the handler has stopped repeating the work on Direct
+	About   string          // order of Direct
 	Sights  []*Sight
-	Clock   []Reading             // readings of its process's clock
+	Clock   []Reading             // readings of the process's clock
 	Anew    bool                  // something was loaded since the last reading
-	Depths  map[string]port.Depth // depths of queues as it saw them
+	Depths  map[string]port.Depth // queue depths that the handler read
 	Agency  agency                // handling by an agent
-	Shards  map[string]bool       // reports by shard whether this instance sweeps it
-	Gone    []bool                // reports by index which of its messages it deletes
-	Broken  bool                  // a call has failed in another way
+	Shards  map[string]bool       // shards that this instance sweeps
+	Gone    []bool                // messages that the handler deletes, by index
+	Broken  bool                  // a call has failed, and not only because a document was too large
 	Trouble bool                  // a call has failed
 	Until   int64                 // end of the wait of a parked handler
 	Driven  any                   // record of the handler in an exploration

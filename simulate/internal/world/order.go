@@ -8,9 +8,9 @@ import (
 // History is the record of an order that the checks keep.
 type History struct {
 	Received map[int]bool      // numbers of statuses that the application has taken
-	Reported map[int]string    // statuses that were sent, by number: their bytes
+	Reported map[int]string    // bytes of the sent statuses, by number
 	Alerts   map[string]bool   // alerts that were raised
-	Requests map[string]string // requests that were sent, by step and attempt: their bytes
+	Requests map[string]string // bytes of the sent requests, by step and attempt
 	// meaning of the requests, by key and operation (P49, move pins another definition)
 	Meant     map[string]string
 	Holders   map[string]string // holders of claims, by step and attempt
@@ -19,7 +19,7 @@ type History struct {
 	Cancels   map[int]bool      // runs whose Cancel was refused
 	Answered  map[string]bool   // verdicts by the ID of the answer
 	Decisions map[string]string // decided values by step, run and round (P35, an answer decides a round)
-	Dirty     bool              // its effects have changed since the last look
+	Dirty     bool              // the effects of the order have changed since the last check
 	Writes    int
 	// undos that were claimed while the task went forward, by step and attempt (P42, orders can go on after
 	// failures)
@@ -29,7 +29,7 @@ type History struct {
 	Submitted bool                 // submitted at least once, in an exploration
 }
 
-// NewHistory returns the history of an order of which nothing is known.
+// NewHistory returns an empty history.
 func NewHistory() History {
 	return History{
 		Received: map[int]bool{}, Reported: map[int]string{}, Alerts: map[string]bool{},
@@ -40,19 +40,19 @@ func NewHistory() History {
 	}
 }
 
-// Dirty marks an order to be checked after this step.
+// Dirty marks an order, so that the checks after this step include it.
 func (w *Simulation) Dirty(id string) {
 	if o := w.ByID[id]; o != nil {
 		o.Seen.Dirty = true
 	}
 }
 
-// Order is the knowledge of the application and the operator about one order.
+// Order holds the knowledge of the application and the operator about one order.
 type Order struct {
 	Id       string
 	Submit   message.SubmitOrder
 	Api      bool // submitted through the edge, and not through the intake queue
-	Acked    bool // an answer said that it is stored
+	Acked    bool // a response has confirmed that the order is stored
 	Refused  bool
 	Early    bool // cancelled before it was submitted
 	Commands int

@@ -17,13 +17,13 @@ type Process struct {
 	Agent   string // name of the agent; "" for other roles
 	Up      bool
 	Offset  int64 // offset of its clock, in milliseconds
-	Deploy  int   // version of the workflow that it gives to new orders
+	Deploy  int   // version of the workflow that new orders get from it
 	Running []*Invocation
 
 	Scheduler  *scheduler.Scheduler
 	Supervisor *supervisor.Supervisor
 	Worker     *worker.Worker
-	Paused     int64 // it receives nothing before this time
+	Paused     int64 // the process receives nothing before this time
 	// measured waits of the agents' queues (P32, queue time is not a failure)
 	Waits *scheduler.Waits
 	Known map[string]scheduler.Wait // waits at the end of its last handling; never changed in place

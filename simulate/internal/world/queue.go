@@ -7,7 +7,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// NewerBody is a message of a newer program version that is not deployed here.
+// NewerBody is a message of a newer version of the program, which no process runs.
 const NewerBody = `{"schema":9,"task":"o1","run":0,"step":"x","attempt":1,"operation":"do","outcome":"done","waited":0}`
 
 // Queue is a simulated queue: at least once, in any order.

@@ -10,13 +10,13 @@ import (
 // is the time that the request waited in the queue, at most the time since its claim (P32, queue time is not
 // a failure).
 type ExpectedWait struct {
-	Order, Agent string // agent "" means that the recorded wait of that order is unknown
+	Order, Agent string // if Agent is "", the wait that the order added is unknown
 	Letter       int
 	scheduler.Wait
 	Vague core.Duration // largest error of the time of the decision
 }
 
-// knows returns the waits that a Scheduler uses in its decisions, or nil for other processes.
+// knows returns the recorded waits on which a Scheduler's decisions depend, or nil for other processes.
 func (p *Process) knows(now core.Time) map[string]core.Duration {
 	if p.Waits == nil {
 		return nil
@@ -24,7 +24,7 @@ func (p *Process) knows(now core.Time) map[string]core.Duration {
 	return p.Waits.At(now)
 }
 
-// Now returns the task as the handling knows it.
+// Now returns the task in the last version that the handling has read or written.
 func (s *Sight) Now() *core.Task {
 	if s.After != nil {
 		return s.After
@@ -42,8 +42,8 @@ type Reading struct {
 // Sight records what one handling has read and changed of one order.
 type Sight struct {
 	Id            string
-	Base          *core.Task     // task as loaded last; nil if it was not loaded or not stored
-	After         *core.Task     // task as this handling committed it after that; nil if it did not
+	Base          *core.Task     // last loaded version of the task; nil if it was not loaded or not stored
+	After         *core.Task     // version that this handling committed after that; nil if it committed none
 	Claims        []model.Mail   // claims of that commit
 	Must          []model.Mail   // messages that the commit has to send
 	Sent          []model.Mail   // messages that this handling sent
@@ -57,7 +57,7 @@ type Sight struct {
 	Extra   []any
 	Refused []any // refused effects of the latest commit
 	Looked  bool  // the handling loaded the task
-	From    int   // its first reading of the clock
+	From    int   // index in Clock of the first reading after the load
 	Settled bool  // the handling settled the end itself
 }
 

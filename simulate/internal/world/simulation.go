@@ -1,5 +1,5 @@
 // Package world holds the state of one run: time, choices and faults, the content of stores, queues and
-// services, the reads of each handler, and the violations. It makes no decisions of an actor.
+// services, the reads of each handler, and the violations. It decides nothing that an actor decides.
 package world
 
 import (
@@ -8,12 +8,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 )
 
-// Begun is an order with a past at the beginning of a run. Nothing of it is in flight.
+// Begun is an order with a past at the beginning of a run. No step of the order is in flight.
 type Begun struct {
 	Task *core.Task // task of the order "o1"; never changed
 	At   core.Time  // time at which the run begins
@@ -33,25 +34,26 @@ const (
 // Scenario is the input of a run.
 type Scenario struct {
 	Definition *core.Definition
-	Services   Services        // services by agent; without an entry the workflow's declaration counts
+	Services   Services        // services by agent; the workflow's declaration applies to other agents
 	Order      json.RawMessage // content of every order; nil means {}
-	// Answers holds the value that people or an event soon give to a step, by step. Each eligible person
-	// gives it, until enough have.
+	// Answers holds, by step, the value with which people or an event soon answer. Each eligible person gives
+	// it, until there are enough answers.
 	Answers map[string]json.RawMessage
 	Only    []Fault // faults that may happen; nil means all
 	Orders  int     // most orders of a run; 0 means 4
 	// Alone means that the run has no commands.
 	Alone bool
-	// Base sets a scene: a plain course other than "all goes well".
+	// Base returns the choice that replaces 0 at a point, so that the normal course can contain faults.
 	Base func(p Point) int
-	// Begun is the one order of the run, as it stands when the run begins; nil: orders are submitted.
+	// Begun is the one order of the run, with its state when the run begins. If it is nil, the application
+	// submits orders.
 	Begun *Begun
 
 	later *core.Definition
 	// definitions to move orders to (P49, move pins another definition); see variants
 	others []*core.Definition
-	below  []*core.Definition // definitions of children, and those to move children to
-	Forms  map[string][]byte  // the definitions as they are stored, by hash
+	below  []*core.Definition // definitions of children, and targets of their Moves
+	Forms  map[string][]byte  // the stored forms of definitions, by hash
 }
 
 // Simulation is one run.
@@ -60,9 +62,9 @@ type Simulation struct {
 	Chooser Chooser
 	Def     *core.Definition
 	Newer   *core.Definition   // the same workflow, deployed later
-	Defs    []*core.Definition // all that an order may pin (P49): def, newer, and others
-	// definitions of children and their children (P40, a step can have child orders); if there are any, no
-	// model is compared with the tasks of the run
+	Defs    []*core.Definition // all definitions that an order may pin (P49): Def, Newer and others
+	// definitions of children and their children (P40, a step can have child orders); if there are any, the
+	// run does not compare its tasks with the model
 	Below []*core.Definition
 
 	Start       int64 // time at which the run begins, in Unix milliseconds
@@ -86,20 +88,20 @@ type Simulation struct {
 	// backlog threshold of agents and Schedulers: messages in a queue, visible and in flight (P32, queue time
 	// is not a failure)
 	Capacity   int
-	Long       bool  // faults go on for so long that keys are forgotten
+	Long       bool  // faults go on longer than the services remember keys
 	Until      int64 // faults happen until then
-	Waits      int64 // the longest that an order waits, in all its steps that do
+	Waits      int64 // the longest total time of an order's waits
 	Through    bool  // faults go on until the waits are over, and a while longer
 	Quiescing  bool
 	QuiescedAt int64 // time at which faults ended
-	Operating  bool  // the operator looks after what has stopped
+	Operating  bool  // the operator handles stopped orders
 	SweepAt    int64 // time of the next planned sweep; 0 if none is planned
-	Leases     map[string]Lease
+	Leases     map[string]memory.Lease
 	Answered   map[string]bool // scripted answers that are on their way, by order, run, step, round and votes
 	Traits     map[string]Trait
 	Outages    map[string]int64 // end of a hang of the service behind an agent, for all callers
-	Expired    map[string]int64 // time until which it rejects the agent's credentials
-	Coming     map[string]int64 // time until which it replies "not yet" to a key
+	Expired    map[string]int64 // time until which the service behind an agent rejects its credentials
+	Coming     map[string]int64 // time until which the service replies "not yet" to a key
 	Room       model.Room       // limit of a task's document
 	Shards     int
 	Pages      int // rows of the index per page of the Supervisor; 0 means its default
@@ -109,7 +111,7 @@ type Simulation struct {
 	Often   *[CallCount]float64
 	Nth     map[Occasion]int
 	Choices []Choice
-	Points  []Point // choices that were to be made, if Listing is set
+	Points  []Point // points at which choices were made, if Listing is set
 	Listing bool
 	Driver  Driver // driver of an exploration; nil if time and the chooser drive the run
 
@@ -121,16 +123,17 @@ type Simulation struct {
 	Hash      uint64
 }
 
-// Driver decides what happens next and what goes wrong, instead of time and the chooser. Calls take no time
-// then. The exploration implements it, which is test code.
+// Driver decides which event comes next and which fault occurs, instead of time and the chooser. Calls then
+// take no time. The exploration, which is test code, implements Driver.
 type Driver interface {
-	// Turn lets others go on before a handler makes its call. It reports whether the handler is still alive.
+	// Turn runs other handlers before a handler makes its call. It reports whether the handler is still
+	// alive.
 	Turn(iv *Invocation, c Call, subject string) bool
-	// Fault returns what goes wrong at a call.
+	// Fault returns the fault of a call.
 	Fault(r Role, c Call, subject string) Act
-	// Answered takes the result of a call.
+	// Answered records the result of a call.
 	Answered(iv *Invocation, c Call, subject string, wrong Fault, err error)
-	// Adrift takes a call whose caller has given up, and which may arrive at any time.
+	// Adrift records a call whose caller has given up. It may arrive at any time.
 	Adrift(c worker.Call)
 	// Ready reports whether the world is set up, so that nothing is drawn any more.
 	Ready() bool
@@ -146,7 +149,7 @@ type Stats struct {
 	Ends    map[core.State]int
 }
 
-// Cell is one place where one thing can go wrong.
+// Cell is one possible fault at one site.
 type Cell struct{ Site, Act string }
 
 // Violation is a broken invariant.
@@ -156,7 +159,7 @@ type Violation struct {
 	At        int64  `json:"at"` // milliseconds since the start
 }
 
-// String returns the invariant and what broke it.
+// String returns the invariant's name and the violation.
 func (v *Violation) String() string { return fmt.Sprintf("%s: %s", v.Invariant, v.Text) }
 
 // Result is the result of a run.
@@ -177,12 +180,12 @@ type Options struct {
 // Occasion is a site at which choices are made, and their subject.
 type Occasion struct{ site, subject string }
 
-// Counters are maps for simulation.nth that another world has left: they have grown already.
+// Counters reuses the maps of Simulation.Nth, so that the map of a new world does not have to grow.
 var Counters = sync.Pool{New: func() any { return map[Occasion]int{} }}
 
-// Choose makes a choice and remembers it where it is not the plain course.
+// Choose makes a choice, and records it unless it is 0.
 func (w *Simulation) Choose(site, subject string, n int, odds float64) int {
-	// the driver makes the other choices once the world is set up
+	// a driver makes all choices itself once the world is set up
 	if n < 2 || w.Driver != nil && w.Driver.Ready() {
 		return 0
 	}
@@ -202,13 +205,13 @@ func (w *Simulation) Choose(site, subject string, n int, odds float64) int {
 	return v
 }
 
-// Spread is a number below n; 0 is the plain course.
+// Spread returns a number below n. 0 is the normal course.
 func (w *Simulation) Spread(site, subject string, n int64) int64 {
 	const grid = 16
 	return int64(w.Choose(site, subject, grid, 0.9)) * n / grid
 }
 
-// At has something happen at a time, unless an exploration decides what happens next.
+// At calls do at a time, unless an exploration decides what happens next.
 func (w *Simulation) At(t int64, do func()) {
 	if w.Driver != nil { // The driver itself decides what happens next.
 		return
@@ -216,12 +219,12 @@ func (w *Simulation) At(t int64, do func()) {
 	w.Agenda.Push(Event{At: max(t, w.Now), Do: do})
 }
 
-// After has something happen after a while.
+// After calls do after d milliseconds.
 func (w *Simulation) After(d int64, do func()) { w.At(w.Now+d, do) }
 
 // Bounds of a run.
 const (
 	MaxSteps  = 200_000
-	FaultTime = 30 * 60_000 // faults happen until then, or for as long as keys are remembered, several times
+	FaultTime = 30 * 60_000 // faults happen until then, or for several times the retention of keys
 	MaxTime   = 400 * Day
 )

@@ -1,8 +1,6 @@
 package world
 
 import (
-	"bytes"
-	"context"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/dev/memory"
@@ -18,13 +16,13 @@ func (s *Store) Version(id string) int64 {
 	return 0
 }
 
-// Store is the simulated state store: one shard, strongly consistent, its index a hint.
+// Store is the simulated state store: one shard, strongly consistent, with an index that may be stale.
 type Store struct {
 	W    *Simulation
 	Rows map[string]*Row
-	Ids  []string // IDs in the order in which their rows were made
-	Defs map[string][]byte
-	Bare bool // documents are not looked into: those of the contract's suite are no tasks
+	Ids  []string            // IDs in the order in which their rows were made
+	Defs *memory.Definitions // no fault is injected here, because a retry would repair each at once
+	Bare bool                // documents are not decoded: the conformance suite stores no tasks
 }
 
 // Row is the store's content for one order.
@@ -37,7 +35,7 @@ type Row struct {
 // Known reports whether an order of this ID was ever stored.
 func (r *Row) Known() bool { return r != nil && r.Row.Known() }
 
-// Order is the order as submitted; empty after a Cancel that came first, and once the record has expired.
+// Order returns the order as submitted, empty after an early Cancel or once the record has expired.
 func (r *Row) Order() []byte {
 	switch {
 	case r.Task == nil:
@@ -51,7 +49,7 @@ func (r *Row) Order() []byte {
 // Expire removes all but the order's ID.
 func (r *Row) Expire() { *r = Row{Row: memory.Row{Ended: r.Known()}} }
 
-// Row returns the row of an ID, a new one if there is none.
+// Row returns the row of an ID, and adds it if it does not exist.
 func (s *Store) Row(id string) *Row {
 	r := s.Rows[id]
 	if r == nil {
@@ -68,32 +66,6 @@ func (s *Store) Task(id string) *core.Task {
 		return r.Task
 	}
 	return nil
-}
-
-// Definition and PutDefinition keep compiled workflows; no fault is injected here, since a retry would
-// repair each at once.
-func (s *Store) Definition(_ context.Context, hash string) ([]byte, error) {
-	if d, ok := s.Defs[hash]; ok {
-		return bytes.Clone(d), nil
-	}
-	return nil, port.ErrNotFound
-}
-
-// PutDefinition implements port.Definitions.
-func (s *Store) PutDefinition(_ context.Context, hash string, data []byte) error {
-	if err := port.CheckDefinition(hash, data); err != nil {
-		return err
-	}
-	if _, ok := s.Defs[hash]; !ok {
-		s.Defs[hash] = bytes.Clone(data)
-	}
-	return nil
-}
-
-// Lease is the holder of a lease of the index, with its end.
-type Lease struct {
-	Owner string
-	Until time.Time
 }
 
 // Ledger is the table of one agent (P31, a plain service needs a ledger); all its instances share it.

@@ -10,10 +10,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Seconds converts milliseconds.
+// Seconds converts milliseconds to a duration.
 func Seconds(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
 
-// Line is one thing that happened, for people.
+// Line is one event of a run as text for people.
 type Line struct {
 	At   int64  `json:"at"` // milliseconds since the start
 	From string `json:"from"`
@@ -95,7 +95,7 @@ func Describe(m port.Message) string {
 	return "something unreadable"
 }
 
-// Summary is a task in one line.
+// Summary returns a description of a task in one line.
 func Summary(t *core.Task) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s v%d: %s", t.OrderID, t.Version, t.ProcessState)

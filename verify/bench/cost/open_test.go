@@ -1,4 +1,4 @@
-package main
+package cost_test
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
-	"github.com/stepkeeper/stepkeeper/shared/awsclient/meter"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 	"github.com/stepkeeper/stepkeeper/shared/dynamo/dynamotest"
@@ -30,7 +29,7 @@ func TestUnitsWithManyOpenOrders(t *testing.T) {
 	const open = 5_000
 	now := time.Now()
 	putOpen(t, dynamo.New(client, names.Tables, dynamo.Options{Parallel: 32}), open, now)
-	m := &meter.Meter{}
+	m := &Meter{}
 	m.Into(&c)
 	store := dynamo.New(dynamo.NewClient(c), names.Tables, dynamo.Options{})
 	clock := port.ClockFunc(func() time.Time { return now })
@@ -102,7 +101,7 @@ func TestUnitsWithManyOpenOrders(t *testing.T) {
 // index is what a walk through the index of so many orders consumes at most.
 const index = 120
 
-func spent(m *meter.Meter) (writes, reads float64) {
+func spent(m *Meter) (writes, reads float64) {
 	for _, l := range m.Lines() {
 		writes, reads = writes+l.Writes+l.IndexWrites, reads+l.Reads+l.IndexReads
 	}

@@ -1,4 +1,4 @@
-package main
+package cost_test
 
 import (
 	"encoding/json"

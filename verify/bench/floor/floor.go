@@ -1,6 +1,6 @@
-// Floor measures the least that a durable four-step order can cost on SQLite. It is a process of its own,
-// with Go's default settings and without a build profile, so that what speeds Stepkeeper up does not speed up
-// the figure that Stepkeeper is compared with. It takes its measurements from standard input (package load).
+// Floor measures the smallest possible cost of a durable four-step order on SQLite. It is a separate process
+// with Go's default settings and without a build profile, so that optimisations of Stepkeeper do not speed up
+// the figure that it is compared with. It takes its measurements from standard input (package load).
 package main
 
 import (
@@ -35,8 +35,8 @@ func run(args []string) error {
 		f.close())
 }
 
-// floor writes one row for each order and changes it by five conditional writes. Each write returns after the
-// fsync that it shares with all writes that waited. There are no queues, messages or decisions.
+// floor writes one row for each order and changes it by five conditional writes. Each write returns after an
+// fsync, which several waiting writes can share. The floor has no queues, messages or decisions.
 type floor struct {
 	db                         *sql.DB
 	begin, end, insert, update *sql.Stmt
@@ -47,7 +47,7 @@ type floor struct {
 type job struct {
 	id     string
 	doc    []byte
-	step   int // expected; -1 inserts
+	step   int // step that the row must have before the write; -1 inserts the row
 	answer chan error
 }
 
@@ -81,7 +81,7 @@ func (f *floor) close() error {
 	return f.db.Close()
 }
 
-// commit writes all that waits in one transaction, then answers.
+// commit executes all waiting writes in one transaction and then releases their callers.
 func (f *floor) commit() {
 	defer close(f.ended)
 	for first := range f.jobs {

@@ -1,15 +1,14 @@
-// Command run is the gate of the mutants: it ends with an error unless every one of them is killed.
+// Command run is the gate of the mutants: it ends with an error unless the tests notice all of them.
 //
 //	go run ./verify/mutants/run [-only TEXT] [-json FILE] [-by simulate|explore] [-changed] [-within TIME]
 //
-// With -changed those of changed rooms come first, then the others in an order that the tree's hash
-// gives; with -within no mutant is begun after that time, and the number of those left is printed.
-// Those of the infrastructure are run by -only infra/.
+// With -changed the mutants of changed rooms come first, then the others in an order that depends on the
+// tree's hash. With -within no mutant begins after that time, and the number of untried mutants is printed.
+// Use -only infra/ for the mutants of the infrastructure.
 //
-// With -by the simulator, or its exploration, is tried in place of the tests, on the mutants of the core, of
-// the actors and of what they keep tasks with, and a survivor is no error: it shows what they notice alone.
-// -by simulate fails where the simulator does not notice a mutant, and no argument in its list says why it
-// cannot.
+// With -by the simulator, or its exploration, runs instead of the tests, on the mutants of the core, the
+// actors and the state package, to show what it notices alone. -by simulate fails if the simulator misses a
+// mutant that has no argument in its list. With -by explore a survivor is not an error.
 package main
 
 import (
@@ -28,7 +27,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/verify/mutants"
 )
 
-// options are the command line.
+// options holds the flags of the command line.
 type options struct {
 	only, file, by, root string
 	changed              bool
@@ -53,12 +52,12 @@ func main() {
 	}
 }
 
-// report is what the file gets.
+// report is the content of the file of -json.
 type report struct {
-	Mutants    int              `json:"mutants"` // those argued to be equivalent left out
+	Mutants    int              `json:"mutants"` // without the mutants that are argued to be equivalent
 	Killed     int              `json:"mutants_killed"`
 	Equivalent int              `json:"mutants_equivalent"`
-	Left       int              `json:"mutants_left"` // not tried, for want of time
+	Left       int              `json:"mutants_left"` // not tried, because the time was over
 	Seconds    float64          `json:"seconds"`
 	Results    []mutants.Result `json:"results"`
 }
@@ -86,7 +85,7 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(folder) }() // a temporary folder; the system removes what is left
-	// Twice as many as processors: most of the time tests wait.
+	// Twice as many workers as processors, because tests mostly wait.
 	gate := mutants.Gate{Root: o.root, Folder: folder, Workers: 2 * runtime.NumCPU(), Within: o.within,
 		By: byTest[o.by], Log: func(format string, args ...any) {
 			fmt.Printf(format+"\n", args...)
@@ -121,7 +120,7 @@ func run(ctx context.Context, o options) error {
 	return nil
 }
 
-// changedFirst puts the mutants of what has changed first.
+// changedFirst puts the mutants of changed rooms first.
 func changedFirst(root string, all []mutants.Mutant) ([]mutants.Mutant, error) {
 	c, err := mutants.ChangesOf(root)
 	if err != nil {
@@ -136,7 +135,7 @@ func changedFirst(root string, all []mutants.Mutant) ([]mutants.Mutant, error) {
 	return all, nil
 }
 
-// chosen are the mutants to try.
+// chosen returns the mutants to try.
 func chosen(only, by string) []mutants.Mutant {
 	all := slices.DeleteFunc(mutants.All(), func(m mutants.Mutant) bool {
 		return !strings.Contains(m.Name, only) && !strings.Contains(m.File, only)
@@ -154,16 +153,16 @@ func chosen(only, by string) []mutants.Mutant {
 	return slices.DeleteFunc(all, func(m mutants.Mutant) bool { return !slices.Contains(real, m.Package()) })
 }
 
-// byTest are the tests of simulate/internal/explore that -by names.
+// byTest maps the values of -by to tests of simulate/internal/explore.
 var byTest = map[string]string{"simulate": "TestMutant", "explore": "TestMutantExplored"}
 
-// real are the packages that a simulated run executes. The simulator has a store, queues and services of its
-// own.
+// real lists the packages that a simulated run executes. The simulator has its own store, queues and
+// services.
 var real = []string{"shared/core", "shared/protocol", "shared/engine", "shared/state", "functions/scheduler",
 	"functions/supervisor", "functions/agent/worker"}
 
-// simulated prints what the simulator notices alone: with faults, also without any, and not at all. It
-// returns an error if the simulator misses a mutant that has no argument.
+// simulated prints how many mutants the simulator notices with faults, how many even without faults, and how
+// many not at all. It returns an error if the simulator misses a mutant that has no argument.
 func (r *report) simulated() error {
 	withoutFaults, argued, why := 0, 0, map[string]string{}
 	for _, m := range mutants.All() {
@@ -193,7 +192,7 @@ func (r *report) simulated() error {
 		strings.Join(open, "\n"))
 }
 
-// count sums the results up, and returns the problems.
+// count adds up the results and returns the problems.
 func (r *report) count() (wrong []string) {
 	for _, m := range r.Results {
 		switch {

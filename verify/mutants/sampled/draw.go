@@ -27,11 +27,11 @@ type sampled struct {
 	Room     string `json:"room"`
 	Operator string `json:"operator"`
 	Line     int    `json:"line"`
-	Before   string `json:"before"` // the lines that it changes, in one
+	Before   string `json:"before"` // the changed lines, joined into one
 	After    string `json:"after"`
 }
 
-// sources are packages with what checks their types.
+// sources holds packages and the data for type-checking them.
 type sources struct {
 	exports  map[string]string // import path → file with its types
 	packages map[string]*source
@@ -128,12 +128,12 @@ type candidate struct {
 	file string
 }
 
-// families are operators of one kind. Each is drawn as often as the others, however many places it has.
+// families maps operators to their family. Each family is drawn equally often, whatever its number of sites.
 var families = map[string]string{"boundary": "condition", "logic": "condition", "arithmetic": "constant"}
 
-// draw draws n mutants of the room: of a family of operators at random, at one of its places at random.
-// The same seed and sources give the same mutants, whatever other mutants.Rooms are drawn from. What does not
-// compile is drawn again; a room that has less gives less.
+// draw draws n mutants of the room: a random family of operators, then a random site of the family. The same
+// seed and sources give the same mutants, independently of the other rooms. It draws again if a mutant does
+// not compile. A room with fewer sites yields fewer mutants.
 func (s *sources) draw(r mutants.Room, n int, seed uint64) []sampled {
 	pool := map[string][]candidate{}
 	for _, folder := range r.Packages {
@@ -146,7 +146,7 @@ func (s *sources) draw(r mutants.Room, n int, seed uint64) []sampled {
 		}
 	}
 	name := fnv.New64a()
-	_, _ = name.Write([]byte(r.Name)) // a hash never fails
+	_, _ = name.Write([]byte(r.Name)) // writing to a hash never fails
 	random := rand.New(rand.NewPCG(seed, name.Sum64()))
 	var drawn []sampled
 	for len(drawn) < n && len(pool) > 0 {
@@ -164,7 +164,7 @@ func (s *sources) draw(r mutants.Room, n int, seed uint64) []sampled {
 	return drawn
 }
 
-// sample is the mutant of a candidate.
+// sample returns the mutant of a candidate.
 func (s *sources) sample(r mutants.Room, c candidate) sampled {
 	text := string(c.pkg.texts[c.file])
 	at := s.position(c, c.at)

@@ -5,12 +5,12 @@
 //
 // It draws the usual changes (operators.go) in each room (rooms.go). It leaves out mutants that do not
 // compile, and tries the rest as verify/mutants does. A mutant that no test reaches has survived. The exit
-// code is 1 if the tests of a room notice a smaller share than the floor.
+// code is 1 if the tests of a room, or with -total of all rooms, notice a smaller share than the floor.
 //
-// With -changed it draws from at most six rooms that have changed according to git, or from all rooms if git
-// fails. The tree's hash is then the seed. -total and the floor apply to these rooms together.
+// With -changed the tree's hash is the seed, and it draws from at most six rooms. It chooses them from those
+// that have changed, or from all if Git does not show the changes. -total is for all drawn rooms together.
 //
-// Bounds: constants and variables of a package are not changed, only functions. Tests run with -short, except
+// It changes only functions, not the constants and variables of a package. Tests run with -short, except
 // those of infra if STEPKEEPER_NEED_NODE is set. For each mutant and package only the fastest tests run,
 // until their total time reaches -enough, or six times -enough for infra.
 package main
@@ -139,8 +139,8 @@ func run(ctx context.Context, o options) error {
 // mostRooms is the largest number of rooms in one draw, because each needs its test binaries.
 const mostRooms = 6
 
-// changed returns the rooms that have changed, at most mostRooms, and the seed. If git fails, it returns all
-// rooms.
+// changed returns the seed and at most mostRooms rooms. It draws them from the rooms that have changed, or
+// from all rooms if Git does not show what has changed.
 func changed(root string, all []mutants.Room) ([]mutants.Room, uint64, error) {
 	c, err := mutants.ChangesOf(root)
 	if err != nil {
@@ -183,7 +183,7 @@ func draw(o options, chosen []mutants.Room) ([]sampled, error) {
 	return drawn, nil
 }
 
-// try runs the mutants that have no argument for why they may survive.
+// try runs all mutants except those that equivalents.go declares equivalent. It returns a result for each.
 func try(ctx context.Context, gate *mutants.Gate, drawn []sampled) ([]result, error) {
 	var tried []mutants.Mutant
 	for _, m := range drawn {

@@ -28,13 +28,13 @@ type finder struct {
 	source string
 	info   *types.Info
 	fun    *ast.FuncDecl
-	fails  map[*ast.ReturnStmt]bool // those that return an error
+	fails  map[*ast.ReturnStmt]bool // return statements with a non-nil error
 	sites  []site
 }
 
-// sitesOf lists the places in the file's functions where an operator applies, in the order of the
-// file. Functions that call recover are left out: in a woven copy, which runs one call deeper, it has
-// no effect. So is main: tests run it in programs that they build, into which nothing is woven.
+// sitesOf lists the places in the file's functions where an operator applies, in the order of the file. It
+// leaves out functions that call recover, because recover has no effect in a woven copy, which runs one call
+// deeper. It leaves out main, because tests build the program without mutants.
 func sitesOf(fset *token.FileSet, file *ast.File, source []byte, info *types.Info) []site {
 	f := finder{fset: fset, source: string(source), info: info, fails: map[*ast.ReturnStmt]bool{}}
 	for _, d := range file.Decls {
@@ -54,8 +54,8 @@ func (f *finder) offset(at token.Pos) int { return f.fset.Position(at).Offset }
 
 func (f *finder) of(n ast.Node) string { return f.source[f.offset(n.Pos()):f.offset(n.End())] }
 
-// add notes that the operator replaces what stands from one node to another by the text. A comparison that is
-// the condition of an if is visited twice.
+// add records that the operator replaces the source from one node to another by the text. It ignores repeated
+// sites, because the condition of an if is visited twice.
 func (f *finder) add(operator string, from, to ast.Node, text string) {
 	s := site{operator, mutants.NameOf(f.fun), f.offset(from.Pos()), f.offset(to.End()), text}
 	if !slices.Contains(f.sites, s) {
@@ -112,7 +112,7 @@ func (f *finder) visit(n ast.Node) bool {
 	return true
 }
 
-// call looks into a call's arguments, except into words and capacities.
+// call visits a call's arguments, except texts and capacities.
 func (f *finder) call(n *ast.CallExpr) bool {
 	f.arguments(n)
 	if length, hinted := f.capacity(n); hinted {
@@ -135,9 +135,9 @@ func (f *finder) call(n *ast.CallExpr) bool {
 	return true
 }
 
-// format is the place of a call's format, -1 for none: without its verbs it is what govet's printf reports,
-// which go test runs too. A call that refuses makes an error of it, as fmt.Errorf does: its words are no
-// behaviour.
+// format returns the index of a call's format string, or -1. A format string is not mutated, because go vet,
+// which go test runs, reports missing verbs. refuses is true if the call makes an error, such as fmt.Errorf,
+// whose words are not behaviour.
 func (f *finder) format(call *ast.CallExpr) (at int, refuses bool) {
 	signature, ok := f.info.TypeOf(call.Fun).(*types.Signature)
 	if !ok || !signature.Variadic() || signature.Params().Len() < 2 {
@@ -152,7 +152,7 @@ func (f *finder) format(call *ast.CallExpr) (at int, refuses bool) {
 	return at, refuses
 }
 
-// worded reports an argument that is words, such as what to do about an error, and no code.
+// worded reports whether an argument is a text for people, such as advice about an error, and not a code.
 func (f *finder) worded(e ast.Expr) (is bool) {
 	ast.Inspect(e, func(n ast.Node) bool {
 		l, ok := n.(*ast.BasicLit)
@@ -162,8 +162,8 @@ func (f *finder) worded(e ast.Expr) (is bool) {
 	return is
 }
 
-// capacity reports a call of make with a capacity on which only memory depends. It returns the length of a
-// slice, because more than memory depends on that. The capacity of a channel is behaviour.
+// capacity reports whether a call of make has a capacity that affects only memory, unlike that of a channel.
+// It returns the length of the slice, which can be mutated.
 func (f *finder) capacity(call *ast.CallExpr) (length []ast.Expr, hinted bool) {
 	if !f.info.Types[call.Fun].IsBuiltin() || f.of(call.Fun) != "make" {
 		return nil, false
@@ -177,16 +177,16 @@ func (f *finder) capacity(call *ast.CallExpr) (length []ast.Expr, hinted bool) {
 	return nil, false
 }
 
-// symmetric are functions with one result for any order of their arguments; of errors.Join only the order of
-// lines differs.
+// symmetric lists functions whose result does not depend on the order of their arguments. With errors.Join
+// only the order of lines changes.
 var symmetric = []string{"max", "min", "errors.Join", "bytes.Equal", "slices.Equal", "maps.Equal",
 	"strings.ContainsAny", "strings.EqualFold", "subtle.ConstantTimeCompare",
 	"m.registry.MustRegister"}
 
-// option is the name of a type of which a call takes any number, in any order.
+// option matches the types of functional options, which a call takes in any order.
 var option = regexp.MustCompile(`\.\w*Option$`)
 
-// wording reports a call that logs, or makes the text of an error: its words are no behaviour.
+// wording reports whether a call logs or makes the text of an error. Such words are not behaviour.
 func (f *finder) wording(call *ast.CallExpr) bool {
 	selector, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {
@@ -212,7 +212,7 @@ func isBool(t types.Type) bool {
 	return ok && b.Info()&types.IsBoolean != 0
 }
 
-// negated negates a condition, unless it is a constant; it reports whether it did.
+// negated adds the negation of a condition that is not a constant. It reports whether it added one.
 func (f *finder) negated(condition ast.Expr) bool {
 	tv := f.info.Types[condition]
 	variable := tv.IsValue() && tv.Value == nil && isBool(tv.Type)
@@ -222,7 +222,7 @@ func (f *finder) negated(condition ast.Expr) bool {
 	return variable
 }
 
-// decided negates the condition of a branch, and decides it for good. False takes an early return away.
+// decided adds mutants of a branch's condition: its negation, true and false. False removes an early return.
 func (f *finder) decided(condition ast.Expr) {
 	if f.negated(condition) {
 		f.add("condition", condition, condition, "true")
@@ -230,7 +230,7 @@ func (f *finder) decided(condition ast.Expr) {
 	}
 }
 
-// swapped are the operators' counterparts, by the name of what is changed.
+// swapped holds the replacements of Go's operators, with the name of the change.
 var swapped = map[token.Token]struct {
 	operator string
 	by       token.Token
@@ -255,8 +255,8 @@ func (f *finder) binary(n *ast.BinaryExpr) {
 	}
 }
 
-// zero replaces a value that is returned or assigned by the zero value of its type. What is not written as a
-// constant, such as a struct's, is left alone; an error and a constant have operators of their own.
+// zero replaces a returned or assigned value by the zero value of its type. It leaves out types whose zero
+// value is not a constant, such as structs. Errors and constants have their own operators.
 func (f *finder) zero(e ast.Expr) {
 	tv := f.info.Types[e]
 	if !tv.IsValue() || tv.IsNil() || tv.Value != nil || isError(tv.Type) {
@@ -297,8 +297,8 @@ func (f *finder) constant(n *ast.BasicLit) {
 	}
 }
 
-// arguments swaps adjacent arguments of one type. That no context is dropped needs no draw:
-// TestContextsArePassedOn of verify/importrules sees it at every call.
+// arguments swaps adjacent arguments of one type. It does not change contexts, because
+// TestContextsArePassedOn of verify/importrules checks every call.
 func (f *finder) arguments(call *ast.CallExpr) {
 	if _, hinted := f.capacity(call); hinted || f.wording(call) || f.info.Types[call.Fun].IsType() ||
 		slices.Contains(symmetric, f.of(call.Fun)) {
@@ -321,8 +321,8 @@ func (f *finder) arguments(call *ast.CallExpr) {
 	}
 }
 
-// linted reports another package's error that errors.Is compares with: the linters of every change
-// (staticcheck's SA1032) hold it to its place.
+// linted reports whether the call is an errors.Is with another package's error, because the linter
+// staticcheck (SA1032) notices swapped arguments there.
 func (f *finder) linted(call *ast.CallExpr, a ast.Expr) bool {
 	_, selected := a.(*ast.SelectorExpr)
 	return selected && f.of(call.Fun) == "errors.Is"
@@ -334,7 +334,7 @@ func isError(t types.Type) bool {
 	return t != nil && types.Implements(t, errorType.Underlying().(*types.Interface))
 }
 
-// check lets go on what a check of an error ends.
+// check adds a mutant that omits the return after the check of an error.
 func (f *finder) check(n *ast.IfStmt) {
 	compared, ok := n.Cond.(*ast.BinaryExpr)
 	if !ok || compared.Op != token.NEQ || f.info.TypeOf(compared.X) == nil ||
@@ -349,8 +349,8 @@ func (f *finder) check(n *ast.IfStmt) {
 	}
 }
 
-// besideError visits what is returned together with an error, but for its constants: a caller that gets an
-// error does not look at them.
+// besideError visits the values that are returned beside an error. It leaves out constants, because callers
+// ignore them after an error.
 func (f *finder) besideError(n *ast.ReturnStmt) {
 	for _, e := range n.Results {
 		_, name := e.(*ast.Ident)
@@ -361,7 +361,7 @@ func (f *finder) besideError(n *ast.ReturnStmt) {
 	}
 }
 
-// returnsError reports that the last result of the statement is an error, and not nil.
+// returnsError reports whether the last result of the statement is a non-nil error.
 func (f *finder) returnsError(n *ast.ReturnStmt) bool {
 	return len(n.Results) > 0 && isError(f.info.TypeOf(n.Results[len(n.Results)-1]))
 }
@@ -378,11 +378,11 @@ func (f *finder) swallowedReturn(n *ast.ReturnStmt) {
 	}
 }
 
-// kept is a lock or its end: without the race detector it is chance whether a test notices that it is
-// missing. Or it is Helper of package testing, which only changes the line that a failure names.
+// kept matches statements that are never dropped: locks and unlocks, because only the race detector notices
+// them reliably, and Helper of package testing, which changes only the line in a failure.
 var kept = regexp.MustCompile(`\.(R?(L|Unl)ock|Helper)\(\)$`)
 
-// statements drops each of a block's statements that can be dropped alone.
+// statements drops, one at a time, the statements of a block that can be dropped.
 func (f *finder) statements(list []ast.Stmt) {
 	for _, s := range list {
 		if kept.MatchString(f.of(s)) {
@@ -405,7 +405,7 @@ func (f *finder) statements(list []ast.Stmt) {
 	}
 }
 
-// returnedEarly returns zero values before a statement of the function.
+// returnedEarly adds mutants that return zero values before a statement of the function.
 func (f *finder) returnedEarly() {
 	var zeros []string
 	if f.fun.Type.Results != nil {

@@ -141,7 +141,7 @@ func (n *node) stop() error {
 	_ = n.cmd.Process.Signal(os.Interrupt)
 	late := time.AfterFunc(5*time.Second, func() { _ = n.cmd.Process.Kill() })
 	defer late.Stop()
-	_ = n.cmd.Wait() // its exit code after an interrupt says nothing
+	_ = n.cmd.Wait() // its exit code after an interrupt means nothing
 	return nil
 }
 

@@ -47,8 +47,8 @@ type App struct {
 	// StackRoom checks whether the functions of a stack fit into the account.
 	StackRoom func(ctx context.Context, name string, o aws.Options) (operate.Room, error)
 
-	server   string // flag; "" means the environment or the default
-	Stack    string // flag; name of a deployed stack to use instead of a server
+	server   string // flag --server; "" means the environment or the default
+	Stack    string // flag --stack; name of a deployed stack to use instead of a server
 	region   string // region of the stack; "" means the environment or the profile
 	output   string
 	noColour bool
@@ -108,7 +108,7 @@ func (a *App) Server() string {
 	return DefaultServer
 }
 
-// Program returns the call of this program that reaches the same server or stack.
+// Program returns the command line of this program with the flags that reach the same server or stack.
 func (a *App) Program() string {
 	switch {
 	case a.Stack != "" && a.region != "":
@@ -121,7 +121,7 @@ func (a *App) Program() string {
 	return "stepkeeper"
 }
 
-// Page returns the settings for showing a task.
+// Page returns the settings with which a task is shown.
 func (a *App) Page() render.Page {
 	p := render.Page{Style: a.Streams.Style(), Now: a.Now(), Program: a.Program()}
 	if a.Streams.IsTerminal() {
@@ -130,7 +130,7 @@ func (a *App) Page() render.Page {
 	return p
 }
 
-// PrintJSON writes one document for programs.
+// PrintJSON writes an indented JSON document.
 func (a *App) PrintJSON(v any) error { return Written(encode(a.Streams.Out, v, "  ")) }
 
 // PrintLine writes one line of JSON Lines.
@@ -174,12 +174,11 @@ type errorDocument struct {
 
 type errorBody struct {
 	Exit    failure.Code `json:"exit"` // the exit code
-	Code    string       `json:"code"` // its name: usage, refused, not-found …
+	Code    string       `json:"code"` // name of the exit code: usage, refused, not-found …
 	Message string       `json:"message"`
 	Hint    string       `json:"hint,omitempty"` // advice what to do
 }
 
-// printError writes an error to standard error, as text or as JSON.
 func (a *App) printError(w io.Writer, err *failure.Error) {
 	if err.Quiet {
 		return

@@ -35,7 +35,6 @@ var texts = func() (t struct {
 	return t
 }()
 
-// commandText describes a command.
 type commandText struct {
 	Use, Group, Short, Examples, Long string
 	Args                              struct {
@@ -89,7 +88,7 @@ type Suggestions struct {
 // Flags holds pointers to the variables of a command's flags, by flag name.
 type Flags map[string]any
 
-// Choice is a flag that accepts one of several values, or several of them for a list.
+// Choice is a flag that accepts only the values in Of. To may be a list of such values.
 type Choice struct {
 	To any
 	Of []string

@@ -31,7 +31,7 @@ func (a *App) complete(s Suggestions, most int) cobra.CompletionFunc {
 		case s.Complete == "workflows":
 			words = a.workflowNames(ctx)
 		case s.Complete != "" && len(given) == 0,
-			s.Complete == "orders" && (most == 0 || len(given) < most): // 0 means that there is no most
+			s.Complete == "orders" && (most == 0 || len(given) < most): // 0 means no limit
 			return a.someOrders(ctx), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 		case s.Complete == "steps" && len(given) == 1:
 			words = a.steps(ctx, given[0])
@@ -44,7 +44,7 @@ func (a *App) complete(s Suggestions, most int) cobra.CompletionFunc {
 	}
 }
 
-// someOrders returns IDs of orders that the server knows. Those that need a person come first.
+// someOrders returns IDs of orders. Orders in Error come first.
 func (a *App) someOrders(ctx context.Context) (ids []string) {
 	c, err := a.Client(ctx)
 	if err != nil {
@@ -62,7 +62,6 @@ func (a *App) someOrders(ctx context.Context) (ids []string) {
 	return ids
 }
 
-// steps returns the names of the steps of an order.
 func (a *App) steps(ctx context.Context, id string) (names []string) {
 	c, err := a.Client(ctx)
 	if err != nil {
@@ -78,9 +77,8 @@ func (a *App) steps(ctx context.Context, id string) (names []string) {
 	return names
 }
 
-// workflowNames returns the workflows of a running server.
 func (a *App) workflowNames(ctx context.Context) (names []string) {
-	all, _ := a.Workflows(ctx) // nothing is suggested without a server
+	all, _ := a.Workflows(ctx) // an error means no suggestions
 	for _, w := range all {
 		names = append(names, w.Name)
 	}
@@ -101,8 +99,8 @@ func (a *App) Workflows(ctx context.Context) ([]client.Workflow, error) {
 	return c.Workflows(ctx)
 }
 
-// KnownWorkflow returns an error if a workflow selected no order and the server does not know it. A stack
-// cannot list its workflows.
+// KnownWorkflow returns an error if the server has no workflow of that name. It is called if no order of the
+// workflow was found. A stack cannot list its workflows, so KnownWorkflow then returns nil.
 func (a *App) KnownWorkflow(ctx context.Context, c *client.Client, name string) error {
 	if name == "" || a.Stack != "" {
 		return nil

@@ -55,12 +55,12 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Serves annotates commands whose only output is the line that says that they are ready. They continue to
-// serve without a reader.
+// Serves annotates commands whose only output is the line that reports that they are ready. They continue
+// even if nothing reads their output.
 const Serves = "serves"
 
-// unwritten returns the error of a command whose output could not be written. err is the command's own error,
-// or nil.
+// unwritten returns the error of a command whose output could not be written because of cause. err is the
+// command's own error, or nil.
 func (a *App) unwritten(cause, err error) error {
 	var f *failure.Error
 	if errors.As(err, &f) && !f.Quiet && !errors.Is(err, cause) {
@@ -69,7 +69,6 @@ func (a *App) unwritten(cause, err error) error {
 	return Written(cause)
 }
 
-// wantsJSON reports whether the arguments ask for JSON.
 func wantsJSON(args []string) bool {
 	for i, arg := range args {
 		switch {
@@ -82,7 +81,7 @@ func wantsJSON(args []string) bool {
 	return false
 }
 
-// asFailure adds the exit code and the advice to an error. An error from before the start of a command is a
+// asFailure adds the exit code and the advice to an error. An error before the start of a command is a
 // mistake in the flags or arguments.
 func asFailure(ctx context.Context, err error, started bool, cmd *cobra.Command) *failure.Error {
 	var f *failure.Error

@@ -19,7 +19,6 @@ var helpPage = template.Must(template.New("help").Funcs(template.FuncMap{
 	},
 }).Parse(helpFile))
 
-// flagGroup is a group of flags in the help of a command.
 type flagGroup struct{ Title, Text string }
 
 // help prints the help of a command: its purpose, examples, usage, description, flags in groups, and

@@ -14,8 +14,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 )
 
-// Two kinds of commands treat a missing server differently. A short one reports soon that no server responds.
-// One that sends many orders, or watches, waits until the server is back.
+// Retries of the client's calls. A short command reports soon that no server responds. A command that sends
+// many orders, or watches, waits until the server is back.
 const (
 	QuickAttempts = 3
 	QuickPatience = 2 * time.Second
@@ -27,8 +27,8 @@ const (
 // project.
 const endpointVariable = "STEPKEEPER_ENDPOINT"
 
-// Client connects to the server or the stack for a short command. It sends nothing to a server yet, but reads
-// the outputs of a stack.
+// Client returns a client for a short command. For a stack it reads the stack's outputs. For a server it
+// makes no request.
 func (a *App) Client(ctx context.Context) (*client.Client, error) {
 	return a.connect(ctx, client.WithRetry(QuickAttempts, QuickPatience))
 }
@@ -62,7 +62,7 @@ const noticeAfter = 2 * time.Second
 type outage struct {
 	app   *App
 	mu    sync.Mutex
-	timer *time.Timer // nil unless a connection is awaited
+	timer *time.Timer // runs while a connection is being made; otherwise nil
 	over  bool
 }
 
@@ -90,7 +90,7 @@ func (o *outage) awaited() {
 	}
 }
 
-// connected ends the outage; over means that the command has ended too.
+// connected ends the outage. over means that the command has ended, so that no outage is reported any more.
 func (o *outage) connected(over bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -104,7 +104,7 @@ func (o *outage) report() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.timer == nil {
-		return // it has just connected
+		return // the connection was made just now
 	}
 	name, silent, _ := o.app.reached()
 	o.app.Warn(name + " cannot be reached, trying again; " + silent)
@@ -136,9 +136,8 @@ func (a *App) StackOptions() aws.Options {
 func (a *App) noStack(err error) *failure.Error {
 	switch {
 	case errors.Is(err, aws.ErrNoStack):
-		return failure.Wrap(err, failure.NotFound,
-			"check the name, --region, and whose credentials these are: `aws sts get-caller-identity`",
-			"stack %s", a.Stack)
+		return failure.Wrap(err, failure.NotFound, "check the name, --region, and whose credentials these "+
+			"are: `aws sts get-caller-identity`", "stack %s", a.Stack)
 	case errors.Is(err, client.ErrInvalid):
 		return failure.Wrap(err, failure.Usage, "name it with --region, or set AWS_REGION", "stack %s",
 			a.Stack)
@@ -183,18 +182,18 @@ func (a *App) Explain(err error, what string) *failure.Error {
 	case errors.Is(err, client.ErrConnection):
 		return failure.Wrap(err, failure.Unreachable, silent, "%s cannot be reached", name)
 	case errors.Is(err, context.DeadlineExceeded):
-		return failure.New(failure.Unreachable, slow, "%s did not answer in time about %s", name, what)
+		return failure.New(failure.Unreachable, slow, "%s did not respond in time about %s", name, what)
 	case errors.Is(err, client.ErrAnswer):
 		return failure.Wrap(err, failure.Unreachable, "is it a Stepkeeper server? name another with --server",
-			"the answer of %s cannot be read", strings.TrimPrefix(name, "the server "))
+			"the response of %s cannot be read", strings.TrimPrefix(name, "the server "))
 	case errors.Is(err, client.ErrNotFound):
 		return failure.New(failure.NotFound, a.look(), "there is no %s", what)
 	case errors.Is(err, client.ErrBusy), errors.Is(err, client.ErrUnavailable):
-		return failure.Wrap(err, failure.Refused, retry, "%s: %s takes nothing now", what, a.kind())
+		return failure.Wrap(err, failure.Refused, retry, "%s: %s accepts nothing now", what, a.kind())
 	case errors.Is(err, client.ErrRefused), errors.Is(err, client.ErrForbidden):
 		return failure.Wrap(err, failure.Refused, "", "%s: refused", what)
 	case errors.Is(err, client.ErrInvalid):
-		return failure.Wrap(err, failure.Usage, "", "%s: %s cannot use that", what, a.kind())
+		return failure.Wrap(err, failure.Usage, "", "%s: %s rejected the input", what, a.kind())
 	case errors.Is(err, client.ErrInternal):
 		return failure.Wrap(err, failure.General, a.log(), "%s", what)
 	}
@@ -206,10 +205,10 @@ func (a *App) Explain(err error, what string) *failure.Error {
 func (a *App) undecided(u *client.Undecided) *failure.Error {
 	code, what := failure.Unreachable, "was sent, and it is not known whether it arrived"
 	if u.Queued {
-		code, what = failure.General, "is queued, and its verdict has not come yet"
+		code, what = failure.General, "is queued, and has no verdict yet"
 	}
-	return failure.Wrap(u.Err, code, "ask again: the same command with --command-id "+u.ID+
-		" is carried out once and answers its verdict",
+	return failure.Wrap(u.Err, code, "repeat the command with --command-id "+u.ID+
+		": it is carried out once, and prints its verdict",
 		"order %s: command %s %s", u.OrderID, u.ID, what)
 }
 

@@ -61,7 +61,8 @@ func runAgentNew(o *agentOptions) error {
 	o.agent.Go = goRelease(runtime.Version())
 	module, err := scaffold.FindModule(o.moduleDir)
 	if err != nil {
-		return failure.Wrap(err, failure.Usage, moduleAdvice, "the agent %s cannot be written", o.agent.Name)
+		return failure.Wrap(err, failure.Usage, moduleAdvice, "the files of agent %s cannot be written",
+			o.agent.Name)
 	}
 	o.agent.Stepkeeper = module
 	files, err := o.agent.Write(o.dir)
@@ -70,24 +71,23 @@ func runAgentNew(o *agentOptions) error {
 		return failure.New(failure.Usage, "name another one with --dir; nothing was written",
 			"the folder %s is not empty", o.dir)
 	case errors.Is(err, scaffold.ErrNoPackage):
-		return failure.Wrap(err, failure.Usage, moduleAdvice, "the agent %s cannot be written", o.agent.Name)
+		return failure.Wrap(err, failure.Usage, moduleAdvice, "the files of agent %s cannot be written",
+			o.agent.Name)
 	case err != nil:
-		return failure.Wrap(err, failure.General, "", "the agent %s cannot be written", o.agent.Name)
+		return failure.Wrap(err, failure.General, "", "the files of agent %s cannot be written", o.agent.Name)
 	}
 	if o.app.JSON() {
 		return o.app.PrintJSON(written{Agent: o.agent.Name, Folder: o.dir, Files: files})
 	}
-	fmt.Fprintf(o.app.Streams.Out,
-		"wrote the agent %s to %s: %s\n\nNow make %s call your service, and try it:\n\n  cd %s\n  %s\n\n"+
-			"README.md says how to run it.\n", o.agent.Name, o.dir, strings.Join(files, ", "),
-		serviceFile[o.agent.Language], o.dir, strings.Join(tryIt(o.agent), "\n  "))
+	fmt.Fprintf(o.app.Streams.Out, "wrote the agent %s to %s: %s\n\nNow make %s call your service, and try "+
+		"it:\n\n  cd %s\n  %s\n\nREADME.md says how to run it.\n", o.agent.Name, o.dir,
+		strings.Join(files, ", "), serviceFile[o.agent.Language], o.dir, strings.Join(tryIt(o.agent), "\n  "))
 	return nil
 }
 
 // serviceFile is the file with the operations of a new agent, by language.
 var serviceFile = map[string]string{"go": "service.go", "python": "agent.py", "typescript": "src/service.ts"}
 
-// tryIt returns the commands that test a new agent.
 func tryIt(a scaffold.Agent) []string {
 	switch {
 	case a.Language == "python":
@@ -101,12 +101,12 @@ func tryIt(a scaffold.Agent) []string {
 	return []string{"go test ./..."}
 }
 
-// checkedAgents is a valid agents file with --output json.
+// checkedAgents describes a valid agents file. It is the output with --output json.
 type checkedAgents struct {
 	File   string   `json:"file"`
 	Valid  bool     `json:"valid"`
 	Agents []string `json:"agents"`
-	Unset  []string `json:"unset"` // environment variables that the file names and that are not set here
+	Unset  []string `json:"unset"` // environment variables that the file names and that are not set
 	config httpagent.Config
 }
 
@@ -137,7 +137,8 @@ func checkAgents(a *app.App, file string) (checkedAgents, error) {
 	}
 	if len(unset) > 0 && !a.JSON() {
 		names := strings.Join(unset, ", ")
-		a.Warn(fmt.Sprintf("agents file %s: not set here: %s; set them before the start", file, names))
+		a.Warn(fmt.Sprintf("agents file %s: environment variables that are not set: %s; set them before "+
+			"the start", file, names))
 	}
 	return checkedAgents{file, true, slices.Sorted(maps.Keys(c.Agents)), append([]string{}, unset...), c}, nil
 }
@@ -152,5 +153,5 @@ func goRelease(version string) string {
 	if m := release.FindStringSubmatch(version); m != nil {
 		return m[1] + ".0"
 	}
-	return "1.26.0" // a development version: what this module needs itself
+	return "1.26.0" // a development version of Go: use the version that Stepkeeper requires
 }

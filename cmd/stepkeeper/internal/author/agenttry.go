@@ -85,7 +85,7 @@ func runAgentTry(ctx context.Context, o *agentTryOptions) error {
 	defer end()
 	report, err := out.Find(ctx, o.probe)
 	if err == nil {
-		err = context.Cause(ctx) // a line failed in the last trial
+		err = context.Cause(ctx) // a user's command failed in the last trial
 	}
 	if err != nil {
 		return failure.Wrap(err, failure.General, "", "agent %s cannot be tested", o.name)
@@ -93,15 +93,15 @@ func runAgentTry(ctx context.Context, o *agentTryOptions) error {
 	return o.print(report)
 }
 
-// ask runs the user's commands, which query the service. A command that fails ends the test, because its
-// answers cannot be trusted then.
+// ask makes the probe's functions from the user's commands, which query the service. If a command fails, the
+// test ends, because its result would not be reliable.
 func (o *agentTryOptions) ask(ctx context.Context, stop context.CancelCauseFunc) {
 	sh := func(flag, line, variable string) string {
 		cmd := exec.CommandContext(ctx, "sh", "-c", line)
 		var out, errs bytes.Buffer
 		cmd.Stdout, cmd.Stderr, cmd.Env = &out, &errs, append(os.Environ(), variable)
 		if err := cmd.Run(); err != nil {
-			stop(fmt.Errorf("the line of --%s failed: %w: %.500s", flag, err, errs.String()))
+			stop(fmt.Errorf("the command of --%s failed: %w: %.500s", flag, err, errs.String()))
 		}
 		return strings.TrimSpace(out.String())
 	}
@@ -109,7 +109,7 @@ func (o *agentTryOptions) ask(ctx context.Context, stop context.CancelCauseFunc)
 		text := sh("effects", o.effects, "KEY="+key)
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			stop(fmt.Errorf("the line of --effects must print a number, and printed %.80q", text))
+			stop(fmt.Errorf("the command of --effects printed %.80q; it must print a number", text))
 		}
 		return n
 	}
@@ -127,19 +127,20 @@ func (o *agentTryOptions) ask(ctx context.Context, stop context.CancelCauseFunc)
 // killAfter is the time that the agent has to end after SIGTERM.
 const killAfter = 5 * time.Second
 
-// start runs the agent's command, and end ends it. Without a command it prints the endpoint.
+// start starts the agent's command, and the returned function ends it. Without a command it asks the user to
+// start the agent.
 func (o *agentTryOptions) start(url string, stop context.CancelCauseFunc) (end func(), err error) {
 	if len(o.command) == 0 {
-		fmt.Fprintf(o.app.Streams.Err,
-			"start agent %s now, with AWS_ENDPOINT_URL_SQS=%s (and, where its service is plain, with its "+
-				"ledger)\n", o.name, url)
+		fmt.Fprintf(o.app.Streams.Err, "start agent %s now, with AWS_ENDPOINT_URL_SQS=%s (and, where its "+
+			"service is plain, with its ledger)\n", o.name, url)
 		return func() {}, nil
 	}
 	folder, err := os.MkdirTemp("", "stepkeeper-agent-test")
 	if err != nil {
 		return nil, err
 	}
-	forget := func() { _ = os.RemoveAll(folder) }       // the system removes a folder that remains
+	// the folder is temporary, so an error does not matter
+	forget := func() { _ = os.RemoveAll(folder) }
 	cmd := exec.Command(o.command[0], o.command[1:]...) //nolint:gosec // the user's own command
 	cmd.Stdout, cmd.Stderr = o.app.Streams.Err, o.app.Streams.Err
 	cmd.Env = []string{"AWS_REGION=us-east-1", "AWS_DEFAULT_REGION=us-east-1"}
@@ -159,7 +160,7 @@ func (o *agentTryOptions) start(url string, stop context.CancelCauseFunc) (end f
 		stop(errors.Join(errors.New("the agent's process has ended"), cmd.Wait()))
 	}()
 	return func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+		_ = cmd.Process.Signal(syscall.SIGTERM) // the process may have ended already
 		select {
 		case <-exited:
 		case <-time.After(killAfter):
@@ -188,8 +189,8 @@ func (o *agentTryOptions) print(r agenttest.Report) error {
 	}
 	switch {
 	case r.Grade == "":
-		return failure.New(failure.General, "correct what is wrong: no grade allows it",
-			"agent %s earns no grade", o.name)
+		return failure.New(failure.General, "correct what the failed checks name: every grade needs it",
+			"agent %s meets no grade", o.name)
 	case o.earns != "" && r.WhyNot(core.Grade(o.earns)) != "":
 		return failure.New(failure.General, "declare "+string(r.Grade)+
 			" in the workflow, or correct the service", "agent %s %s", o.name, r.WhyNot(core.Grade(o.earns)))

@@ -36,8 +36,9 @@ func NewAWS(a *app.App) *cobra.Command {
 			}
 			return runDeploy(cmd.Context(), o)
 		})
-	return a.Group("aws", newAWSInit(a), a.Group("aws local", a.Command("aws local up", nil, script(runUp)),
-		deploy, a.Command("aws local down", nil, script(runDown))))
+	return a.Group("aws", newAWSInit(a), newAWSTemplate(a), a.Group("aws local",
+		a.Command("aws local up", nil, script(runUp)), deploy,
+		a.Command("aws local down", nil, script(runDown))))
 }
 
 func runUp(ctx context.Context, a *app.App) error {
@@ -69,18 +70,43 @@ type localStack struct {
 	Outputs  map[string]string `json:"outputs"`
 }
 
-// runDeploy synthesises the CDK app and deploys its stack to LocalStack.
-func runDeploy(ctx context.Context, o *deployOptions) error {
+// needCDK returns an error if a program is missing that CDK apps need.
+func needCDK() error {
 	for _, tool := range []string{"go", "node"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			return failure.Wrap(err, failure.Usage, "install Go, and Node 20 or later: https://nodejs.org",
 				"the CDK app cannot run: %s is missing", tool)
 		}
 	}
+	return nil
+}
+
+// synthesise runs the CDK app with the settings, and writes into the folder dir.
+func (o *deployOptions) synthesise(ctx context.Context, dir string,
+	settings map[string]string) (*stack.Assembly, error) {
+	fmt.Fprintln(o.app.Streams.Err, "building the functions and the template …")
+	assembly, err := stack.Synthesise(ctx, o.dir, dir, settings[emulate.Context], settings)
+	switch {
+	case errors.Is(err, stack.ErrNoApp):
+		return nil, failure.Wrap(err, failure.NotFound,
+			"write one with `stepkeeper aws init`, or name its folder",
+			"there is no template")
+	case err != nil:
+		return nil, failure.Wrap(err, failure.General, "", "there is no template")
+	}
+	return assembly, nil
+}
+
+// runDeploy synthesises the CDK app and deploys its stack to LocalStack.
+func runDeploy(ctx context.Context, o *deployOptions) error {
+	if err := needCDK(); err != nil {
+		return err
+	}
 	endpoint := localstack.Endpoint(o.app.Getenv("LOCALSTACK_PORT"))
 	if err := localstack.Answers(ctx, endpoint); err != nil {
-		return failure.Wrap(err, failure.General, "start it: stepkeeper aws local up; another port than "+
-			"4566 is named by LOCALSTACK_PORT", "no LocalStack answers at %s", endpoint)
+		return failure.Wrap(err, failure.General,
+			"start it with `stepkeeper aws local up`; if its port is not 4566, set LOCALSTACK_PORT",
+			"LocalStack at %s does not respond", endpoint)
 	}
 	c, err := awsclient.Load(ctx, awsclient.Options{Endpoint: endpoint, CallTimeout: time.Minute})
 	if err != nil {
@@ -90,19 +116,15 @@ func runDeploy(ctx context.Context, o *deployOptions) error {
 	c.Credentials = credentials.NewStaticCredentialsProvider("test", "test", "")
 	dir, err := os.MkdirTemp("", "stepkeeper-cdk-")
 	if err != nil {
-		return failure.Wrap(err, failure.General, "", "there is no folder for the template")
+		return failure.Wrap(err, failure.General, "", "no folder could be made for the template")
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	fmt.Fprintln(o.app.Streams.Err, "building the functions and the template …")
 	settings := map[string]string{"stage": "local"}
 	maps.Copy(settings, o.context)
-	assembly, err := stack.Synthesise(ctx, o.dir, dir, emulate.NameLocalStack, settings)
-	switch {
-	case errors.Is(err, stack.ErrNoApp):
-		return failure.Wrap(err, failure.NotFound, "write one: stepkeeper aws init; or name its folder: "+
-			"stepkeeper aws local deploy DIR", "nothing was deployed")
-	case err != nil:
-		return failure.Wrap(err, failure.General, "", "nothing was deployed")
+	settings[emulate.Context] = emulate.NameLocalStack
+	assembly, err := o.synthesise(ctx, dir, settings)
+	if err != nil {
+		return err
 	}
 	if err := emulate.LocalStack(assembly.Template); err != nil {
 		return failure.Wrap(err, failure.General, "", "nothing was deployed")

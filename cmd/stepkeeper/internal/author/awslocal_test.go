@@ -3,6 +3,8 @@ package author
 import (
 	"bytes"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -28,5 +30,35 @@ func TestDeployedIsPrinted(t *testing.T) {
 	}
 	if strings.Contains(out.String(), "http://replies") {
 		t.Errorf("an output that no application needs is printed:\n%s", out.String())
+	}
+}
+
+// The lines to type after a template was written name its files, also with a space in their path.
+func TestTemplateIsPrinted(t *testing.T) {
+	if _, err := exec.LookPath("node"); err != nil {
+		t.Skip("CDK apps need node")
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"cdk.json":           `{"app":"cp Shop.*.json \"$CDK_OUTDIR\""}`,
+		"Shop.template.json": `{"Resources":{"T":{"Type":"AWS::SNS::Topic"}}}`,
+		"Shop.assets.json":   `{}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out bytes.Buffer
+	cmd := NewAWS(app.New(&streams.Streams{Out: &out, Err: &out}, os.Getenv))
+	to := filepath.Join(dir, "my release")
+	cmd.SetArgs([]string{"template", dir, "--out", to})
+	if err := cmd.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"aws s3 cp '" + to + "' s3://BUCKET/Shop/ ", "--template-file '" + to +
+		"/Shop.template.json' ", "--s3-bucket BUCKET", " AssetsBucket=BUCKET AssetsPrefix=Shop/\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not printed in\n%s", want, out.String())
+		}
 	}
 }

@@ -17,7 +17,7 @@ type costOptions struct {
 	app     *app.App
 	file    string // file of the user's workflow
 	steps   int    // number of steps instead of a file
-	agents  int    // deployed agents; 0 means those of the workflow
+	agents  int    // deployed agents; 0 means the agents of the workflow
 	orders  int    // orders per month
 	service time.Duration
 	prices  string // file of changed prices
@@ -94,6 +94,9 @@ func (o *costOptions) workload() (w cost.Workload, asked bool, err error) {
 			return w, false, err
 		}
 		w.Name, w.Steps = def.Name, 0
+		if def.Events {
+			w.Events = 1
+		}
 		for i := range def.Steps {
 			switch def.Steps[i].Kind() {
 			case core.KindCall, core.KindEach:

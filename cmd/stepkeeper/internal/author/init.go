@@ -19,7 +19,7 @@ type initOptions struct {
 	dir       string
 	path      string // path of the Go module
 	moduleDir string
-	aws       bool // adds what deploys the project
+	aws       bool // adds the CDK app that deploys the project
 }
 
 // NewInit returns the command init.
@@ -58,9 +58,8 @@ func runInit(o *initOptions) error {
 	if o.dir != "." {
 		fmt.Fprintf(out, "  cd %s\n", o.dir)
 	}
-	fmt.Fprint(out,
-		"  go run ./services\n  stepkeeper dev\n  stepkeeper submit --workflow booking --id o-1 --wait "+
-			"order.json\n  stepkeeper show o-1\n\nREADME.md says more.\n")
+	fmt.Fprint(out, "  go run ./services\n  stepkeeper dev\n  stepkeeper submit --workflow booking --id o-1 "+
+		"--wait order.json\n  stepkeeper show o-1\n\nREADME.md says more.\n")
 	if o.aws {
 		fmt.Fprint(out, awsNext)
 	}
@@ -71,7 +70,8 @@ func runInit(o *initOptions) error {
 	return nil
 }
 
-// notWritten explains why no files were written to a folder. another is the advice if one exists already.
+// notWritten explains why no files were written to a folder. If one of the files already exists, the advice
+// is another.
 func notWritten(err error, dir, another string) error {
 	var exists *scaffold.ExistsError
 	switch {

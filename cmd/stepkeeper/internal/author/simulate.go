@@ -34,7 +34,7 @@ type simulateOptions struct {
 	move     string // order whose move is simulated
 
 	scene    simulate.Scenario
-	findings []simulate.Finding // findings that need no seed
+	findings []simulate.Finding // findings of the run without faults
 }
 
 // NewSimulate returns the command simulate.
@@ -82,7 +82,7 @@ func runSimulate(ctx context.Context, o *simulateOptions) error {
 	return nil
 }
 
-// search runs the simulation first without faults, which needs no seed, and then with them.
+// search runs the simulation first without faults and then, if that finds no error, with faults.
 func (o *simulateOptions) search(ctx context.Context, sc simulate.Scenario,
 	s simulate.Search) *simulate.Report {
 	o.scene, o.findings = sc, simulate.Diagnose(sc)
@@ -93,7 +93,6 @@ func (o *simulateOptions) search(ctx context.Context, sc simulate.Scenario,
 	return o.find(ctx, sc, s)
 }
 
-// scenario reads the scenario to run.
 func (o *simulateOptions) scenario(ctx context.Context) (simulate.Scenario, error) {
 	var sc simulate.Scenario
 	if o.file == "" {
@@ -107,9 +106,8 @@ func (o *simulateOptions) scenario(ctx context.Context) (simulate.Scenario, erro
 	sc = simulate.Scenario{Definition: def, Orders: o.orders}
 	if o.move != "" {
 		if o.order != "" || o.test != "" {
-			return sc, failure.New(failure.Usage, "leave them out",
-				"--order and --regression-test do not fit to --move: the order has its content, and its "+
-					"test would hold its data")
+			return sc, failure.New(failure.Usage, "leave them out", "--order and --regression-test do not "+
+				"fit to --move: the order has its content, and its test would hold its data")
 		}
 		c, err := o.app.Client(ctx)
 		if err == nil {
@@ -149,8 +147,8 @@ func (o *simulateOptions) scenario(ctx context.Context) (simulate.Scenario, erro
 	return sc, nil
 }
 
-// moved returns the scenario of a moved order. The new definition is def or, if def is nil, the one with the
-// hash, or the latest.
+// moved returns the scenario of an order after a move. The new definition is def. If def is nil, moved reads
+// the definition with the given hash, or the latest one.
 func moved(ctx context.Context, a *app.App, c *client.Client, id, hash string,
 	def *core.Definition) (sc simulate.Scenario, err error) {
 	ctx, cancel := a.Bounded(ctx, app.DefaultTimeout)
@@ -169,12 +167,12 @@ func moved(ctx context.Context, a *app.App, c *client.Client, id, hash string,
 	case plan.Definition == "" && plan.Reason != "":
 		return sc, failure.New(failure.Refused, "", "order %s cannot be moved: %s", id, plan.Reason)
 	case plan.Documents == nil:
-		return sc, failure.New(failure.General, "run a server of the version of this program",
-			"the server does not return what is stored of order %s", id)
+		return sc, failure.New(failure.General, "run the server and this program in the same version",
+			"the server does not return the stored data of order %s", id)
 	}
 	if sc, err = simulate.Moved(plan.Documents, plan.Definition, def, core.TimeOf(a.Now())); err != nil {
 		return sc, failure.Wrap(err, failure.Refused, "compare the definitions with `stepkeeper move "+id+
-			" --definition latest --dry-run`", "order %s cannot be moved, or not simulated", id)
+			" --definition latest --dry-run`", "the move of order %s cannot be simulated", id)
 	}
 	return sc, nil
 }
@@ -201,7 +199,8 @@ func SimulateMove(ctx context.Context, a *app.App, c *client.Client, id, hash st
 	return o.whole(r), o.verdict(r)
 }
 
-// find searches and shows its progress: with a bar on a terminal, otherwise with a line from time to time.
+// find searches and shows its progress: with a bar on a terminal, and otherwise with a line every ten
+// seconds.
 func (o *simulateOptions) find(ctx context.Context, sc simulate.Scenario,
 	search simulate.Search) *simulate.Report {
 	label, total := "seeds", int64(search.Seeds)

@@ -78,7 +78,6 @@ func packageOf(folder string) string {
 	return name + "_test"
 }
 
-// word returns a part of a Go name.
 func word(s string) string {
 	var b strings.Builder
 	up := true

@@ -57,14 +57,13 @@ func (o *simulateOptions) print(r *simulate.Report, stopped bool) error {
 	return broken(r.Violation)
 }
 
-// printFindings prints the faults of the workflow that need no seed.
 func (o *simulateOptions) printFindings() {
 	out, style := o.app.Streams.Out, o.app.Streams.Style()
 	for _, f := range o.findings {
 		if f.Advice {
 			fmt.Fprintf(out, "advice: %s\n", f.Text)
 		} else {
-			fmt.Fprintln(out, style.Bold(style.Bad(string(f.Whose)+": "+f.Text)))
+			fmt.Fprintln(out, style.Bold(style.Bad(string(f.Responsible)+": "+f.Text)))
 		}
 		fmt.Fprintf(out, "Fix: %s.\n", f.Fix)
 	}
@@ -78,16 +77,16 @@ func (o *simulateOptions) wrong() error {
 	return failure.Silent(failure.NotProcessed, "without faults an order does not end Processed")
 }
 
-// Simulated is the report for programs. It has everything in the text except the diagram, which the tape can
-// reproduce.
+// Simulated is the report for programs. It contains everything that the text contains, except the diagram,
+// which the tape can reproduce.
 type Simulated struct {
 	*simulate.Report
-	Statement string             `json:"statement,omitempty"` // absent where no seed was run
+	Statement string             `json:"statement,omitempty"` // absent if no seed was run
 	Findings  []simulate.Finding `json:"findings"`            // never null
 	Violation *brokenRule        `json:"violation,omitempty"`
 }
 
-// brokenRule is a violation and its meaning for the workflow.
+// brokenRule is a violation, with its meaning for the workflow and the rule that it breaks.
 type brokenRule struct {
 	*simulate.Violation
 	simulate.Explained
@@ -101,7 +100,6 @@ func brokenRuleOf(v *simulate.Violation, sc simulate.Scenario) *brokenRule {
 	return &brokenRule{Violation: v, Explained: v.Explain(sc), Rule: v.Rule()}
 }
 
-// printReport writes the report as one document.
 func (o *simulateOptions) printReport(r *simulate.Report) error {
 	if err := o.app.PrintJSON(o.whole(r)); err != nil {
 		return err
@@ -109,7 +107,7 @@ func (o *simulateOptions) printReport(r *simulate.Report) error {
 	return o.verdict(r)
 }
 
-// verdict returns the finding as an error.
+// verdict returns an error if the simulation found a fault of the workflow or a violation.
 func (o *simulateOptions) verdict(r *simulate.Report) error {
 	if err := o.wrong(); err != nil {
 		return err
@@ -133,7 +131,6 @@ func broken(v *simulate.Violation) error {
 	return failure.Silent(failure.NotProcessed, "an invariant is broken")
 }
 
-// counts returns the counts as text, sorted by name.
 func counts[K ~string](m map[K]int) string {
 	if len(m) == 0 {
 		return "none"
@@ -152,12 +149,11 @@ func (o *simulateOptions) keepTape(r *simulate.Report) error {
 	}
 	if err := r.Tape.Write(o.tape); err != nil {
 		return failure.Wrap(err, failure.General, "give --tape a file that can be written",
-			"the tape cannot be kept")
+			"the tape cannot be written")
 	}
 	return o.keepTest(r)
 }
 
-// keepTest writes the regression test, if the user asked for one.
 func (o *simulateOptions) keepTest(r *simulate.Report) error {
 	if o.test == "" {
 		return nil
@@ -168,7 +164,7 @@ func (o *simulateOptions) keepTest(r *simulate.Report) error {
 	}
 	if err != nil {
 		return failure.Wrap(err, failure.General, "give --regression-test a file that can be written",
-			"the regression test cannot be kept")
+			"the regression test cannot be written")
 	}
 	return nil
 }
@@ -202,7 +198,7 @@ func (o *simulateOptions) play() error {
 	return o.played(&r, len(tape.Choices), len(tape.Choices)-len(r.Choices))
 }
 
-// played prints the story of a tape. missed counts the choices that the run never reached.
+// played prints the story of a tape. missed is the number of its choices that the run did not use.
 func (o *simulateOptions) played(r *simulate.Result, choices, missed int) error {
 	if o.app.JSON() {
 		if err := o.app.PrintJSON(map[string]any{"story": r.Story, "violation": brokenRuleOf(r.Violation,
@@ -216,9 +212,8 @@ func (o *simulateOptions) played(r *simulate.Result, choices, missed int) error 
 		fmt.Fprintln(out, l)
 	}
 	if missed > 0 {
-		fmt.Fprintf(out,
-			"%d of the %d choices of the tape were never come to: the workflow or the program has changed "+
-				"since\n", missed, choices)
+		fmt.Fprintf(out, "The run did not use %d of the %d choices of the tape: the workflow or the program "+
+			"has changed since\n", missed, choices)
 	}
 	if r.Violation == nil {
 		fmt.Fprintln(out, style.Good("no violation; ends: "+counts(r.Ends)))

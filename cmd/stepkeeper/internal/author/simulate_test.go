@@ -8,12 +8,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
+	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
 // TestReportThisToUs: a rule that no workflow and no service can break is Stepkeeper's own.
 func TestReportThisToUs(t *testing.T) {
-	sc := simulate.Scenario{Definition: simulate.Drawn(1)}
+	sc := simulate.Scenario{Definition: &core.Definition{Name: "order"}}
 	for _, format := range []string{"text", "json"} {
 		s, b := streams.Test(false)
 		o := &simulateOptions{app: app.New(s, func(string) string { return "" }), scene: sc}

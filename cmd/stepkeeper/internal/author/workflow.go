@@ -41,8 +41,8 @@ func NewWorkflow(a *app.App) *cobra.Command {
 type validateOptions struct {
 	app    *app.App
 	files  []string // files, or folders of files
-	agents string   // file with the existing agents; "" accepts any name
-	order  string   // file of an order to evaluate the expressions with; optional
+	agents string   // file with the existing agents; "" means that any agent's name is valid
+	order  string   // file with an order for which the expressions are measured; optional
 }
 
 // validated is the result of one file with --output json, one per line.
@@ -56,7 +56,7 @@ type validated struct {
 	Problems source.Problems `json:"problems"` // empty if the file is valid
 }
 
-// budget is the share of their limits that the workflow's expressions use.
+// budget states how much of their limits the workflow's expressions use.
 type budget struct {
 	Parts        int `json:"parts"` // parts of the largest expression
 	PartsAllowed int `json:"partsAllowed"`
@@ -110,7 +110,6 @@ func runValidate(o *validateOptions) error {
 	return nil
 }
 
-// budgetOf measures the expressions of a definition.
 func budgetOf(def *core.Definition, order json.RawMessage) (*budget, error) {
 	x, err := expression.Compile(def)
 	if err != nil {
@@ -132,7 +131,7 @@ func (b *budget) String() string {
 	return text
 }
 
-// agentsOptions checks the agents file and returns what workflows are checked against.
+// agentsOptions checks the agents file, and returns the options for checking workflows against it.
 func (o *validateOptions) agentsOptions() (source.Options, error) {
 	if o.agents == "" {
 		return source.Options{}, nil
@@ -141,7 +140,7 @@ func (o *validateOptions) agentsOptions() (source.Options, error) {
 	return source.Options{KnownAgents: c.Agents, CannotKeep: c.config.CannotKeep}, err
 }
 
-// workflowFiles reads the given files, and those of folders as `stepkeeper dev` reads them.
+// workflowFiles reads workflow files. It reads a folder as `stepkeeper dev` does.
 func workflowFiles(names []string, opts source.Options) ([]source.File, error) {
 	var files []source.File
 	for _, name := range names {

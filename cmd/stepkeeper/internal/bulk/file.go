@@ -17,7 +17,7 @@ import (
 
 // Header is the first line of a list's file.
 type Header struct {
-	Bulk string `json:"bulk"` // its ID
+	Bulk string `json:"bulk"` // ID of the list
 	Action
 	Where  Where     `json:"where"`
 	Made   time.Time `json:"made"`
@@ -27,11 +27,12 @@ type Header struct {
 
 // Pace sets the speed of a list's processing.
 type Pace struct {
-	Canary int     `json:"canary"` // orders to be fixed before the rest is sent; 0 means no canary
-	Rate   float64 `json:"rate"`   // commands a second
-	// share of orders that failed again, 0 to 1, above which no more commands are sent
-	StopAt   float64 `json:"stopAt"`
-	Patience seconds `json:"patience"` // how long an accepted command has until it counts as unknown
+	Canary int     `json:"canary"` // number of orders to try first; 0 means none
+	Rate   float64 `json:"rate"`   // commands per second
+	// part of the orders, 0 to 1, that may fail again before the list stops
+	StopAt float64 `json:"stopAt"`
+	// time after which an accepted command without a result counts as unknown
+	Patience seconds `json:"patience"`
 }
 
 type seconds = float64
@@ -82,13 +83,13 @@ func (h *Header) Check() error {
 	}
 	switch {
 	case h.Canary < 0:
-		return fmt.Errorf("canary is %d; it is 0 or more", h.Canary)
+		return fmt.Errorf("canary is %d; it must be 0 or more", h.Canary)
 	case !within(h.Rate, minRate, maxRate):
-		return fmt.Errorf("rate is %v; it is %v to %v commands a second", h.Rate, minRate, maxRate)
+		return fmt.Errorf("rate is %v; it must be %v to %v commands a second", h.Rate, minRate, maxRate)
 	case !within(h.StopAt, 0, 1):
-		return fmt.Errorf("the share to stop at is %v; it is between 0 and 1", h.StopAt)
+		return fmt.Errorf("the share to stop at is %v; it must be between 0 and 1", h.StopAt)
 	case h.Patience == 0 || !within(h.Patience, 0, maxPatience):
-		return fmt.Errorf("the patience is %v s; it is more than 0 and at most %v days", h.Patience,
+		return fmt.Errorf("the patience is %v s; it must be more than 0 and at most %v days", h.Patience,
 			maxPatience/day)
 	}
 	return nil
@@ -115,9 +116,9 @@ const (
 func within(n, least, most float64) bool { return n >= least && n <= most }
 
 // ErrBusy is the error of Open if another process uses the list.
-var ErrBusy = errors.New("another process works through this list")
+var ErrBusy = errors.New("another process is running this list")
 
-// Open reads a list, and keeps other processes away from it until Close.
+// Open reads a list, and locks it against other processes until Close.
 func Open(name string) (*List, error) {
 	if _, err := os.Stat(name); err != nil {
 		return nil, err
@@ -165,7 +166,7 @@ func (l *List) read(name string) (whole int64, err error) {
 		}
 		var o Order
 		if err := json.Unmarshal(lines.Bytes(), &o); err != nil || o.OrderID == "" {
-			return 0, fmt.Errorf("line %d is no order: %w", number, errors.Join(err))
+			return 0, fmt.Errorf("line %d is not an order: %w", number, errors.Join(err))
 		}
 		i, known := l.at[o.OrderID]
 		if !known {
@@ -178,7 +179,8 @@ func (l *List) read(name string) (whole int64, err error) {
 	case lines.Err() != nil:
 		return 0, lines.Err()
 	case l.Bulk == "" || len(l.orders) != l.Orders:
-		return 0, fmt.Errorf("it has %d of %d orders; it was cut: make a new list", len(l.orders), l.Orders)
+		return 0, fmt.Errorf("it has %d of its %d orders because it was cut; make a new list", len(l.orders),
+			l.Orders)
 	}
 	return int64(len(text)), l.Check()
 }
@@ -230,7 +232,7 @@ type Report struct {
 	Refused []string `json:"refused"`
 	Unknown []string `json:"unknown"`
 	NotSent []string `json:"notSent"`
-	Stopped string   `json:"stopped,omitempty"` // why not all were sent
+	Stopped string   `json:"stopped,omitempty"` // reason why not all commands were sent
 	// RefusedFor groups the refused orders by reason.
 	RefusedFor map[string][]string `json:"-"`
 }

@@ -31,7 +31,7 @@ type Action struct {
 	Command    string      `json:"command"`
 	Step       string      `json:"step,omitempty"`       // resolve
 	Fact       client.Fact `json:"fact,omitempty"`       // resolve
-	Definition string      `json:"definition,omitempty"` // move; resubmit: to move to first
+	Definition string      `json:"definition,omitempty"` // move, resubmit
 	By         string      `json:"by,omitempty"`
 	Reason     string      `json:"reason,omitempty"`
 }
@@ -46,7 +46,8 @@ var Keys = []string{"state", "workflow", "step", "code", "id", "older"}
 func (w Where) query() (client.Query, error) {
 	q := client.Query{State: core.Error, PageSize: 1000}
 	if len(w) == 0 {
-		return q, fmt.Errorf("no orders are selected: say which with some of %s", strings.Join(Keys, ", "))
+		return q, fmt.Errorf("no orders are selected; select them with --where and some of %s",
+			strings.Join(Keys, ", "))
 	}
 	for key, value := range w {
 		if strings.TrimSpace(value) == "" {
@@ -80,7 +81,7 @@ func (w Where) query() (client.Query, error) {
 			if near := suggest.Nearest(key, Keys); near != "" {
 				hint = fmt.Sprintf(", perhaps %s", near)
 			}
-			return q, fmt.Errorf("--where does not know %.40q%s; use one of %s", key, hint,
+			return q, fmt.Errorf("--where has no field %.40q%s; use one of %s", key, hint,
 				strings.Join(Keys, ", "))
 		}
 	}
@@ -93,12 +94,12 @@ var States = []core.State{core.Error, core.Processing, core.Compensating, core.C
 // Order is an order of the list: its state when the list was made, and its result.
 type Order struct {
 	OrderID string `json:"orderId"`
-	// Number counts the order's commands at that time. A newer command causes a refusal (P5, commands have a
-	// number and an ID).
+	// Number is the order's command number when the list was made. If another command was accepted since
+	// then, the order refuses this one (P5, commands have a number and an ID).
 	Number  int       `json:"number"`
 	Step    string    `json:"step,omitempty"`
 	Undoing bool      `json:"undoing,omitempty"`
-	Would   string    `json:"would"` // effect that the command will have, as the task states it
+	Would   string    `json:"would"` // expected effect of the command
 	Result  Result    `json:"result,omitempty"`
 	Text    string    `json:"text,omitempty"`
 	At      time.Time `json:"at,omitzero"`
@@ -109,11 +110,11 @@ type Result string
 
 // Results of orders.
 const (
-	Accepted Result = "accepted" // the server accepted the command; the result is open
-	Fixed    Result = "fixed"    // its step has passed, or what else the command is for
+	Accepted Result = "accepted" // the server accepted the command, whose result is not known yet
+	Fixed    Result = "fixed"    // the command has reached its goal
 	Again    Result = "failed again"
 	Refused  Result = "refused"
-	Unknown  Result = "unknown" // no answer, or not to its end in time
+	Unknown  Result = "unknown" // no answer came, or no result in time
 )
 
 // final reports whether the order needs no more work. A command with an unknown result is sent again under
@@ -181,7 +182,7 @@ func Groups(orders []Order) (all []Group) {
 	return all
 }
 
-// Would returns the expected verdict and effect of a command.
+// Would returns the expected verdict on a command. Its reason states the effect.
 func Would(ctx context.Context, c *client.Client, t *client.Task, a Action) (client.Verdict, error) {
 	if a.Command == "move" || a.Definition != "" {
 		return wouldMove(ctx, c, t, a)
@@ -246,7 +247,7 @@ func wouldMove(ctx context.Context, c *client.Client, t *client.Task, a Action) 
 	if a.Command == "resubmit" && v.Accepted {
 		v = would(t, a)
 	}
-	lines, refused := []string{}, "" // refused is the first difference that is refused
+	lines, refused := []string{}, "" // refused is the first difference that prevents the move
 	for _, d := range p.Differences {
 		what := "allowed"
 		if d.Refused {
@@ -258,7 +259,7 @@ func wouldMove(ctx context.Context, c *client.Client, t *client.Task, a Action) 
 		lines = append(lines, d.What+" ("+what+")")
 	}
 	switch {
-	case refused != "" && strings.Contains(p.Reason, refused): // else it is refused for another reason first
+	case refused != "" && strings.Contains(p.Reason, refused): // otherwise the reason is not a difference
 		v.Reason = "the definitions differ: " + strings.Join(lines, "; ")
 	case len(lines) > 0 && v.Accepted:
 		v.Reason = strings.TrimPrefix(v.Reason+"; the definitions differ: "+strings.Join(lines, "; "), "; ")
@@ -271,7 +272,7 @@ func wouldMove(ctx context.Context, c *client.Client, t *client.Task, a Action) 
 func (a *Action) Send(ctx context.Context, c *client.Client, order string, number int, id string,
 	more ...client.CommandOption) (client.Verdict, error) {
 	opts := append(more, client.CommandID(id), client.By(a.By, a.Reason))
-	if a.Command == "cancel" { // a cancellation is sent whatever state the order is in
+	if a.Command == "cancel" { // a cancel carries no number
 		return c.Cancel(ctx, order, opts...)
 	}
 	opts = append(opts, client.IfCommand(number))
@@ -292,8 +293,8 @@ func (a *Action) Send(ctx context.Context, c *client.Client, order string, numbe
 	return client.Verdict{}, fmt.Errorf("%w: there is no command %.50q", client.ErrInvalid, a.Command)
 }
 
-// commandID returns the command's ID, which contains the IDs of the bulk and of the order. It hashes an
-// order's ID that is too long or has other characters, such as that of a child.
+// commandID returns the ID of a command, made of the list's ID and the order's. It hashes the order's ID if
+// that is too long, or contains characters that an ID of a command may not have, such as the ID of a child.
 func commandID(bulk, order string) string {
 	id := bulk + ":" + order
 	if !message.IsCommandID(id) {
@@ -302,7 +303,7 @@ func commandID(bulk, order string) string {
 	return id
 }
 
-// becameOf returns the result for an order whose command was accepted, or "" while it is open.
+// becameOf returns the result for an order whose command was accepted, or "" while the result is not known.
 func becameOf(h *Header, o *Order, t *client.Task) (Result, string) {
 	switch {
 	case h.Command == "resolve" || h.Command == "move" || h.Command == "close":
@@ -335,28 +336,27 @@ func passed(t *client.Task, step string) bool {
 	return i >= 0 && t.Steps[i].State == core.Processed
 }
 
-// check validates an action.
 func (a *Action) check() error {
 	switch {
 	case !slices.Contains(Commands, a.Command):
 		return fmt.Errorf("%.40q cannot be sent to many orders; it is one of %s", a.Command,
 			strings.Join(Commands, ", "))
 	case a.Command == "move" && a.Definition == "":
-		return fmt.Errorf("the definition to move to is missing")
+		return fmt.Errorf("move has no definition; give latest, or the hash of one")
 	case a.Definition != "" && !message.IsDefinition(a.Definition):
-		return fmt.Errorf("%.40q is no definition: it is latest, or a hash of 32 hexadecimal digits",
+		return fmt.Errorf("definition %.40q must be latest, or a hash of 32 hexadecimal digits",
 			a.Definition)
 	case a.Command == "resolve" && a.Step == "":
-		return fmt.Errorf("a resolve says the step that is in doubt")
+		return fmt.Errorf("resolve has no step; name the step that is in doubt")
 	case a.Command == "resolve" && a.Fact != core.Happened && a.Fact != core.NotHappened &&
 		a.Fact != core.Undone:
-		return fmt.Errorf("%.40q is not what can happen to a step: it is happened, not-happened or undone",
+		return fmt.Errorf("fact %.40q must be happened, not-happened or undone",
 			a.Fact)
 	case strings.TrimSpace(a.Reason) == "" || len(a.Reason) > core.MaxMessage:
-		return fmt.Errorf("reason has %d bytes; it says why many orders are changed, in at most %d",
+		return fmt.Errorf("reason has %d bytes; say in 1 to %d bytes why the orders are changed",
 			len(a.Reason), core.MaxMessage)
 	case strings.TrimSpace(a.By) == "" || len(a.By) > message.MaxBy:
-		return fmt.Errorf("by has %d bytes; it says who changes many orders, in at most %d", len(a.By),
+		return fmt.Errorf("by has %d bytes; name in 1 to %d bytes who changes the orders", len(a.By),
 			message.MaxBy)
 	}
 	return nil

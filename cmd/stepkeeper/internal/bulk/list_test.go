@@ -23,7 +23,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// A plan says of each order what the command would do to it as it is now.
+// A plan states for each order what the command would do to it in its present state.
 func TestWhatACommandWouldDo(t *testing.T) {
 	stopped := client.Task{State: core.Error, Error: &view.TaskError{Step: "charge"}}
 	undoing := client.Task{State: core.Error, Phase: core.Undoing, Error: &view.TaskError{Step: "charge"}}
@@ -92,8 +92,16 @@ func TestWhyACommandWouldBeRefused(t *testing.T) {
 	}
 }
 
-// Orders with one outcome are one group; the refused come last, and within each the groups are sorted by what
-// they say.
+// A command that does not exist is not sent.
+func TestAnUnknownCommandIsNotSent(t *testing.T) {
+	if v, err := (&bulk.Action{Command: "renew"}).Send(t.Context(), nil, "o-1", 0, "c-1"); !errors.Is(
+		err, client.ErrInvalid) || !strings.Contains(err.Error(), `no command "renew"`) {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+// Orders with the same outcome are one group. The groups of refused orders come last. Both kinds are sorted
+// by text.
 func TestGroupsOfAPlan(t *testing.T) {
 	got := ""
 	for _, g := range bulk.Groups([]bulk.Order{
@@ -110,13 +118,13 @@ func TestGroupsOfAPlan(t *testing.T) {
 	}
 }
 
-// A server that is away gets no more commands; single ones without an answer stop nothing.
+// A server that cannot be reached gets no more commands. Single commands without a reply stop nothing.
 func TestAServerThatIsAwayGetsNoMoreCommands(t *testing.T) {
 	for name, c := range map[string]struct {
 		lost    func(n int64) bool
 		stopped string
 	}{
-		"away":         {func(int64) bool { return true }, "5 commands, one after another, had no answer"},
+		"away":         {func(int64) bool { return true }, "5 commands in a row got no response"},
 		"now and then": {func(n int64) bool { return n%6 == 0 }, ""},
 	} {
 		var n atomic.Int64
@@ -163,7 +171,8 @@ func TestAServerThatIsAwayGetsNoMoreCommands(t *testing.T) {
 	}
 }
 
-// flows are a workflow whose call is refused until its service is fixed, and parents of it.
+// flows holds a workflow whose call is refused until its service is fixed, and workflows that are its
+// parents.
 var flows = map[string]string{
 	"one": `workflow: one
 steps:
@@ -180,7 +189,7 @@ steps:
 `,
 }
 
-// site is a server whose service refuses the calls of some operations.
+// site is a server with a service that refuses the calls of some operations.
 type site struct {
 	*testing.T
 	client  *client.Client
@@ -233,7 +242,7 @@ func (s *site) submit(workflow, id string) {
 	}
 }
 
-// until waits until an order is there and in a state.
+// until waits until an order exists and is in the state.
 func (s *site) until(id string, state core.State) {
 	s.Helper()
 	for {
@@ -252,8 +261,7 @@ func (s *site) until(id string, state core.State) {
 	}
 }
 
-// run makes a list of the orders in Error, sends the command, and returns the plan and what became of each
-// order.
+// run lists the orders in Error, sends the command, and returns the plan and the result for each order.
 func (s *site) run(a bulk.Action) (plan []bulk.Order, r bulk.Report) {
 	s.Helper()
 	a.By, a.Reason = "ada", "fixed"
@@ -280,7 +288,7 @@ func (s *site) run(a bulk.Action) (plan []bulk.Order, r bulk.Report) {
 	return plan, r
 }
 
-// Each kind of order that exists: whatever its plan says is accepted is accepted, and a resubmit is for all
+// For each kind of order: a command that the plan shows as accepted is accepted, and a resubmit works for all
 // of them.
 func TestEveryKindOfOrder(t *testing.T) {
 	long := strings.Repeat("x", 128)

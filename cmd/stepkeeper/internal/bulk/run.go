@@ -17,7 +17,7 @@ import (
 const (
 	mostInFlight = 50 // orders whose command was sent and has no result yet
 	lookAgain    = time.Second
-	fewest       = 5 // results before the share of failures counts
+	fewest       = 5 // smallest number of results at which StopAt applies
 	mostSilent   = 5 // consecutive commands without an answer, after which no more are sent
 )
 
@@ -144,7 +144,8 @@ func (w *work) send(ctx context.Context, some []int) {
 	}
 }
 
-// skip leaves out an order if the list was stopped, unless its command was already sent.
+// skip reports whether to leave out an order, because the list was stopped and the order's command was not
+// sent.
 func (w *work) skip(ctx context.Context, i int) bool {
 	return w.why(ctx) != "" && w.order(i).Result != Accepted
 }
@@ -184,13 +185,13 @@ func (w *work) command(ctx context.Context, o *Order) (client.Verdict, error) {
 			known = known || v.ID == commandID(w.Bulk, o.OrderID)
 		}
 		if !known && t.Command != o.Number {
-			return client.Verdict{Reason: "another command came since the list was made"}, nil
+			return client.Verdict{Reason: "the order got another command after the list was made"}, nil
 		}
 	}
 	return w.Send(ctx, w.c, o.OrderID, o.Number, commandID(w.Bulk, o.OrderID))
 }
 
-// answered counts commands without an answer. After several in a row no more are sent.
+// answered counts consecutive commands without an answer. If there are too many, it stops the list.
 func (w *work) answered(answer bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -198,11 +199,11 @@ func (w *work) answered(answer bool) {
 		w.silent = 0
 	}
 	if w.silent >= mostSilent && w.stopped == "" {
-		w.stopped = fmt.Sprintf("%d commands, one after another, had no answer", w.silent)
+		w.stopped = fmt.Sprintf("%d commands in a row got no response", w.silent)
 	}
 }
 
-// watch waits until an order is fixed or has failed again.
+// watch waits until the result of an accepted command is known, or until its time is over.
 func (w *work) watch(ctx context.Context, i int, o *Order) {
 	again := time.NewTicker(w.look)
 	until := time.After(time.Duration(w.Patience * float64(time.Second)))
@@ -222,7 +223,7 @@ func (w *work) watch(ctx context.Context, i int, o *Order) {
 		case <-ctx.Done():
 			return
 		case <-until:
-			text := "it is still under way"
+			text := "it is still running"
 			if err != nil {
 				text = err.Error()
 			}

@@ -64,7 +64,7 @@ func TestAgentNewCompiles(t *testing.T) {
 			t.Fatalf("go %v: %v\n%s", args, err, out)
 		}
 	}
-	// Its grade, as its README says: without a ledger of its own.
+	// The grade that its README states: without a ledger of its own.
 	service := &booksInFiles{folder: t.TempDir()}
 	server := httptest.NewServer(service)
 	defer server.Close()
@@ -76,7 +76,7 @@ func TestAgentNewCompiles(t *testing.T) {
 		want(t, failure.OK, "card-payment earns idempotent")
 }
 
-// booksInFiles is a service that knows keys, and has a file for each that was charged.
+// booksInFiles is a service that remembers keys. It has a file for each key that was charged.
 type booksInFiles struct {
 	mu     sync.Mutex
 	folder string
@@ -117,13 +117,13 @@ func TestAgentNewInOtherLanguages(t *testing.T) {
 			t.Errorf("%s does not take the package from its folder: %v\n%s", requirement, err, text)
 		}
 		readme, err := os.ReadFile(filepath.Join(language, "README.md"))
-		if err != nil || !strings.Contains(string(readme), `infra.Agent{"car-hire": {`) ||
+		if err != nil || !strings.Contains(string(readme), `agent := agents["car-hire"]`) ||
 			strings.Contains(string(readme), "{{") {
 			t.Errorf("%s: README.md: %v\n%s", language, err, readme)
 		}
 	}
 	call{}.run(t, "agent", "new", "x", "--language", "cobol").want(t, failure.Usage,
-		"there are go, python, typescript")
+		"choose go, python, typescript")
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("SKIPPED: python3 is not installed; the test of a new agent in Python was not run")
@@ -156,7 +156,7 @@ func TestAgentNew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`infra.Agent{"payment": {`,
+	for _, want := range []string{`agent := agents["payment"]`,
 		"stepkeeper agent test payment --do create --undo remove --input", "TestEarnsItsGrade"} {
 		if !strings.Contains(string(readme), want) {
 			t.Errorf("README.md does not say %q", want)
@@ -169,13 +169,13 @@ func TestAgentNew(t *testing.T) {
 	}
 	call{}.run(t, "agent", "new", "payment").want(t, failure.Usage, "is not empty", "--dir")
 	call{}.run(t, "agent", "new", "payment", "--dir", "p2", "--module-dir", ".").want(t, failure.Usage,
-		"is no working copy", "--module-dir FOLDER")
+		"is not a clone", "--module-dir FOLDER")
 	call{}.run(t, "agent", "new", "payment", "--dir", "p2", "--undo", "create").want(t, failure.Usage,
-		"names of their own")
+		"different names")
 	call{}.run(t, "agent", "new", "payment", "--dir", "p2", "--undo", "re fund").want(t, failure.Usage,
-		"is no operation's name")
+		"is not an operation's name")
 	call{}.run(t, "agent", "new", "payment", "--dir", "p2", "--module", "a b").want(t, failure.Usage,
-		"is no module path")
+		"is not a module path")
 	if _, err := os.Stat("p2"); err == nil {
 		t.Error("a refused call has written something")
 	}
@@ -185,7 +185,7 @@ func TestAgentValidate(t *testing.T) {
 	t.Setenv("UNSET", "")
 	good := write(t, "agents.yaml", `agents: {payment: {url: "https://payment.example", headers: {a: "${env:UNSET}"}}, stock: {external: true}}`)
 	call{}.run(t, "agent", "validate", good).want(t, failure.OK, "valid, 2 agents: payment, stock\n",
-		"not set here: UNSET")
+		"that are not set: UNSET")
 	r := call{}.run(t, "agent", "validate", good, "--output", "json")
 	if d := decodeLines(t, r.out); len(d) != 1 || d[0]["valid"] != true || r.err != "" ||
 		fmt.Sprint(d[0]["unset"]) != "[UNSET]" {

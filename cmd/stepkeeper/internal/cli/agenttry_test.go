@@ -17,10 +17,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/ledger"
 )
 
-// deskVariable makes TestDeskAgent the agent "desk", with its books in that folder.
+// deskVariable is a variable that lets TestDeskAgent run as the agent "desk". Its value is the folder of the
+// agent's files.
 const deskVariable = "STEPKEEPER_TEST_DESK"
 
-// TestDeskAgent is no test but the agent that TestAgentTry starts: it knows keys, and has no fence.
+// TestDeskAgent is not a test but the agent that TestAgentTry starts. It remembers keys, and has no fence.
 func TestDeskAgent(t *testing.T) {
 	folder := os.Getenv(deskVariable)
 	if folder == "" {
@@ -96,7 +97,7 @@ func TestAgentTryRefusals(t *testing.T) {
 		{"--do=lend", failure.Usage, "--effects"},
 		{"--do=lend --effects=x --input={", failure.Usage, "is no JSON"},
 		{"--do=lend --effects=x --earns=best", failure.Usage, `--earns cannot be "best"`},
-		{"--do=lend --effects=false -- sleep 60", failure.General, "the line of --effects failed"},
+		{"--do=lend --effects=false -- sleep 60", failure.General, "the command of --effects failed"},
 		{"--do=lend --effects=pwd -- sleep 60", failure.General, "must print a number"},
 		{"--do=lend --effects=:;echo${IFS}0 -- true", failure.General, "process has ended"},
 		{"--do=lend --effects=x -- no-such-program-at-all", failure.Usage, "cannot be started"},

@@ -61,7 +61,7 @@ func runAnswer(ctx context.Context, o *answerOptions) error {
 	return o.each(ctx, o.one)
 }
 
-// one sends the value: as text to an approval. To an event it sends JSON if the value is JSON.
+// one sends the value. An event gets it as JSON if it is valid JSON. Otherwise it is sent as a text.
 func (o *answerOptions) one(ctx context.Context, c *client.Client, id string) (verdictLine, error) {
 	ctx, cancel := o.app.Bounded(ctx, app.DefaultTimeout)
 	defer cancel()
@@ -90,7 +90,8 @@ func (o *answerOptions) one(ctx context.Context, c *client.Client, id string) (v
 	return verdictOf(c.Answer(ctx, id, r, client.CommandID(o.id)))
 }
 
-// answered returns an error if a step does not exist or takes no answer. The error names the steps that do.
+// answered returns an error if a step does not exist or takes no answer. The error lists the steps that take
+// answers.
 func answered(task *view.Task, step string) error {
 	if s := stepOf(task, step); s != nil && s.Answers != nil {
 		return nil
@@ -103,8 +104,8 @@ func answered(task *view.Task, step string) error {
 	}
 	if len(names) == 0 {
 		return failure.New(failure.NotFound, "`show` lists its steps",
-			"no step of order %s is answered from outside", task.OrderID)
+			"order %s has no approval or event that can be answered", task.OrderID)
 	}
-	return failure.New(failure.NotFound, "steps that are: "+strings.Join(names, ", "),
-		"step %.60q of order %s is not one that is answered", step, task.OrderID)
+	return failure.New(failure.NotFound, "its approvals and events: "+strings.Join(names, ", "),
+		"step %.60q of order %s is not an approval or event", step, task.OrderID)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
-// asking is an order that waits for a second person.
+// asking returns an order that waits for the answer of a second person.
 func asking(b *backend) {
 	at := core.TimeOf(noon)
 	b.put(&core.Task{OrderID: "asking", Workflow: "expense", ProcessState: core.Processing, Created: at,
@@ -92,8 +92,8 @@ func TestAnswer(t *testing.T) {
 		code failure.Code
 		want string
 	}{
-		{"asking pay yes", failure.NotFound, "steps that are: approve"},
-		{"running charge yes", failure.NotFound, "no step of order running is answered"},
+		{"asking pay yes", failure.NotFound, "its approvals and events: approve"},
+		{"running charge yes", failure.NotFound, "order running has no approval or event"},
 		{"missing approve yes", failure.NotFound, "there is no order missing"},
 		{"asking approve yes --by a<b", failure.Usage, "cannot be the name"},
 		{"asking approve yes --round -1", failure.Usage, "out of range"},

@@ -55,7 +55,7 @@ func newApprovals(a *app.App) *cobra.Command {
 	})
 }
 
-// openApprovals returns the approvals that orders wait for, of one workflow if it is not "".
+// openApprovals returns the approvals that orders of a workflow wait for. "" means all workflows.
 func openApprovals(ctx context.Context, c *client.Client, workflow string) (all []approval, err error) {
 	q := client.Query{State: core.Processing, Workflow: workflow, PageSize: pageSize}
 	for s, err := range c.List(ctx, q) {

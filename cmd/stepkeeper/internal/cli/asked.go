@@ -18,7 +18,7 @@ type askedOptions struct {
 	orderCommand
 	yes    bool   // skip the question
 	signed bool   // require a sender and a reason, which are stored
-	doubt  string // the question; %s stands for the orders
+	doubt  string // question to the user; %s stands for the orders
 	done   string // participle of the command
 }
 

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -13,13 +14,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 )
 
-// A new project has what deploys it. The CDK app is a module of its own, in which npm's files do not count,
-// and it compiles without the network.
+// A new project contains the files that deploy it. The CDK app is a module of its own, ignores the files of
+// npm, and compiles without the network.
 func TestInitForAWS(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "2nd Shop! été")
 	call{}.run(t, "init", dir, "--aws", "--module", "example.com/shop").want(t, failure.OK,
 		"aws/main.go", ".github/workflows/aws.yaml", "stepkeeper aws local up")
-	if text := read(t, filepath.Join(dir, "aws/main.go")); !strings.Contains(text, `"app-2nd-shop-t-"+stage`) ||
+	if text := read(t, filepath.Join(dir, "aws/main.go")); !strings.Contains(text,
+		`"app-2nd-shop-t-"+stage`) ||
 		strings.Count(text, "\n") > 70 {
 		t.Errorf("the app is not short, or its stacks have another name:\n%s", text)
 	}
@@ -45,7 +47,8 @@ func TestInitForAWS(t *testing.T) {
 		ci.Jobs["deploy"].Permissions["id-token"] != "write" {
 		t.Errorf("%+v", ci)
 	}
-	// As an agent does, and what npm installs beside the app: Go that does not compile.
+	// An agent can have Go files that do not compile, and so can the packages that npm installs beside the
+	// app.
 	broken := filepath.Join(dir, "aws/node_modules/aws-cdk/%name%.template.go")
 	if err := os.MkdirAll(filepath.Dir(broken), 0o700); err != nil {
 		t.Fatal(err)
@@ -64,14 +67,67 @@ func TestInitForAWS(t *testing.T) {
 	}
 }
 
-// An existing project gets the same. Nothing that is there is touched.
+// The pipeline tests each agent outside the project's own module, and fails at the first agent that fails.
+func TestPipelineTestsAgents(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the pipeline's commands are for bash")
+	}
+	dir := t.TempDir()
+	call{}.run(t, "init", dir, "--aws").want(t, failure.OK)
+	var ci struct {
+		Jobs map[string]struct {
+			Steps []struct {
+				Name, Run string
+			}
+		}
+	}
+	if err := yaml.Unmarshal([]byte(read(t, filepath.Join(dir, ".github/workflows/aws.yaml"))),
+		&ci); err != nil {
+		t.Fatal(err)
+	}
+	steps := ci.Jobs["test"].Steps
+	script := steps[len(steps)-1].Run
+	for language, folder := range map[string]string{"go": "mail", "python": "agents/stock",
+		"typescript": "agents/two words"} {
+		call{}.run(t, "agent", "new", strings.ToLower(language)+"-agent", "--language", language, "--dir",
+			filepath.Join(dir, folder)).want(t, failure.OK)
+	}
+	bin := t.TempDir()
+	for _, tool := range []string{"go", "python", "npm"} {
+		overwrite(t, filepath.Join(bin, tool), "#!/bin/sh\n"+
+			`echo "${PWD##*/}: `+tool+` $*"; [ "${PWD##*/} $*" != "$FAIL" ]`+"\n")
+		if err := os.Chmod(filepath.Join(bin, tool), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(fail string) (string, error) {
+		cmd := exec.Command("bash", "-e", "-c", script) // GitHub runs it in this way
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GITHUB_WORKSPACE="+dir, "FAIL="+fail,
+			"PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	const want = "mail: go test ./...\nstock: python -m pip install -r requirements.txt\n" +
+		"stock: python -m unittest\ntwo words: npm install\ntwo words: npm test\n"
+	if out, err := run("nothing"); err != nil || out != want {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for _, fail := range []string{"mail test ./...", "stock -m unittest", "two words test"} {
+		if out, err := run(fail); err == nil {
+			t.Errorf("%s failed, and the pipeline goes on:\n%s", fail, out)
+		}
+	}
+}
+
+// An existing project gets the same files. None of its own files is changed.
 func TestAWSInit(t *testing.T) {
 	t.Chdir(t.TempDir())
 	call{}.run(t, "aws", "init").want(t, failure.Usage, "nothing was written", "holds no project",
 		"stepkeeper init DIR --aws")
 	call{}.run(t, "aws", "init", "nowhere").want(t, failure.Usage, "nowhere: it holds no project")
 	call{}.run(t, "init", "shop").want(t, failure.OK)
-	call{}.run(t, "aws", "init", "shop", "--module-dir", ".").want(t, failure.Usage, "is no working copy",
+	call{}.run(t, "aws", "init", "shop", "--module-dir", ".").want(t, failure.Usage, "is not a clone",
 		"--module-dir FOLDER")
 	if err := os.MkdirAll("shop/.github/workflows", 0o700); err != nil {
 		t.Fatal(err)
@@ -117,7 +173,7 @@ func TestAWSLocalRefuses(t *testing.T) {
 	t.Chdir(t.TempDir())
 	closed := call{env: map[string]string{"LOCALSTACK_PORT": "1"}}
 	closed.run(t, "aws", "local", "deploy").want(t, failure.General,
-		"no LocalStack answers at http://127.0.0.1:1", "stepkeeper aws local up")
+		"LocalStack at http://127.0.0.1:1 does not respond", "stepkeeper aws local up")
 	call{}.run(t, "aws", "local", "deploy", "a", "b").want(t, failure.Usage, "one folder at most")
 	t.Setenv("PATH", t.TempDir())
 	call{}.run(t, "aws", "local", "deploy").want(t, failure.Usage, "go is missing")

@@ -19,8 +19,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// backend stands behind the real HTTP edge and the real client: only the engine is a fake. An
-// order ends at once, as the field "end" of its content says; without one it goes on for ever.
+// backend serves the real HTTP edge and the real client. Only the engine is a fake. An order ends at once, in
+// the state of the field "end" of its content. Without this field it never ends.
 type backend struct {
 	*apitest.Backend // waits for tasks and follows them
 	mu               sync.Mutex
@@ -37,7 +37,7 @@ func newBackend(now time.Time) *backend {
 	return &backend{Backend: apitest.New(), now: now, tasks: map[string]*core.Task{}}
 }
 
-// put stores a task as it is.
+// put stores a task unchanged.
 func (b *backend) put(t *core.Task) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -103,7 +103,7 @@ func (b *backend) Command(_ context.Context, c message.Control) (core.Verdict, e
 	b.commands = append(b.commands, c)
 	v := core.Verdict{ID: c.ID(), Command: string(c.Kind()), Accepted: b.refuse == "", Reason: b.refuse,
 		At: core.TimeOf(b.now)}
-	if _, _, number := core.CommandOf(c.Event); t != nil && number >= 0 && number != t.Commands.Number {
+	if number := core.CommandOf(c.Event).Number; t != nil && number >= 0 && number != t.Commands.Number {
 		v.Accepted, v.Reason = false, "the command number is another one now; look at the order again"
 	}
 	return v, nil
@@ -118,7 +118,7 @@ func (b *backend) Task(_ context.Context, id string) (*core.Task, *core.Definiti
 	return nil, nil, port.ErrNotFound
 }
 
-// definitionFor makes up the definition that a task pins.
+// definitionFor returns an invented definition for a task.
 func definitionFor(t *core.Task) *core.Definition {
 	d := &core.Definition{Name: t.Workflow, HopBudget: 100,
 		Agents: map[string]core.AgentDefinition{"payment": {}}}

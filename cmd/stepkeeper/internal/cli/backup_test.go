@@ -11,8 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
-// The command reports what it has written, names the keys that it has not, and says what to do if it cannot
-// write.
+// The command reports the files that it has written and the keys that are not in them, and states what to do
+// if it cannot write.
 func TestBackup(t *testing.T) {
 	data := t.TempDir()
 	s, err := sqlite.Open(t.Context(), data, sqlite.Options{})
@@ -23,7 +23,7 @@ func TestBackup(t *testing.T) {
 	to := filepath.Join(t.TempDir(), "monday.db")
 	r := call{}.run(t, "backup", to, "--data", data)
 	r.want(t, failure.OK, to+": ", "complete and checked")
-	call{}.run(t, "backup", to, "--data", data).want(t, failure.Usage, to+" is there already",
+	call{}.run(t, "backup", to, "--data", data).want(t, failure.Usage, to+" exists already",
 		"name another file")
 	none := filepath.Join(data, "none")
 	call{}.run(t, "backup", to+"2", "--data", none).want(t, failure.Usage, "file does not exist", "--data")

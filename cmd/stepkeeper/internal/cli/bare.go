@@ -8,16 +8,16 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// bare wraps an order without an envelope. If it has no ID, bare makes one from its content and its number in
-// the file. So the same file gives the same IDs, sending it again is harmless, and two equal orders remain
-// two orders.
+// bare wraps an order without an envelope. Without an id it makes one from the order's content and its number
+// in the file. So the same file gives the same IDs, a repeated submission is harmless, and two equal orders
+// in the file are two orders.
 func bare(data []byte, workflow, id string, number int) (message.SubmitOrder, error) {
 	var envelope struct {
 		OrderID  *string          `json:"orderId"`
 		Workflow *string          `json:"workflow"`
 		Order    *json.RawMessage `json:"order"`
 	}
-	// the codec would count levels from the envelope on
+	// check the order before it is wrapped, because the envelope adds a level of nesting
 	if err := rawjson.Check(data, rawjson.MaxLevels); err != nil {
 		return message.SubmitOrder{}, err
 	}
@@ -30,7 +30,7 @@ func bare(data []byte, workflow, id string, number int) (message.SubmitOrder, er
 		hash := message.ContentHash(message.SubmitOrder{Workflow: workflow, Order: data})
 		id = fmt.Sprintf("%s-%s-%d", workflow, hash[:16], number)
 	}
-	// the codec applies the same rules as to a whole submission
+	// DecodeSubmit checks the order by the rules of every submission
 	return message.DecodeSubmit(fmt.Appendf(nil, `{"schema":%d,"orderId":%s,"workflow":%s,"order":%s}`,
 		message.Schema, quoted(id), quoted(workflow), data))
 }

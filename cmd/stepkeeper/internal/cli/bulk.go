@@ -98,8 +98,8 @@ func runBulk(ctx context.Context, o *bulkOptions) error {
 		return o.printPlan(orders, true)
 	}
 	if len(orders) == 0 {
-		return failure.New(failure.NotFound, "look at them with `stepkeeper list`",
-			"no order is selected, and nothing was sent")
+		return failure.New(failure.NotFound, "check the filters with `stepkeeper list`",
+			"no order matches, so nothing was sent")
 	}
 	if ok, err := o.confirmed(orders); err != nil || !ok {
 		return err
@@ -121,7 +121,7 @@ func (o *bulkOptions) work(ctx context.Context, c *client.Client) error {
 			"the list %s", o.file)
 	case errors.Is(err, bulk.ErrBusy):
 		return failure.Wrap(err, failure.Refused,
-			"wait until it ends, or end it: the list goes on where it was left", "the list %s", o.file)
+			"wait until the other process ends, or end it; then continue the list", "the list %s", o.file)
 	case err != nil:
 		return failure.Wrap(err, failure.Usage,
 			"name the file that `stepkeeper bulk` wrote, or make a new list", "the list %s", o.file)
@@ -146,7 +146,7 @@ func (o *bulkOptions) work(ctx context.Context, c *client.Client) error {
 	return o.report(&r)
 }
 
-// report prints the results. For scripts any result except fixed is a refusal.
+// report prints the results. The exit code is Refused unless all orders were fixed.
 func (o *bulkOptions) report(r *bulk.Report) error {
 	a := o.app
 	if a.JSON() {

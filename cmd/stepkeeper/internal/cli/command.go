@@ -58,14 +58,13 @@ func (o *orderCommand) checkDefinition() error {
 	if o.action.Definition == "" || message.IsDefinition(o.action.Definition) {
 		return nil
 	}
-	return failure.New(failure.Usage, whichDefinition, "%q is no definition", o.action.Definition)
+	return failure.New(failure.Usage, whichDefinition, "%q is not a definition", o.action.Definition)
 }
 
-// whichDefinition is the advice if the definition is missing or wrong.
 const whichDefinition = "give --definition latest, or the hash that `show` and `workflow list` print: 32 " +
 	"hexadecimal digits"
 
-// checkSender checks the flags of senderFlags.
+// checkSender checks the flags --by and --reason. Without --by it sets the user of this computer.
 func (o *orderCommand) checkSender() error {
 	if len(o.action.Reason) > core.MaxMessage {
 		return failure.New(failure.Usage, fmt.Sprintf("write at most %d bytes", core.MaxMessage),
@@ -82,7 +81,6 @@ func (o *orderCommand) noSender() error {
 		"the name of who sends the command has %d bytes", len(o.action.By))
 }
 
-// noReason returns the error of a command without its required reason.
 func noReason(not string) error {
 	return failure.New(failure.Usage, fmt.Sprintf("add --reason TEXT, of at most %d bytes: it says why",
 		core.MaxMessage), "--reason is missing, and %s", not)
@@ -114,7 +112,7 @@ func (o *orderCommand) checkOrders() error {
 	return nil
 }
 
-// confirm asks a question. It returns an error if the user declines.
+// confirm asks the user to confirm a command. If the user declines, it returns an error with the text not.
 func confirm(a *app.App, question, what, not string) (bool, error) {
 	ok, err := a.Streams.Confirm(question)
 	if err != nil {
@@ -126,7 +124,7 @@ func confirm(a *app.App, question, what, not string) (bool, error) {
 	return true, nil
 }
 
-// each sends the command to each order and prints its verdict. The worst exit code is that of the command.
+// each sends the command to each order and prints its verdict. It returns the worst exit code.
 func (o *orderCommand) each(ctx context.Context,
 	send func(ctx context.Context, c *client.Client, id string) (verdictLine, error)) error {
 	c, err := o.app.Client(ctx)

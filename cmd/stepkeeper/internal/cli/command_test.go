@@ -94,21 +94,21 @@ func TestCommandsAreSentWithTheirNumber(t *testing.T) {
 		if got.ID() == "" {
 			t.Errorf("%v: the command has no ID (P5)", x.args)
 		}
-		_, from, number := core.CommandOf(got.Event)
-		if _, want, _ := core.CommandOf(x.want.Event); want.By == "" { // the user of this computer
-			if from.By == "" {
+		sent := core.CommandOf(got.Event)
+		if core.CommandOf(x.want.Event).From.By == "" { // the user of this computer
+			if sent.From.By == "" {
 				t.Errorf("%v: it does not say who sends it", x.args)
 			}
-			from.By = ""
+			sent.From.By = ""
 		}
-		got.Event = core.Stamped(got.Event, "", from, number)
+		got.Event = core.Stamped(got.Event, "", sent.From, sent.Number)
 		if !reflect.DeepEqual(got, x.want) {
 			t.Errorf("%v sent %+v, want %+v", x.args, got, x.want)
 		}
 	}
 }
 
-// Each kind is sent under the ID that is asked for.
+// Each kind of command is sent with the ID of the flag.
 func TestCommandsAreSentUnderTheirID(t *testing.T) {
 	b := newBackend(noon)
 	fill(b)
@@ -147,10 +147,10 @@ func TestCommandsRefused(t *testing.T) {
 	b.commands = nil
 	c.run(t, "close", "stopped").want(t, failure.Usage, "add --reason TEXT")
 	c.run(t, "erase", "stopped").want(t, failure.Usage, "nothing was erased", "add --reason TEXT")
-	c.run(t, "move", "stopped").want(t, failure.Usage, "the definition to move to is missing",
+	c.run(t, "move", "stopped").want(t, failure.Usage, "move has no definition",
 		"give --definition latest")
 	c.run(t, "resubmit", "stopped", "--definition", "newest").want(t, failure.Usage,
-		"\"newest\" is no definition")
+		"\"newest\" is not a definition")
 	c.run(t, "resubmit", "stopped", "--input", "zone").want(t, failure.Usage, "names no step and file",
 		"--input STEP=FILE")
 	c.run(t, "resubmit", "stopped", "--input", "=x").want(t, failure.Usage, "names no step and file")
@@ -201,7 +201,7 @@ func TestCommandsRefused(t *testing.T) {
 	}
 }
 
-// Several reasons: the worst one decides, in whatever order they come.
+// If there are several reasons, the worst one decides the exit code, in any order.
 func TestWorstExitCode(t *testing.T) {
 	b := newBackend(noon)
 	fill(b)
@@ -222,7 +222,8 @@ func TestWorstExitCode(t *testing.T) {
 	}
 }
 
-// bulk: a dry run lists the orders and sends nothing; what is sent stands in a file, by which it goes on.
+// A dry run of bulk lists the orders and sends nothing. Sent commands are recorded in a file, from which bulk
+// continues.
 func TestBulk(t *testing.T) {
 	t.Chdir(t.TempDir())
 	b := newBackend(noon)
@@ -261,7 +262,7 @@ func TestBulk(t *testing.T) {
 	c.run(t, "bulk", "resubmit", "--where", "workflow=ordre", "--reason", "fixed", "--dry-run").want(t,
 		failure.NotFound, `there is no workflow "ordre"`, "did you mean order?")
 	c.run(t, "bulk", "resubmit", "--where", "step=nothing", "--reason", "fixed", "--yes").want(t,
-		failure.NotFound, "no order is selected")
+		failure.NotFound, "no order matches")
 	c.run(t, "bulk", "close", "--where", "state=Error", "--reason", "fixed").want(t, failure.Usage,
 		"selected: 2 orders", "--dry-run", "--yes")
 	if asked := (call{server: c.server, terminal: true, in: "n\n"}); len(b.commands) > 0 {
@@ -282,13 +283,13 @@ func TestBulk(t *testing.T) {
 	if len(b.commands) != 2 {
 		t.Fatalf("sent: %+v", b.commands)
 	}
-	_, from, number := core.CommandOf(b.commands[0].Event)
+	sent := core.CommandOf(b.commands[0].Event)
 	for _, field := range []struct {
 		name      string
 		got, want any
 	}{
-		{"its sender", from, core.Sender{By: "ann", Reason: "settled"}},
-		{"its command number", number, 4},
+		{"its sender", sent.From, core.Sender{By: "ann", Reason: "settled"}},
+		{"its command number", sent.Number, 4},
 		{"the ID ends with the order", strings.HasSuffix(b.commands[0].ID(), ":stopped"), true},
 	} {
 		if field.got != field.want {
@@ -321,7 +322,7 @@ func TestBulk(t *testing.T) {
 	}
 	defer busy.Close()
 	c.run(t, "bulk", "continue", "two.jsonl").want(t, failure.Refused,
-		"another process works through this list", "wait until it ends")
+		"another process is running this list", "wait until the other process ends")
 }
 
 func TestCancelBeforeTheOrder(t *testing.T) {

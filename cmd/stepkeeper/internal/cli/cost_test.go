@@ -49,7 +49,7 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// With a workflow, or a number of steps, the same is estimated for it and for a month of it.
+// With a workflow, or a number of steps, the cost of one order and of a month of orders is estimated.
 func TestCostOfOnesOwn(t *testing.T) {
 	r := call{}.run(t, "cost", "../../../../workflows/order.yaml", "--orders-per-month", "3000000")
 	r.want(t, failure.OK, "Yours, workflow order:", "Your month of 3000000 orders",
@@ -66,7 +66,7 @@ func TestCostOfOnesOwn(t *testing.T) {
 		e.DollarsPerMonth["load"] != e.IdlePerMonth {
 		t.Errorf("%+v", e)
 	}
-	// Waits and answers are no calls: they are counted apart, and cost less.
+	// Waits and answers are not calls. They are counted separately, and cost less.
 	prices := map[int]float64{}
 	for i, step := range []string{"wait: {for: 1h}",
 		"approval: {question: Pay, answers: [pay, keep], timeout: 24h, onTimeout: stop}",

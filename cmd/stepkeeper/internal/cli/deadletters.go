@@ -54,7 +54,6 @@ func newHandling(a *app.App, action string) *cobra.Command {
 		})
 }
 
-// explainQueue explains an error of a request about a queue.
 func explainQueue(a *app.App, err error, queue string) *failure.Error {
 	if errors.Is(err, client.ErrNotFound) {
 		return failure.Wrap(err, failure.NotFound, "list them with `"+a.Program()+" dead-letters list`",
@@ -68,7 +67,7 @@ func runDeadLettersList(ctx context.Context, a *app.App) error {
 	if err != nil {
 		return err
 	}
-	return app.PrintList(a, all, []string{"QUEUE", "MESSAGES", "OLDEST SEEN", "DELETED"},
+	return app.PrintList(a, all, []string{"QUEUE", "MESSAGES", "OLDEST SEEN", "EXPIRES"},
 		func(q *client.DeadLetterQueue) []string {
 			switch {
 			case q.Problem != "":
@@ -85,7 +84,7 @@ func runDeadLettersList(ctx context.Context, a *app.App) error {
 type deadLetterLine struct {
 	client.DeadLetter
 	Body   *string `json:"body,omitempty"`       // body that is valid UTF-8
-	Base64 []byte  `json:"bodyBase64,omitempty"` // any other body
+	Base64 []byte  `json:"bodyBase64,omitempty"` // body that is not valid UTF-8
 }
 
 func runDeadLettersLook(ctx context.Context, o *deadLetterOptions) error {
@@ -106,12 +105,11 @@ func runDeadLettersLook(ctx context.Context, o *deadLetterOptions) error {
 		}
 	}
 	if len(all) == 0 && !a.JSON() {
-		fmt.Fprintln(a.Streams.Err, "no message is to be seen")
+		fmt.Fprintln(a.Streams.Err, "no message is visible")
 	}
 	return nil
 }
 
-// show prints a message.
 func (o *deadLetterOptions) show(l *client.DeadLetter) error {
 	a, body := o.app, core.RedactJSON(l.Body) // only the agent may see the tokens of a request
 	if a.JSON() {
@@ -183,10 +181,9 @@ func runHandling(ctx context.Context, o *deadLetterOptions) error {
 			return failure.Wrap(err, failure.Usage, "name another one with --file",
 				"what is done cannot be recorded, and nothing was done")
 		}
-		defer func() { _ = file.Close() }() // each line has been synced already
+		defer func() { _ = file.Close() }() // each line was synced when it was written
 		o.Record = func(h client.Handled) error {
-			return errors.Join(file.Record(h),
-				o.print(h, &reported, &code))
+			return errors.Join(file.Record(h), o.print(h, &reported, &code))
 		}
 	}
 	do := c.Redrive
@@ -197,8 +194,8 @@ func runHandling(ctx context.Context, o *deadLetterOptions) error {
 		return explainQueue(a, err, o.Queue)
 	}
 	if reported == 0 {
-		return failure.New(failure.NotFound, "look at it with `"+a.Program()+" dead-letters list`",
-			"no message of %s is to be seen, and nothing was done", o.Queue)
+		return failure.New(failure.NotFound, "list its messages with `"+a.Program()+" dead-letters list`",
+			"queue %s shows none of these messages, so nothing was done", o.Queue)
 	}
 	if code != failure.OK {
 		return failure.Silent(code, "not every message was handled")

@@ -35,13 +35,14 @@ func (q receivesAtOnce) Receive(ctx context.Context, most int, _,
 	return q.Queue.Receive(ctx, most, 0, visibility)
 }
 
-// givenUp are messages of a stack that wait for the operator: two dead replies, and two in quarantine.
+// givenUp returns a stack with messages that wait for the operator: two dead replies, and two messages in
+// quarantine.
 func givenUp(t *testing.T) (*memory.Queues, call) {
 	t.Helper()
 	return givenUpIn(t, func(q port.Queues) port.Queues { return q })
 }
 
-// givenUpIn is givenUp with queues that the stack sees in another way.
+// givenUpIn is like givenUp, with queues that are wrapped for the stack.
 func givenUpIn(t *testing.T, seen func(port.Queues) port.Queues) (*memory.Queues, call) {
 	t.Helper()
 	w := stacktest.New(t, stacktest.Memory())
@@ -102,7 +103,7 @@ func waiting(t *testing.T, queues *memory.Queues, name string) int {
 	return d.Visible
 }
 
-// The queues are listed, and messages looked at, their bodies where that is asked for.
+// The queues and their messages are listed. Bodies are shown only on request.
 func TestDeadLettersAreShown(t *testing.T) {
 	queues, c := givenUp(t)
 	run := func(args ...string) result { return c.deadLetters(t, args...) }
@@ -147,7 +148,7 @@ func TestDeadLettersAreShown(t *testing.T) {
 		l[0]["body"] != nil {
 		t.Errorf("%v", l)
 	}
-	if r := run("look", "missed-sweeps"); r.code != failure.OK || r.err != "no message is to be seen\n" {
+	if r := run("look", "missed-sweeps"); r.code != failure.OK || r.err != "no message is visible\n" {
 		t.Errorf("%+v", r)
 	}
 	dead, err := queues.Queue(port.Dead(port.Replies))
@@ -237,7 +238,7 @@ func TestDeadLettersThatFail(t *testing.T) {
 	}
 }
 
-// The chosen messages are redriven or discarded, and each stands in the file before.
+// The chosen messages are redriven or discarded, and each is recorded in the file before.
 func TestDeadLettersAreHandled(t *testing.T) {
 	queues, c := givenUp(t)
 	run := func(args ...string) result { return c.deadLetters(t, args...) }
@@ -292,7 +293,7 @@ func TestDeadLettersAreHandled(t *testing.T) {
 	}
 	do("discard", "quarantine", "--all", "--yes").want(t, failure.OK, ": discarded (order q-refund)\n")
 	do("discard", "quarantine", "--all", "--yes").want(t, failure.NotFound,
-		"no message of quarantine is to be seen, and nothing was done")
+		"queue quarantine shows none of these messages, so nothing was done")
 	if waiting(t, queues, port.Quarantine) != 0 || waiting(t, queues, port.Intake) != 1 {
 		t.Error("not exactly one went back")
 	}

@@ -78,7 +78,7 @@ func TestDevSaysOneLine(t *testing.T) {
 	}
 }
 
-// Without flags it takes what `stepkeeper init` writes.
+// Without flags, dev uses the files that `stepkeeper init` writes.
 func TestDevTakesTheProject(t *testing.T) {
 	t.Chdir(t.TempDir())
 	call{}.run(t, "init").want(t, failure.OK)
@@ -93,8 +93,8 @@ func TestDevTakesTheProject(t *testing.T) {
 	}
 }
 
-// What is wrong with alerts and spans is said at the start; a collector that is meant for other programs
-// keeps none from starting.
+// Wrong settings of alerts and spans are reported at the start. A collector that is set for other programs
+// does not keep dev from starting.
 func TestDevReportsAndTraces(t *testing.T) {
 	t.Chdir(t.TempDir())
 	call{}.run(t, "init").want(t, failure.OK)
@@ -119,7 +119,7 @@ func TestDevReportsAndTraces(t *testing.T) {
 	}
 	c.run(t, "dev", "--alert-webhook", "alerts.example.com").want(t, failure.Usage, "a URL like",
 		"--alert-webhook")
-	c.run(t, "dev", "--otlp", "127.0.0.1:4317").want(t, failure.Usage, "spans cannot be sent",
+	c.run(t, "dev", "--otlp", "127.0.0.1:4317").want(t, failure.Usage, "the address for spans is wrong",
 		"correct --otlp")
 	c.run(t, "dev", "--otlp", "http://127.0.0.1:1").want(t, failure.OK)
 	if got.Tracer == nil {
@@ -147,7 +147,7 @@ func TestDevWithoutAProject(t *testing.T) {
 		"did you mean carriers?")
 }
 
-// The example runs for real, with its services: a sold-out order is undone, the others are done.
+// The example runs with its services: a sold-out order is undone, and the others are processed.
 func TestDevExample(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -326,7 +326,7 @@ func TestConsoleIsServed(t *testing.T) {
 	c.run(t, "console", "--server", "ftp://x").want(t, failure.Usage, "cannot be used")
 }
 
-// What stands in the data folder is not replaced in silence.
+// Files in the data folder are not replaced without a message.
 func TestDevOnAFileThatIsNotItsOwn(t *testing.T) {
 	data := t.TempDir()
 	if err := os.WriteFile(filepath.Join(data, "stepkeeper.db"), nil, 0o600); err != nil {
@@ -341,8 +341,8 @@ func TestDevOnAFileThatIsNotItsOwn(t *testing.T) {
 		want(t, failure.General, "stepkeeper.db is empty", data, "restore a backup")
 }
 
-// A file that is refused at the first start is not counted as a workflow, and the log says that nothing is
-// served for it; a folder without a file is warned of.
+// A file that is refused at the first start is not counted as a workflow, and the log states that it is not
+// served. A folder without a file gets a warning.
 func TestDevSaysWhatItServes(t *testing.T) {
 	agents := write(t, "agents.yaml", "agents:\n  payment: {external: true}\n")
 	good := "workflow: %s\nsteps:\n  a: {agent: payment, operation: charge, timeout: 5s, onFailure: stop, " +
@@ -418,7 +418,7 @@ func TestDevRunsForReal(t *testing.T) {
 	}
 }
 
-// lineWriter hands on what is written, line by line.
+// lineWriter forwards its input, line by line.
 type lineWriter struct{ lines chan string }
 
 func (w *lineWriter) Write(b []byte) (int, error) {
@@ -452,8 +452,8 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// The folder of a demo is kept where that is asked for, and named; its workflows may be others; an interrupt
-// is no failed proof.
+// The folder of a demo is kept on request, and its name is printed. A demo can run other workflows. An
+// interrupt does not count as a failed proof.
 func TestDemoKeeps(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	for _, flags := range [][]string{{}, {"--output", "json"}} {
@@ -480,7 +480,7 @@ func TestDemoKeeps(t *testing.T) {
 	}
 }
 
-// TestDevClock: the clock is the machine's, unless a test's file says by how much it is off.
+// TestDevClock: dev uses the clock of the machine, unless the file of a test gives an offset.
 func TestDevClock(t *testing.T) {
 	var got embedded.Options
 	keep := func(_ context.Context, o embedded.Options) error { got = o; return nil }
@@ -496,7 +496,8 @@ func TestDevClock(t *testing.T) {
 		"duration")
 }
 
-// A server or console whose ready line cannot be written says so on standard error, goes on, and ends well.
+// A server or console that cannot write its ready line reports this on standard error, continues, and ends
+// without an error.
 func TestDevWithoutAnOutput(t *testing.T) {
 	reader, out := io.Pipe()
 	_ = reader.Close()

@@ -23,7 +23,8 @@ import (
 // devFolder names the folder for a test process that is `stepkeeper dev`.
 const devFolder = "STEPKEEPER_TEST_DEV"
 
-// A `dev` whose output is not read any more serves on, logs into nothing, and ends well by SIGTERM.
+// If nobody reads the output of `dev` any more, it continues to serve, loses its log, and ends without an
+// error by SIGTERM.
 func TestDevOutlivesTheReaderOfItsOutput(t *testing.T) {
 	if folder := os.Getenv(devFolder); folder != "" {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)

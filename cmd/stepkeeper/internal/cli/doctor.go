@@ -37,7 +37,6 @@ func runDoctor(ctx context.Context, a *app.App) error {
 	return nil
 }
 
-// printCheck prints a check on one line, and its fix on another.
 func printCheck(a *app.App, c client.Check) error {
 	if a.JSON() {
 		return a.PrintLine(c)

@@ -22,7 +22,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// What a server says of itself becomes lines, what is wrong with what to do; and its clock is looked at.
+// The report of a server is printed in lines. Each fault has a line with what to do. The clock of the server
+// is checked.
 func TestDoctorOfAServer(t *testing.T) {
 	health := ""
 	date := time.Duration(0)
@@ -52,19 +53,22 @@ func TestDoctorOfAServer(t *testing.T) {
 	}
 	health = reported()
 	r := run()
-	r.want(t, failure.OK, "ok       server: it takes orders", "ok       send: what is sent is read",
-		"ok       version: this program and the server are (devel)",
-		"ok       clock: within 30s of that of the server", "ok       store: nothing is wrong",
-		"ok       queues: no queue is left unattended")
+	r.want(t, failure.OK, "ok       server: it accepts orders",
+		"ok       message path: the server received a test order",
+		"ok       version: this program and the server run the same version, (devel)",
+		"ok       clock: the clock here is within 30s of that of the server",
+		"ok       store: no problem found",
+		"ok       consumers: every queue has a consumer")
 	if strings.Contains(r.out, "fix:") {
 		t.Error(r.out)
 	}
 
 	health = `{"ready":false,"checks":{"store":"disk is full","agent mail":"unauthorized since noon"},"unattended":[{"queue":"requests-seats","agent":"seats","since":"2026-03-01T12:00:00Z","waiting":4}]}`
-	run().want(t, failure.General, "failed   server: it takes no orders now", "failed   store: disk is full",
+	run().want(t, failure.General, "failed   server: it accepts no orders now",
+		"failed   store: disk is full",
 		"failed   agent mail: unauthorized since noon", "fix: the server's log says more",
 		"fix: repair the service behind agent mail (its last failure is above)",
-		"failed   queue requests-seats: nothing takes from it, 4 waiting, since 2026-03-01T12:00:00",
+		"failed   queue requests-seats: no consumer, 4 messages waiting, since 2026-03-01T12:00:00",
 		"fix: is the agent seats running?")
 	lines := decodeLines(t, run("--output", "json").out)
 	if len(lines) != 8 || lines[6]["fix"] == nil {
@@ -94,14 +98,14 @@ func TestDoctorOfAServer(t *testing.T) {
 		"and the server was built from v1.2.3 tasks=",
 		"fix: use the stepkeeper that the server was built from, or update the server")
 	health = `{"ready":true}`
-	run().want(t, failure.OK, "unknown  version: not checked: the server does not say",
+	run().want(t, failure.OK, "unknown  version: not checked: the server does not report its version",
 		"fix: update the server")
 	status, refusal = http.StatusForbidden, `{"status":403,"code":"forbidden","detail":"only reads pass"}`
-	run().want(t, failure.General, "failed   send: orders cannot be sent: only reads pass",
+	run().want(t, failure.General, "failed   message path: orders cannot be sent: only reads pass",
 		"fix: is there a proxy before the server")
 	status, refusal = http.StatusOK, "{}"
 	run().want(t, failure.General,
-		"failed   send: an order without an ID was not refused, but answered with status 200")
+		"failed   message path: the server did not reject a test order, but returned status 200")
 	status, refusal = http.StatusBadRequest, `{"status":400,"code":"missing-field"}`
 
 	health, date = `{"ready":true}`, 2*time.Minute
@@ -115,7 +119,7 @@ func TestDoctorOfAServer(t *testing.T) {
 	run("now").want(t, failure.Usage, "no arguments")
 }
 
-// ops is a role that may do what its number says; the queues are at the addresses of stacktest.
+// ops returns a role with the rights that the number selects. The queues have the addresses of stacktest.
 type ops struct {
 	allowed iamtypes.PolicyEvaluationDecisionType
 }
@@ -136,8 +140,8 @@ func (o ops) may(_ context.Context, in *iam.SimulatePrincipalPolicyInput,
 	return out, nil
 }
 
-// Of a stack, what could not be looked at is unknown, and no fault; what is wrong is reported with what to
-// do.
+// A part of a stack that cannot be read is reported as unknown, not as a fault. Each fault is reported with
+// what to do.
 func TestDoctorOfAStack(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	w.Parts.Outputs.Dead = map[string]string{"intake": "url"}
@@ -153,8 +157,8 @@ func TestDoctorOfAStack(t *testing.T) {
 		"ok       stack: Shop in us-east-1 has 0 workflows and 0 agents",
 		"unknown  dead letters of intake: not checked: ",
 		"ok       concurrency: its functions may run 0 at a time, and the account allows 10",
-		"ok       send: IAM allows arn:aws:iam::000000000000:role/ops to send orders and commands",
-		"ok       version: this program and the stack are (devel)",
+		"ok       message path: IAM allows arn:aws:iam::000000000000:role/ops to send orders and commands",
+		"ok       version: this program and the stack run the same version, (devel)",
 		"unknown  messages in flight: not checked: queue \"replies\"", "unknown  table writes: not checked: ",
 		"ok       code storage: the functions and layers of the account have 1 MB, and "+
 			"AWS Lambda keeps 10 MB")
@@ -162,13 +166,13 @@ func TestDoctorOfAStack(t *testing.T) {
 	w.Parts.Outputs.Release.Messages--
 	w.Parts.Rights = ops{"explicitDeny"}.may
 	c.run(t, "doctor", "--stack", "Shop").want(t, failure.General,
-		"failed   queue intake: nothing takes from it",
+		"failed   queue intake: no consumer",
 		"fix: enable it with `aws lambda update-event-source-mapping --uuid m-intake",
-		"failed   send: IAM does not allow arn:aws:iam::000000000000:role/ops to send to the queue",
+		"failed   message path: IAM does not allow arn:aws:iam::000000000000:role/ops to send to the queue",
 		"(explicitDeny)", "fix: attach the policy arn:aws:iam::1:policy/App",
 		"failed   version: this program is (devel) tasks=",
 		"fix: use the stepkeeper that the stack was built from, or update the stack")
 	w.Parts.Caller = nil
 	c.run(t, "doctor", "--stack", "Shop").want(t, failure.General,
-		"unknown  send: not checked: IAM is not asked")
+		"unknown  message path: not checked: this client does not ask IAM")
 }

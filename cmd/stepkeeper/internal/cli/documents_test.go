@@ -36,7 +36,7 @@ type snippet struct {
 
 func (s snippet) String() string { return fmt.Sprintf("%s:%d", s.file, s.line) }
 
-// documents are the Markdown files that a user reads, with their text.
+// documents returns the Markdown files that a user reads, with their text.
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -135,7 +135,7 @@ func TestEverySnippet(t *testing.T) {
 	}
 }
 
-// checkSnippet checks what is no Go.
+// checkSnippet checks a snippet that is not Go.
 func checkSnippet(file, text string) error {
 	switch {
 	case strings.HasPrefix(text, "workflow:"):
@@ -198,7 +198,8 @@ func checkWorkflow(text string) error {
 	return nil
 }
 
-// checkShell checks that lines for the shell are well-formed, and the commands in them that are ours.
+// checkShell checks that lines for the shell are well-formed, and checks the commands of this repository in
+// them.
 func checkShell(file, text string) error {
 	parsed, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(
 		strings.NewReader(placeholders.ReplaceAllString(text, "PLACEHOLDER")), file)
@@ -222,7 +223,7 @@ func checkShell(file, text string) error {
 // placeholders are names in angle brackets, which the shell would read as redirections.
 var placeholders = regexp.MustCompile(`<[a-z-]+>`)
 
-// literal is the text of a word; what the shell would put in is "$".
+// literal returns the text of a word. Each part that the shell would replace is "$".
 func literal(w *syntax.Word) string {
 	var b strings.Builder
 	syntax.Walk(w, func(n syntax.Node) bool {
@@ -288,7 +289,7 @@ func parseCommand(given []string, complete bool) error {
 	return nil
 }
 
-// yours are files that a reader has or gets, which no folder here holds.
+// yours holds files that a reader has or gets, and that no folder of this repository contains.
 var yours = []string{"orders.jsonl", "counterexample.json", "services.yaml", "ours.json", "prices.json",
 	"fixed_test.go", "report.json", "OUT.json"}
 
@@ -361,7 +362,7 @@ func TestCodeInText(t *testing.T) {
 	}
 }
 
-// elsewhere are flags of other programs that documents name.
+// elsewhere holds flags of other programs that documents name.
 var elsewhere = []string{"require-approval", "custom-permissions-boundary", "cells", "resource-mapping"}
 
 func checkInline(file, code string, flags map[string]bool) error {
@@ -374,7 +375,7 @@ func checkInline(file, code string, flags map[string]bool) error {
 		code = alternatives.ReplaceAllString(strings.ReplaceAll(code, " N", " 1"), "$1")
 		err := parseCommand(strings.Fields(code)[1:], false)
 		if err != nil && strings.Contains(err.Error(), "flag needs an argument") {
-			return nil // the flag itself is what the text is about
+			return nil // the text describes the flag itself
 		}
 		return err
 	case words[0] == "make" && len(words) > 1:
@@ -393,7 +394,7 @@ func checkInline(file, code string, flags map[string]bool) error {
 // alternatives: the first one stands for all.
 var alternatives = regexp.MustCompile(`(\w+)(\|\w+)+`)
 
-// pathName is a file in a folder of this repository, as documents name them.
+// pathName matches a file in a folder of this repository, as documents write it.
 var pathName = regexp.MustCompile(`^(cmd|client|demo|dev|docs|examples|functions|infra|localstack|shared|verify|workflows|workflowtest)/[a-z0-9_./-]+\.(go|ya?ml|jsonl?|md|sh|py)$`)
 
 func knownFlags(t *testing.T) map[string]bool {
@@ -420,7 +421,7 @@ func TestExamplesOfHelp(t *testing.T) {
 	}
 }
 
-// isCompletion: its texts are cobra's.
+// isCompletion reports whether the command is part of completion, whose texts come from cobra.
 func isCompletion(c *cobra.Command) bool {
 	return strings.HasPrefix(c.CommandPath(), "stepkeeper completion")
 }
@@ -447,7 +448,7 @@ func TestGuideShowsTheProject(t *testing.T) {
 	t.Error("the guide shows no workflow")
 }
 
-// productFile is a file of the product in a recipe of CONTRIBUTING.md.
+// productFile matches a file of the product in a recipe of CONTRIBUTING.md.
 var productFile = regexp.MustCompile(`\*\*[^*]+\*\*`)
 
 // TestSizes: the README has at most 80 lines before its table, the glossary 60; a kind of step touches at

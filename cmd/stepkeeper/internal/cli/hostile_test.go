@@ -10,11 +10,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// hostile would colour the terminal, forge a line, and turn around what stands beside it.
+// hostile would colour the terminal, forge a line, and reverse the text beside it.
 const hostile = "x\x1b[31m\r\nFORGED\tline\u2028FORGED\u2029FORGED\u0085FORGED\u009b1m\u202eFORGED\u2066\x7f\x07"
 
-// poison puts hostile into each text of a value, at any depth, and into each JSON value. Types of a closed
-// set, such as states, stay.
+// poison puts hostile into each text of a value, at any depth, and into each JSON value. Values of a closed
+// set, such as states, stay unchanged.
 func poison(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
@@ -41,8 +41,8 @@ func poison(v reflect.Value) {
 	}
 }
 
-// Whatever services and people have written into an order: no text command prints a control character or a
-// line of theirs.
+// No text command prints a control character or a whole line that services or people have written into an
+// order.
 func TestHostileTextsArePrintedHarmlessly(t *testing.T) {
 	b := newBackend(noon)
 	c := call{server: serve(t, b).URL}
@@ -101,7 +101,7 @@ func (c call) printsHarmlessly(t *testing.T, command ...string) {
 	}
 }
 
-// Who and why are refused before anything is sent.
+// Control characters in --by and --reason are refused before anything is sent.
 func TestHostileTextsAreNotSent(t *testing.T) {
 	b := newBackend(noon)
 	b.put(&core.Task{OrderID: "o-1", Workflow: "order", ProcessState: core.Processing,

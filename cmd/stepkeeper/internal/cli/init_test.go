@@ -36,7 +36,7 @@ func TestInit(t *testing.T) {
 		failure.OK, "valid, workflow booking")
 }
 
-// Nothing that is there is touched, and nothing is written beside it.
+// Existing files are not changed, and nothing is written beside them.
 func TestInitOverwritesNothing(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("order.json", []byte("mine"), 0o600); err != nil {
@@ -51,8 +51,8 @@ func TestInitOverwritesNothing(t *testing.T) {
 	}
 	call{}.run(t, "init", "order.json").want(t, failure.General, "cannot be written to order.json")
 	call{}.run(t, "init", "a", "b").want(t, failure.Usage, "one folder at most")
-	call{}.run(t, "init", "shop", "--module", "a b").want(t, failure.Usage, "is no module path")
-	call{}.run(t, "init", "shop", "--module-dir", ".").want(t, failure.Usage, "is no working copy",
+	call{}.run(t, "init", "shop", "--module", "a b").want(t, failure.Usage, "is not a module path")
+	call{}.run(t, "init", "shop", "--module-dir", ".").want(t, failure.Usage, "is not a clone",
 		"--module-dir FOLDER")
 	if _, err := os.Stat("shop"); err == nil {
 		t.Error("a refused call has written something")

@@ -50,8 +50,9 @@ func runList(ctx context.Context, o *listOptions) error {
 	q := client.Query{State: core.State(o.state), Workflow: o.workflow, Step: o.step, Code: o.code,
 		IDPrefix: o.prefix, OlderThan: o.olderThan, PageSize: pageSize}
 	children := o.children || o.prefix != ""
-	if !o.all && o.step+o.code+o.prefix == "" { // these choose among the orders of a page
-		q.PageSize = min(o.limit, pageSize-1) + 1 // one more, to know whether there are more
+	if !o.all && o.step+o.code+o.prefix == "" { // these filters apply to the orders of a page
+		// one more than the limit shows whether there are more orders
+		q.PageSize = min(o.limit, pageSize-1) + 1
 	}
 	var shown []view.Summary // rows of the text output, which aligns them all
 	count, left, more := 0, 0, false

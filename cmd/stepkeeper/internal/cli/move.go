@@ -28,7 +28,7 @@ func newMove(a *app.App) *cobra.Command {
 
 func runMove(ctx context.Context, o *moveOptions) error {
 	if o.action.Definition == "" {
-		return failure.New(failure.Usage, whichDefinition, "the definition to move to is missing")
+		return failure.New(failure.Usage, whichDefinition, "move has no definition")
 	}
 	if err := cmp.Or(o.checkDefinition(), o.checkSender(), o.checkOrders()); err != nil {
 		return err

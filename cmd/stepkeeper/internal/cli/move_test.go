@@ -38,7 +38,7 @@ steps:
     grade: fenced
 `
 
-// opened is the real runtime on a folder of workflows, as `dev` starts it.
+// opened starts the real runtime on a folder of workflows, as `dev` does.
 func opened(t *testing.T, folder string) (server string, end func()) {
 	t.Helper()
 	stack, err := embedded.Open(t.Context(), embedded.Options{
@@ -60,8 +60,8 @@ func opened(t *testing.T, folder string) (server string, end func()) {
 	}
 }
 
-// A bug of the workflow stops an order. The file is fixed and the server started again: the order is pinned
-// to the old definition, which `show` says, and goes on with the fixed one when it is moved (P49).
+// A bug in the workflow stops an order. After the file is fixed and the server restarted, `show` reports that
+// the order still runs the old definition. After a move it continues with the fixed one (P49).
 func TestOrderGoesOnWithTheFixedWorkflow(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.Mkdir(filepath.Join(folder, "workflows"), 0o700); err != nil {
@@ -105,7 +105,7 @@ func TestOrderGoesOnWithTheFixedWorkflow(t *testing.T) {
 	}
 }
 
-// What was done already stays: a definition that changes it is refused, with the difference.
+// Finished steps stay as they are: a definition that changes one is refused, and the difference is shown.
 func TestOrderIsNotMovedPastWhatWasDone(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.Mkdir(filepath.Join(folder, "workflows"), 0o700); err != nil {
@@ -134,8 +134,8 @@ func TestOrderIsNotMovedPastWhatWasDone(t *testing.T) {
 	c.run(t, "show", "one").want(t, failure.OK, "Error", "command 0")
 }
 
-// A move can be simulated first: a definition with which the order would stop again is found before anything
-// is moved, also before it is deployed.
+// A move can be simulated first. The simulation finds a definition with which the order would stop again,
+// before anything is moved, and even before the definition is deployed.
 func TestMoveIsSimulatedFirst(t *testing.T) {
 	folder := t.TempDir()
 	t.Chdir(folder)
@@ -163,7 +163,7 @@ func TestMoveIsSimulatedFirst(t *testing.T) {
 	c.run(t, "simulate", write(t, "fixed.yaml", fixed), "--move", "one", "--seeds", "60").want(t, failure.OK,
 		"60 seeds, 60 orders", "No violation in 60 seeds")
 	c.run(t, "simulate", write(t, "other.yaml", other), "--move", "one").want(t, failure.Refused,
-		"order one cannot be moved, or not simulated", "its operation was reserve and is book")
+		"the move of order one cannot be simulated", "its operation was reserve and is book")
 	c.run(t, "simulate", write(t, "fixed.yaml", fixed), "--move", "two").want(t, failure.NotFound,
 		"order two")
 	c.run(t, "simulate", write(t, "fixed.yaml", fixed), "--move", "one", "--order",

@@ -19,7 +19,7 @@ import (
 	"testing"
 )
 
-// declared are the names that a document may use.
+// declared holds the names that a document may use.
 type declared struct {
 	// words are the declarations and texts of Go files, and every word of other files
 	words    map[string]bool
@@ -29,7 +29,7 @@ type declared struct {
 
 var anyWord = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
 
-// names of the whole repository, read once.
+// names returns the names of the whole repository. It reads the files once.
 var names = sync.OnceValues(func() (*declared, error) {
 	d := &declared{words: map[string]bool{}, packages: map[string]map[string]bool{}, tests: map[string]bool{}}
 	return d, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -124,7 +124,7 @@ func receiver(t ast.Expr) string {
 	return ""
 }
 
-// members of a struct or an interface.
+// members adds the fields of a struct or the methods of an interface.
 func members(t ast.Expr) (found []string) {
 	var list *ast.FieldList
 	switch x := t.(type) {
@@ -158,7 +158,7 @@ var namesOfAWS = []string{
 	"ReplicationLatency", "ScheduleKeyDeletion", "UpdateKeyDescription", "UpdateTableReplicaAutoScaling",
 }
 
-// check looks for a name that stands in a document as code.
+// check looks up a name that a document shows as code.
 func (d *declared) check(file, code string) error {
 	switch {
 	case testNamed.MatchString(code):
@@ -236,7 +236,7 @@ func TestRulesAreDefined(t *testing.T) {
 	}
 }
 
-// TestRulesSayWhy: each rule has a reason, tests, and the holes that it closes by the table of holes.
+// TestRulesSayWhy: each rule has a reason, tests, and the same holes that the table of holes gives for it.
 func TestRulesSayWhy(t *testing.T) {
 	text := pagesOf(documents(t), protocolPages)
 	closes := map[string][]string{} // holes by rule
@@ -271,7 +271,7 @@ var (
 	title      = regexp.MustCompile(`(?m)^#+ (.*)$`)
 )
 
-// TestLinks: what a document links to is there, with the heading.
+// TestLinks: the target of each link in a document exists, and so does the heading.
 func TestLinks(t *testing.T) {
 	all := documents(t)
 	followed := 0

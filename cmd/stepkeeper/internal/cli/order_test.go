@@ -14,7 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// fill puts three orders there: one running, one processed, one stopped.
+// fill stores three orders: one running, one processed, one stopped.
 func fill(b *backend) {
 	at := core.TimeOf(noon)
 	b.put(&core.Task{OrderID: "running", Workflow: "order", ProcessState: core.Processing, Created: at,
@@ -47,8 +47,8 @@ func TestShow(t *testing.T) {
 	r.want(t, failure.OK)
 	golden.Assert(t, r.out, "show.json")
 	r = c.run(t, "show", "stopped", "--messages")
-	r.want(t, failure.OK, "Messages (UTC)", "received  order", "alert Error")
-	// a server of one's own is not billed
+	r.want(t, failure.OK, "Messages (UTC)", "received   order", "alert Error")
+	// a user's own server is not billed
 	if strings.Contains(r.out, "Timeline") || strings.Contains(r.out, "Cost") {
 		t.Error(r.out)
 	}
@@ -65,7 +65,8 @@ func TestShow(t *testing.T) {
 	}
 }
 
-// The page of an order that is being undone, and each line of watch, say what is waited for (P21).
+// The output of show for an order that is being undone, and each line of watch, state what the order waits
+// for (P21).
 func TestUndoSaysWhatItWaitsFor(t *testing.T) {
 	b, at := newBackend(noon), core.TimeOf(noon.Add(time.Minute))
 	quiet := &core.Task{OrderID: "undoing", Workflow: "order", ProcessState: core.Compensating,
@@ -76,7 +77,8 @@ func TestUndoSaysWhatItWaitsFor(t *testing.T) {
 			Wait: core.StepWait{At: at + 21_001}, CompleteBy: at + 51_001}}}
 	b.put(quiet)
 	c := call{server: serve(t, b).URL}
-	const wait = "charge is undone from 12:01:21.001 on (in 21.0s), when no call of it can take effect any more"
+	const wait = "charge is undone from 12:01:21.001 on (in 21.0s), when no call of it can take effect " +
+		"any more"
 	c.run(t, "show", "undoing").want(t, failure.OK, wait)
 	watched := c
 	watched.until = "undoing  " + wait
@@ -112,7 +114,7 @@ func TestShowNamesTheServer(t *testing.T) {
 		"stepkeeper --server "+url+" resubmit stopped")
 }
 
-// A document that cannot be read is listed as such, among the others.
+// The list shows a document that cannot be read as unreadable, among the others.
 func TestListShowsDamage(t *testing.T) {
 	b := newBackend(noon)
 	fill(b)
@@ -127,7 +129,7 @@ func TestListShowsDamage(t *testing.T) {
 	}
 }
 
-// An erased order has no text of its errors any more, but the codes of them.
+// An erased order still has the codes of its errors, but not their texts.
 func TestAnErasedOrderShowsCodes(t *testing.T) {
 	b := newBackend(noon)
 	b.put(&core.Task{
@@ -257,7 +259,7 @@ func TestWatchList(t *testing.T) {
 			t.Errorf("an order that does not change was printed %d times:\n%s", n, r.out)
 		}
 	}
-	// What changes is printed again, once.
+	// Each change is printed once.
 	ctx, cancel := context.WithCancel(t.Context())
 	looks := 0
 	b.mu.Lock()
@@ -320,7 +322,7 @@ func TestServerFailures(t *testing.T) {
 		http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer hangs.Close()
 	call{server: hangs.URL}.run(t, "show", "a", "--timeout", "50ms").want(t, failure.Unreachable,
-		"did not answer in time")
+		"did not respond in time")
 }
 
 func TestSchedules(t *testing.T) {

@@ -17,13 +17,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// project is what `stepkeeper init` writes, run for real, on a clock that the test moves on.
+// project is a running project that `stepkeeper init` has written. The test moves its clock.
 type project struct {
 	dir, server string
 	ahead       atomic.Int64
 }
 
-// start runs a project after edit has changed its files.
+// start runs a project, after edit has changed its files.
 func start(t *testing.T, edit func(dir string)) *project {
 	t.Helper()
 	p := &project{dir: t.TempDir()}
@@ -67,7 +67,7 @@ func overwrite(t *testing.T, path, text string) {
 	}
 }
 
-// An agent that nothing runs is reported wherever one looks; once it takes requests, no more.
+// An agent that does not run is reported by every command that shows agents, until it takes requests.
 func TestUnattendedAgent(t *testing.T) {
 	p := start(t, func(dir string) {
 		overwrite(t, filepath.Join(dir, "agents.yaml"),
@@ -80,9 +80,10 @@ func TestUnattendedAgent(t *testing.T) {
 		t.Errorf("an agent may start a moment after the runtime: %s", r.err)
 	}
 	p.ahead.Store(int64(20 * time.Second))
-	const reported = "nothing has taken requests-seats for 2" // 20 s and a little
+	const reported = "queue requests-seats has had no consumer for 2" // 20 s and a little
 	submit("o-2").want(t, failure.OK, reported, "o-2: accepted")
-	p.run(t, "list").want(t, failure.OK, reported, "2 waiting", "nothing has taken requests-payments")
+	p.run(t, "list").want(t, failure.OK, reported, "2 messages waiting",
+		"queue requests-payments has had no consumer")
 	r := p.run(t, "show", "o-1")
 	r.want(t, failure.OK, reported, "is the agent seats running?")
 	if strings.Contains(r.out, "requests-payments") {
@@ -99,7 +100,7 @@ func TestUnattendedAgent(t *testing.T) {
 	receive(t, p.server, "requests-seats", true)
 	receive(t, p.server, "requests-payments", false) // there is none: the receiver counts
 	for _, args := range [][]string{{"show", "o-1"}, {"list"}} {
-		if r := p.run(t, args...); strings.Contains(r.out+r.err, "nothing has taken") {
+		if r := p.run(t, args...); strings.Contains(r.out+r.err, "no consumer") {
 			t.Errorf("%v: something takes the requests now:\n%s%s", args, r.out, r.err)
 		}
 	}
@@ -146,7 +147,7 @@ func receive(t *testing.T, server, queue string, some bool) {
 	}
 }
 
-// A workflow that is there and cannot be read is not said to be unknown.
+// A workflow file that cannot be read is not reported as an unknown workflow.
 func TestBrokenWorkflow(t *testing.T) {
 	p := start(t, func(dir string) {
 		overwrite(t, filepath.Join(dir, "workflows/tickets.yaml"),
@@ -165,6 +166,7 @@ func TestBrokenWorkflow(t *testing.T) {
 
 func TestMistypedWorkflow(t *testing.T) {
 	p := start(t, nil)
-	r := call{server: p.server, in: `{"schema":1,"orderId":"m-1","workflow":"bookign","order":{}}`}.run(t, "submit", "-")
+	r := call{server: p.server, in: `{"schema":1,"orderId":"m-1","workflow":"bookign","order":{}}`}.run(t,
+		"submit", "-")
 	r.want(t, failure.Refused, `no workflow "bookign" is deployed; did you mean booking? check the name`)
 }

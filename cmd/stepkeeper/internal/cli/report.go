@@ -26,7 +26,7 @@ type submitLine struct {
 	Known    bool         `json:"known"`            // the order existed before
 	Queued   bool         `json:"queued,omitempty"` // the order is in the intake queue of a stack
 	Notes    []string     `json:"notes,omitempty"`  // parts of the order that have no effect
-	State    core.State   `json:"state,omitempty"`  // its end; only with --wait
+	State    core.State   `json:"state,omitempty"`  // final state; only with --wait
 	Ended    bool         `json:"ended"`            // only with --wait
 	Error    *submitError `json:"error,omitempty"`
 
@@ -52,17 +52,17 @@ type report struct {
 	mu        sync.Mutex
 	bar       *streams.Progress
 	taken     []submitLine
-	answers   int       // orders answered
+	answers   int       // number of orders with an answer
 	held      []badLine // records to print when the orders before them have a result
-	bad       int       // unreadable records, which were not sent
+	bad       int       // number of unreadable records, which were not sent
 	refused   int
 	known     int
-	states    map[core.State]int // ends, with --wait
+	states    map[core.State]int // number of orders by final state, with --wait
 	reported  map[string]bool    // queues without a consumer that were reported
 	writeFail error
 }
 
-// badLine is a record that was not sent, with the number of orders before it that were.
+// badLine is a record that was not sent. behind is the number of sent orders before it.
 type badLine struct {
 	submitLine
 	behind int
@@ -105,7 +105,7 @@ func (r *report) unreadable(at place, behind int, id, why string) {
 	r.release()
 }
 
-// release prints the records that have no open order before them.
+// release prints the held records if all orders before them have an answer.
 func (r *report) release() {
 	for len(r.held) > 0 && r.held[0].behind <= r.answers {
 		r.problem(r.held[0].submitLine)
@@ -113,7 +113,6 @@ func (r *report) release() {
 	}
 }
 
-// answered records the server's answer.
 func (r *report) answered(l submitLine) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -182,7 +181,8 @@ func (r *report) waitForAll(ctx context.Context, c *client.Client) error {
 	all.SetLimit(waiters)
 	for i := range r.taken {
 		all.Go(func() error {
-			id := r.taken[i].OrderID // only ended changes it, and only its own element
+			// no lock is needed, because another goroutine changes only other elements
+			id := r.taken[i].OrderID
 			task, err := c.Wait(within, id)
 			if err != nil {
 				return r.app.Explain(err, "order "+id)
@@ -213,7 +213,7 @@ func (r *report) ended(i int, task view.Task) {
 	switch {
 	case r.app.JSON():
 		r.line(l)
-	case task.State != core.Processed:
+	case task.State != core.Processed && !r.single():
 		fmt.Fprintf(r.app.Streams.Err, "%s: %s%s\n", l.OrderID,
 			r.app.Streams.Style().State(task.State, string(task.State)), whyOf(l.Error))
 	}
@@ -272,9 +272,12 @@ func (r *report) notes() {
 	}
 }
 
+// single reports whether there was one order, which the summary prints in full.
+func (r *report) single() bool { return len(r.taken) == 1 && r.bad+r.refused == 0 }
+
 func (r *report) sum() {
 	out, style := r.app.Streams.Out, r.app.Streams.Style()
-	if len(r.taken) == 1 && r.bad+r.refused == 0 {
+	if r.single() {
 		l := r.taken[0]
 		word := style.Good("accepted")
 		switch {
@@ -284,7 +287,7 @@ func (r *report) sum() {
 			word += " (queued)"
 		}
 		if l.Ended {
-			word += ", " + style.State(l.State, string(l.State))
+			word += ", " + style.State(l.State, string(l.State)) + whyOf(l.Error)
 		}
 		fmt.Fprintf(out, "%s: %s\n", l.OrderID, word)
 		return

@@ -49,7 +49,7 @@ func runResubmit(ctx context.Context, o *resubmitOptions) error {
 	})
 }
 
-// until returns the new deadline. The zero time means none.
+// until returns the new deadline. The zero time means that the order has no deadline.
 func (o *resubmitOptions) until(now time.Time) (deadline time.Time, err error) {
 	if o.deadline == "" {
 		return deadline, nil
@@ -65,7 +65,6 @@ func (o *resubmitOptions) until(now time.Time) (deadline time.Time, err error) {
 	return deadline, nil
 }
 
-// readInput reads the input that a resubmit gives to a step.
 func (o *resubmitOptions) readInput() (json.RawMessage, error) {
 	if o.input == "" {
 		return nil, nil
@@ -131,7 +130,7 @@ func runResolve(ctx context.Context, o *resolveOptions) error {
 	})
 }
 
-// checkValue holds the value that a command carries to the rules of its message.
+// checkValue returns an error if a message with the command would be refused because of its value.
 func (o *orderCommand) checkValue(what string, ev core.Event) error {
 	c := message.Control{OrderID: o.ids[0], Event: core.Stamped(ev, "x", core.Sender{}, 0)}
 	if err := c.Check(); err != nil {

@@ -195,13 +195,13 @@ func TestWrongCalls(t *testing.T) {
 		{[]string{"resolve", "a", "charge", "perhaps"}, []string{"happened, not-happened, undone"}},
 		{[]string{"dev", "--listen", "0.0.0.0:8377"},
 			[]string{"other machines could reach it", "127.0.0.1:8377"}},
-		{[]string{"dev", "--listen", "8377"}, []string{"is no address"}},
+		{[]string{"dev", "--listen", "8377"}, []string{"is not an address"}},
 		{[]string{"dev", "--listen", "example.com:80"}, []string{"other machines could reach it"}},
 		{[]string{"dev", "--max-open", "0"}, []string{"out of range"}},
 		{[]string{"dev", "--sweep-every", "-1s"}, []string{"out of range"}},
 		{[]string{"dev", "--log-level", "loud"}, []string{"--log-level cannot be"}},
 		{[]string{"dev", "--log-format", "xml"}, []string{"--log-format cannot be"}},
-		{[]string{"agent", "new", "No Good"}, []string{"is no agent's name"}},
+		{[]string{"agent", "new", "No Good"}, []string{"is not an agent's name"}},
 	} {
 		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
 			call{}.run(t, c.args...).want(t, failure.Usage, c.want...)
@@ -234,7 +234,7 @@ func TestErrorsAsJSON(t *testing.T) {
 	}
 }
 
-// A wrong flag or argument is one document too, wherever it stands.
+// With JSON output, a wrong flag or argument at any place is reported as one document too.
 func TestUsageErrorsAsJSON(t *testing.T) {
 	for _, line := range []string{
 		"show a --colour --output json", "show --output=json", "--output json shwo",
@@ -280,8 +280,8 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 
-// Who reads the output gets all of it, or the command fails. A command that went on after a failed write
-// would never end here.
+// The reader gets the whole output, or the command fails. A command that continued after a failed write would
+// never end in this test.
 func TestOutputThatCannotBeWritten(t *testing.T) {
 	c := call{out: full{}, in: orderLine("o-9", "")}
 	for _, line := range strings.Split(strings.TrimSpace(printing), "\n") {

@@ -78,8 +78,8 @@ func runShow(ctx context.Context, o *showOptions) error {
 	return o.app.PrintJSON(doc)
 }
 
-// submitted returns an order as it was submitted. It is nil if a cancel came first, or if its record has
-// expired.
+// submitted returns an order as it was submitted. The result is nil if a cancel came before the order, or if
+// the order's record has expired.
 func submitted(ctx context.Context, a *app.App, id string) (json.RawMessage, error) {
 	return app.Ask(ctx, a, "order "+id, func(c *client.Client, ctx context.Context) (json.RawMessage, error) {
 		order, err := c.Submitted(ctx, id)

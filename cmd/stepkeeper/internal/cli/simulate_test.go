@@ -50,7 +50,7 @@ func TestSimulateFindsAndReplays(t *testing.T) {
 	}
 }
 
-// TestSimulateReportsWhatWasDone: a search that is interrupted reports what was done so far.
+// TestSimulateReportsWhatWasDone: an interrupted search reports its results so far.
 func TestSimulateReportsWhatWasDone(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
@@ -58,7 +58,7 @@ func TestSimulateReportsWhatWasDone(t *testing.T) {
 	r.want(t, failure.General, "stopped early", "transfer: ", "invariants checked")
 }
 
-// TestReplayWithAnotherWorkflow: a tape is played with the corrected file, and not with another workflow.
+// TestReplayWithAnotherWorkflow: a tape can be played with the corrected file, but not with another workflow.
 func TestReplayWithAnotherWorkflow(t *testing.T) {
 	folder := t.TempDir()
 	tape, corrected := filepath.Join(folder, "tape.json"), filepath.Join(folder, "corrected.yaml")
@@ -73,7 +73,8 @@ func TestReplayWithAnotherWorkflow(t *testing.T) {
 	call{}.run(t, "simulate", "--replay", tape).want(t, failure.Usage, "damaged")
 }
 
-// regression writes a workflow that breaks an invariant, and has the test of that written beside it.
+// regression writes a workflow that breaks an invariant, and lets the command write a test of it into the
+// same folder.
 func regression(t *testing.T) (bad, test string) {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "Shop 2")
@@ -99,8 +100,8 @@ func TestRegressionTestIsWritten(t *testing.T) {
 	}
 }
 
-// TestRegressionTest: the test that is written compiles, fails with the workflow that it was made
-// of, and passes with the corrected one.
+// TestRegressionTest: the generated test compiles, fails with the workflow that it was made from, and passes
+// with the corrected one.
 func TestRegressionTest(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles a test")
@@ -108,7 +109,7 @@ func TestRegressionTest(t *testing.T) {
 	bad, test := regression(t)
 	folder := filepath.Dir(bad)
 	binary := filepath.Join(folder, "regression.test")
-	// It belongs to a package of this module; nothing is written there.
+	// The folder belongs to a package of this module, so nothing is written there.
 	put(t, test, strings.Replace(read(t, test), "package shop2_test", "package simulate_test", 1))
 	there, err := filepath.Abs(filepath.Join(filepath.Dir(transfer), "written_regression_test.go"))
 	if err != nil {
@@ -156,8 +157,8 @@ func put(t *testing.T, file, text string) {
 	}
 }
 
-// TestOrderFilesAreBounded: what intake refuses of an order, the commands that read one from a file refuse
-// before they compute with it, in words of the file.
+// TestOrderFilesAreBounded: commands that read an order from a file refuse what the intake would refuse. They
+// do so before any computation, and the error is about the file.
 func TestOrderFilesAreBounded(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "order.json")
 	for _, x := range []struct{ text, want string }{
@@ -173,7 +174,7 @@ func TestOrderFilesAreBounded(t *testing.T) {
 	}
 }
 
-// TestServicesAreReadAsWorkflowsAre: services are read by the rules of all YAML files.
+// TestServicesAreReadAsWorkflowsAre: the same rules of YAML hold for services and workflows.
 func TestServicesAreReadAsWorkflowsAre(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "services.yaml")
 	const services = "services:\n  debtor: {grade: fenced, latency: 20ms}\n"

@@ -9,9 +9,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 )
 
-// TestWrongWorkflows: the command finds each wrong workflow that ships as an example, with the number of
-// seeds that it runs by itself, says what is wrong in words, and how it is corrected; the corrected one
-// passes.
+// TestWrongWorkflows: with its default number of seeds, the command finds the fault of each wrong workflow
+// among the examples, and describes the fault and the correction. The corrected workflow passes.
 func TestWrongWorkflows(t *testing.T) {
 	for name, tt := range map[string]struct {
 		services bool
@@ -74,7 +73,7 @@ func TestWrongWorkflows(t *testing.T) {
 	}
 }
 
-// A step that waits for people is no fault of the simulator.
+// A step that waits for people is not reported as a fault.
 func TestASimulationGivesNoAnswers(t *testing.T) {
 	folder := "../../../../examples/kyc/"
 	call{}.run(t, "simulate", folder+"kyc.yaml", "--order", folder+"order.json", "--seeds", "1").want(t,

@@ -46,7 +46,7 @@ type smokeReport struct {
 	Orders   int                `json:"orders"`
 	Ends     map[core.State]int `json:"ends"`
 	Open     int                `json:"open"`     // orders that did not end in time
-	Problems []smokeProblem     `json:"problems"` // problems found by the audit; empty if all is well
+	Problems []smokeProblem     `json:"problems"` // problems that the audit found; may be empty
 	Submit   float64            `json:"submitSeconds"`
 	Total    float64            `json:"totalSeconds"` // time until the last order ended
 	TookP50  float64            `json:"tookP50Seconds"`
@@ -75,7 +75,6 @@ func newSmoke(a *app.App) *cobra.Command {
 	})
 }
 
-// contents reads the orders to send.
 func (o *smokeOptions) contents() ([]json.RawMessage, error) {
 	switch {
 	case o.file == "" && o.workflow != "order":
@@ -93,7 +92,7 @@ func (o *smokeOptions) contents() ([]json.RawMessage, error) {
 	var bad error
 	err = source.Records(f, func(r source.Record) bool {
 		if bad = r.Err; bad == nil {
-			_, bad = bare(r.Data, o.workflow, "", len(all)+1) // the rules of every submission
+			_, bad = bare(r.Data, o.workflow, "", len(all)+1) // the checks that submit also runs
 		}
 		all = append(all, r.Data)
 		return bad == nil
@@ -110,7 +109,6 @@ func (o *smokeOptions) contents() ([]json.RawMessage, error) {
 	return all, nil
 }
 
-// smoke is one run of the test.
 type smoke struct {
 	*smokeOptions
 	client   *client.Client
@@ -166,16 +164,12 @@ func warnOfRoom(ctx context.Context, a *app.App) {
 	room, err := a.StackRoom(ctx, a.Stack, a.StackOptions())
 	switch {
 	case err != nil:
-		fmt.Fprintf(a.Streams.Err,
-			"not checked whether the functions fit into the account's limit of concurrent executions: %v\n",
-			err)
+		fmt.Fprintf(a.Streams.Err, "not checked whether the functions fit into the account's limit of "+
+			"concurrent executions: %v\n", err)
 	case !room.Fits():
-		fmt.Fprintf(a.Streams.Err,
-			"%s: stack %s: %s. What does not fit is throttled: its messages come back late, and may "+
-				"become dead letters.\n"+
-				"  fix: ask for a higher quota (Service Quotas: AWS Lambda, Concurrent "+
-				"executions), or lower "+
-				"MaxConcurrency and deploy again\n",
+		fmt.Fprintf(a.Streams.Err, "%s: stack %s: %s. What does not fit is throttled: its messages come "+
+			"back late, and may become dead letters.\n  fix: ask for a higher quota (Service Quotas: "+
+			"AWS Lambda, Concurrent executions), or lower MaxConcurrency and deploy again\n",
 			a.Streams.Style().Bad("warning"), a.Stack, room)
 	}
 }
@@ -216,7 +210,7 @@ func (s *smoke) wait(ctx context.Context) {
 			return nil
 		})
 	}
-	_ = all.Wait() // none returns an error
+	_ = all.Wait() // no goroutine returns an error
 }
 
 func (s *smoke) one(ctx context.Context, i int) {
@@ -246,7 +240,7 @@ func (s *smoke) one(ctx context.Context, i int) {
 		s.problem(i, what)
 	}
 	if !sameJSON(content, s.contents[i%len(s.contents)]) {
-		s.problem(i, "it holds another order than the one that was sent")
+		s.problem(i, "its order differs from the one that was sent")
 	}
 }
 
@@ -260,8 +254,8 @@ func sameJSON(a, b []byte) bool {
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// inconsistent returns the steps of an ended task that contradict its end (States of the protocol). Undo
-// covers every attempted step (P7).
+// inconsistent returns the contradictions between the end of a task and the states of its steps (P7, undo
+// covers every attempted step).
 func inconsistent(t *client.Task) []string {
 	var found []string
 	wrong := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
@@ -279,12 +273,11 @@ func inconsistent(t *client.Task) []string {
 		}
 	}
 	if t.State == core.Error && t.Error == nil {
-		wrong("it is in Error and says nothing why")
+		wrong("it is in Error without a reason")
 	}
 	return found
 }
 
-// print writes the report and returns the exit code.
 func (s *smoke) print() error {
 	slices.Sort(s.took)
 	if n := len(s.took); n > 0 {
@@ -309,7 +302,6 @@ func (s *smoke) print() error {
 	return nil
 }
 
-// shownProblems is the number of problems in the text output.
 const shownProblems = 20
 
 func (s *smoke) show() {
@@ -335,10 +327,8 @@ func (s *smoke) show() {
 	if r.Open > 0 {
 		until = "given up"
 	}
-	fmt.Fprintf(out,
-		"submitted in %.2f s, %s after %.2f s; one order took %.2f s (median), %.2f s (95 %%), %.2f s "+
-			"(longest)\n",
-		r.Submit, until, r.Total, r.TookP50, r.TookP95, r.TookMax)
+	fmt.Fprintf(out, "submitted in %.2f s, %s after %.2f s; one order took %.2f s (median), %.2f s (95 %%), "+
+		"%.2f s (longest)\n", r.Submit, until, r.Total, r.TookP50, r.TookP95, r.TookMax)
 	fmt.Fprintf(out, "%d claims of steps, %d failed or timed out\n", r.Attempts, r.Failures)
 	if len(r.Problems) == 0 {
 		fmt.Fprintf(out, "audit: %s\n", style.Good("nothing found"))

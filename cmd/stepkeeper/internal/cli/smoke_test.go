@@ -63,8 +63,8 @@ func TestSmoke(t *testing.T) {
 	run("--order", write(t, "none.json", "")).want(t, failure.Usage, "holds no orders")
 }
 
-// Before the first order it is said whether the functions fit into the account; that it cannot be asked for
-// is no reason to send none.
+// Before the first order, smoke reports whether the functions fit into the account. If the account cannot be
+// read, smoke sends its orders all the same.
 func TestSmokeReportsRoom(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	for name, c := range map[string]struct {
@@ -90,7 +90,7 @@ func TestSmokeReportsRoom(t *testing.T) {
 	}
 }
 
-// The audit finds what does not agree.
+// The audit finds each disagreement.
 func TestInconsistent(t *testing.T) {
 	step := func(state core.State, first core.Time) client.Step {
 		return client.Step{Name: "charge", State: state, FirstAt: first}
@@ -122,7 +122,7 @@ func TestInconsistent(t *testing.T) {
 		}
 	}
 	if got := inconsistent(&client.Task{State: core.Error, Created: 3, EndedAt: 2}); len(got) != 2 ||
-		!strings.Contains(got[1], "nothing why") {
+		!strings.Contains(got[1], "without a reason") {
 		t.Error(got)
 	}
 }

@@ -69,7 +69,7 @@ func asGo(s snippet) (goSnippet, bool) {
 	return goSnippet{}, false
 }
 
-// calls: there is a name of a package in it; a line for the shell can look like Go otherwise.
+// calls matches a name of a package. Without one, a line for the shell can look like Go.
 func calls(f *ast.File) (found bool) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		if s, ok := n.(*ast.SelectorExpr); ok {
@@ -91,12 +91,14 @@ var imports = map[string]string{
 	"client": module + "client",
 	"core":   module + "shared/core", "infra": module + "infra", "sim": module + "simulate/sim",
 	"workflowtest":        module + "workflowtest",
+	"awsevents":           "github.com/aws/aws-cdk-go/awscdk/v2/awsevents",
+	"awseventstargets":    "github.com/aws/aws-cdk-go/awscdk/v2/awseventstargets",
 	"awssqs":              "github.com/aws/aws-cdk-go/awscdk/v2/awssqs",
 	"awssnssubscriptions": "github.com/aws/aws-cdk-go/awscdk/v2/awssnssubscriptions",
 	"jsii":                "github.com/aws/jsii-runtime-go",
 }
 
-// around are the names that the text around a snippet speaks of.
+// around declares the names that the text around a snippet introduces.
 const around = `package snippets
 
 import (
@@ -104,6 +106,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
@@ -141,6 +144,7 @@ var (
 	probe      agenttest.Probe
 	status     awssqs.IQueue
 	topic      awssns.Topic
+	bus        awsevents.IEventBus
 	engine     *infra.Stepkeeper
 	boundary   awsiam.IManagedPolicy
 	stack      awscdk.Stack
@@ -203,7 +207,7 @@ func compile(t *testing.T, all []goSnippet) {
 	}
 }
 
-// sourceOf is the file to compile, with the lines of the document.
+// sourceOf returns the file to compile, with line numbers of the document.
 func sourceOf(s goSnippet) (string, error) {
 	text := s.head + s.text + s.tail
 	f, err := parser.ParseFile(token.NewFileSet(), s.file, text, 0)
@@ -230,7 +234,7 @@ func sourceOf(s goSnippet) (string, error) {
 	slices.Sort(lines)
 	head := strings.Replace(s.head, "package snippets\n", "package snippets\n"+strings.Join(lines, "\n")+"\n",
 		1)
-	// A main function of a snippet is one of several things that the page shows, not a program.
+	// A main function in a snippet is part of a page, not a program.
 	body := strings.Replace(s.text, "func main()", "func _()", 1)
 	if _, err := format.Source([]byte(head + body + s.tail)); err != nil {
 		return "", err

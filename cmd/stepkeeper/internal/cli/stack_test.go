@@ -34,7 +34,7 @@ func onStack(w *stacktest.Deployment, in string) call {
 	}}
 }
 
-// The same commands as with --server, with the same exit codes.
+// With --stack the commands work as with --server, and have the same exit codes.
 func TestCommandsOnAStack(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	line := func(id, workflow, end string) string {
@@ -50,20 +50,21 @@ func TestCommandsOnAStack(t *testing.T) {
 		"with the ID \"o-1\" and other content")
 	run(line("o-2", "order", "fail")+"nonsense\n", "submit", "-").want(t, failure.Usage,
 		"standard input:2: not sent")
-	// Queued is not there yet: submitting it again, which is harmless, waits until it is.
+	// A queued order does not exist yet. Submitting it again, which is harmless, waits until it exists.
 	run(line("o-2", "order", "fail"), "submit", "--wait", "-").want(t, failure.NotProcessed,
-		"o-2: Compensated")
+		"o-2: accepted, Compensated")
 	run("", "watch", "o-2").want(t, failure.NotProcessed, "o-2  Compensated")
 	run(line("o-3", "order", "fail"), "submit", "--wait", "-").want(t, failure.NotProcessed,
-		"o-3: Compensated")
+		"o-3: accepted, Compensated")
 
 	w.Broken.Store(true)
-	run(line("o-4", "halt", ""), "submit", "--wait", "-").want(t, failure.NotProcessed, "o-4: Error")
+	run(line("o-4", "halt", ""), "submit", "--wait", "-").want(t, failure.NotProcessed,
+		"o-4: accepted, Error")
 	run("", "show", "o-4").want(t, failure.OK, "stepkeeper --stack Shop --region eu-central-1 resubmit o-4",
 		"card was declined")
 	run("", "show", "o-4").want(t, failure.OK, "Cost\n  about $0.0000", "the list prices of us-east-1",
 		"Timeline")
-	run("", "show", "o-4", "--messages").want(t, failure.OK, "received  order ", "sent      alert Error",
+	run("", "show", "o-4", "--messages").want(t, failure.OK, "received   order ", "sent       alert Error",
 		"Cost")
 	run("", "show", "o-4", "--output", "json").want(t, failure.OK, `"dollars_least": 0.0000`,
 		`"kind": "alert"`)
@@ -155,7 +156,7 @@ func TestStackFlags(t *testing.T) {
 			"--region"},
 		{failure.Unreachable, fmt.Errorf("%w: no route", client.ErrConnection),
 			"the stack Shop cannot be reached"},
-		{failure.Unreachable, context.DeadlineExceeded, "the stack Shop did not answer in time"},
+		{failure.Unreachable, context.DeadlineExceeded, "the stack Shop did not respond in time"},
 		{failure.General, errors.New("its outputs are of version \"2\""), "version \"2\""},
 	} {
 		c := call{openStack: func(context.Context, string, aws.Options, ...client.Option) (
@@ -171,8 +172,8 @@ func TestStackFlags(t *testing.T) {
 		http.StatusInternalServerError: {failure.General,
 			"list of orders: the server answered 500 Internal Server Error\n  the logs of the stack's " +
 				"functions say more"},
-		http.StatusServiceUnavailable: {failure.Refused, "list of orders: the stack takes nothing now"},
-		http.StatusBadRequest:         {failure.Usage, "list of orders: the stack cannot use that"},
+		http.StatusServiceUnavailable: {failure.Refused, "list of orders: the stack accepts nothing now"},
+		http.StatusBadRequest:         {failure.Usage, "list of orders: the stack rejected the input"},
 		http.StatusConflict:           {failure.Refused, "list of orders: refused"},
 	} {
 		server := httptest.NewServer(
@@ -189,7 +190,7 @@ func TestStackFlags(t *testing.T) {
 	w.Held.Store(true)
 	onStack(w, `{"schema":1,"orderId":"o","workflow":"order","order":{}}`).run(t, "submit", "--wait", "-",
 		"--timeout", "2s", "--stack", "Shop", "--region", "eu-central-1").
-		want(t, failure.Unreachable, "the stack Shop did not answer in time",
+		want(t, failure.Unreachable, "the stack Shop did not respond in time",
 			"acknowledged before this: 1 order;")
 }
 
@@ -210,7 +211,7 @@ func TestCommandWithoutAVerdictOnAStack(t *testing.T) {
 	}
 	w.Held.Store(true)
 	r := run("cancel", "o", "--timeout", "2s")
-	r.want(t, failure.General, "order o: command ", "is queued, and its verdict has not come yet",
+	r.want(t, failure.General, "order o: command ", "is queued, and has no verdict yet",
 		"--command-id ")
 	_, rest, _ := strings.Cut(r.err, "--command-id ")
 	id := strings.Fields(rest)[0]
@@ -260,8 +261,8 @@ func (q looked) Queue(name string) (port.Queue, error) {
 	return lookedAt{found}, err
 }
 
-// An agent whose mapping is disabled is reported in the words and places of `dev`: by show, list, submit, and
-// by smoke before its first order.
+// An agent whose mapping is disabled is reported with the words of `dev` and by the same commands: show,
+// list, submit, and smoke before its first order.
 func TestUnattendedAgentOnAStack(t *testing.T) {
 	w := stacktest.New(t, stacktest.Memory())
 	w.Parts.Outputs.Requests = map[string]string{"shop": "url"}
@@ -275,12 +276,13 @@ func TestUnattendedAgentOnAStack(t *testing.T) {
 	line := func(id string) string {
 		return fmt.Sprintf(`{"schema":1,"orderId":%q,"workflow":"order","order":{"end":"never"}}`+"\n", id)
 	}
-	const reported = "nothing has taken requests-shop for 40.0s, 2 waiting: its event source mapping is " +
+	const reported = "queue requests-shop has had no consumer for 40.0s, 2 messages waiting: its event " +
+		"source mapping is " +
 		"disabled; " +
 		"enable it with `aws lambda update-event-source-mapping --uuid m-shop --enabled --region us-east-1`"
 	r := run(line("o-1")+line("o-2"), "submit", "-")
 	r.want(t, failure.OK, reported)
-	if n := strings.Count(r.err, "nothing has taken"); n != 1 {
+	if n := strings.Count(r.err, "no consumer"); n != 1 {
 		t.Errorf("reported %d times:\n%s", n, r.err)
 	}
 	// wait until the order is known
@@ -315,7 +317,7 @@ func TestUnattendedAgentOnAStack(t *testing.T) {
 		t.Errorf("smoke: %v", got)
 	}
 
-	// What may not be looked at is a warning, reported once.
+	// A queue that may not be read gets one warning.
 	mappings["m-shop"] = ""
 	const unknown = "not known whether something takes from requests-shop: the permission " +
 		"lambda:GetEventSourceMapping on the event source mapping of requests-shop is missing"
@@ -323,7 +325,7 @@ func TestUnattendedAgentOnAStack(t *testing.T) {
 		r := run(line("o-5")+line("o-6"), args...)
 		r.want(t, failure.OK, "warning: "+unknown)
 		if n := strings.Count(r.err, "not known"); n != 1 ||
-			strings.Contains(r.out+r.err, "nothing has taken") {
+			strings.Contains(r.out+r.err, "no consumer") {
 			t.Errorf("%v: %d warnings\n%s%s", args, n, r.out, r.err)
 		}
 	}
@@ -338,7 +340,7 @@ func TestUnattendedAgentOnAStack(t *testing.T) {
 	mappings["m-shop"] = "Enabled"
 	for _, args := range [][]string{{"submit", "-"}, {"list"}, {"show", "o-1"}, {"smoke", "--orders", "1"}} {
 		if r := run(line("o-5"), args...); r.code != failure.OK ||
-			strings.Contains(r.out+r.err, "nothing has taken") || strings.Contains(r.err, "not known") {
+			strings.Contains(r.out+r.err, "no consumer") || strings.Contains(r.err, "not known") {
 			t.Errorf("%v: %+v", args, r)
 		}
 	}

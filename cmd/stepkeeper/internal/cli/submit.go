@@ -43,16 +43,18 @@ type place struct {
 	workflow string
 }
 
-// submission is one run of the command. Another goroutine reads ahead of the answers.
+// submission is one run of the command. One goroutine reads the orders, and another one handles the answers.
 type submission struct {
 	*submitOptions
 	report *report
 	number int // number of the record in the present file
 	err    error
-	// unattended returns the queues without a consumer that a workflow needs; nil if receipts have them
+	// unattended returns the queues without a consumer that a workflow needs; nil if the receipts contain
+	// them
 	unattended func(workflow string) []view.Unattended
 	queues     map[string][]view.Unattended // results of unattended, by workflow
-	// schemaOf returns the schema of a workflow's orders, or nil; nil if the server checks them at once
+	// schemaOf returns the schema of a workflow's orders, or nil if it is unknown. The function is nil for a
+	// server, which checks orders itself.
 	schemaOf func(workflow string) *client.OrderSchema
 	schemas  map[string]*client.OrderSchema // results of schemaOf, by workflow
 	stored   func(id string) bool           // reports whether the stack has the order
@@ -77,7 +79,7 @@ func runSubmit(ctx context.Context, o *submitOptions) error {
 	if o.app.Stack != "" {
 		s.unattended = func(workflow string) []view.Unattended { return o.app.Unattended(ctx, c, workflow) }
 		s.schemaOf = func(workflow string) *client.OrderSchema {
-			known, _ := c.OrderSchema(ctx, workflow) // after an error the Scheduler checks the order alone
+			known, _ := c.OrderSchema(ctx, workflow) // after an error only the Scheduler checks the orders
 			return known
 		}
 		s.stored = func(id string) bool { _, err := c.Get(ctx, id); return err == nil }
@@ -101,7 +103,6 @@ func runSubmit(ctx context.Context, o *submitOptions) error {
 	return s.report.finish()
 }
 
-// check checks all options before anything is sent.
 func (o *submitOptions) check() error {
 	if o.id != "" {
 		if o.workflow == "" {
@@ -132,9 +133,8 @@ func (o *submitOptions) check() error {
 func (s *submission) interrupted(err error) error {
 	s.report.close()
 	if n := s.report.acknowledged(); n > 0 && !s.app.JSON() {
-		fmt.Fprintf(s.app.Streams.Err,
-			"acknowledged before this: %s; submit the same again, what is there already is not started "+
-				"twice\n", view.Count(n, "order"))
+		fmt.Fprintf(s.app.Streams.Err, "acknowledged before this: %s; submit the same again, what is there "+
+			"already is not started twice\n", view.Count(n, "order"))
 	}
 	return err
 }
@@ -151,14 +151,13 @@ func (o *submitOptions) records() int {
 		if err != nil {
 			return 0
 		}
-		// its errors are reported when the file is read again
+		// the second reading reports the errors
 		_ = source.Records(f, func(source.Record) bool { n++; return true })
 		_ = f.Close()
 	}
 	return n
 }
 
-// orders yields the orders of all files.
 func (s *submission) orders(yield func(client.Order) bool) {
 	if s.id != "" {
 		s.alone(yield)
@@ -171,7 +170,7 @@ func (s *submission) orders(yield func(client.Order) bool) {
 	}
 }
 
-// alone yields the one order of --id once it is known that there is no other.
+// alone yields the order that gets the ID of --id. It is an error if the files contain several orders.
 func (s *submission) alone(yield func(client.Order) bool) {
 	var only []client.Order
 	for _, name := range s.files {
@@ -280,7 +279,7 @@ func (s *submission) matches(o client.Order) error {
 	}
 	err := known.Check(o)
 	if err != nil && s.stored(o.ID) {
-		// an order that exists stays accepted, whatever schema came later (P14, submit creates once)
+		// an order that exists stays accepted even if the schema has changed (P14, submit creates once)
 		return nil
 	}
 	return err

@@ -185,7 +185,7 @@ func TestSubmitWithoutServer(t *testing.T) {
 	c.run(t, "submit", "--timeout", "1s", "-").want(t, failure.Unreachable, "stepkeeper dev")
 }
 
-// A command that outlives a restart of the server says within seconds that it waits for one.
+// A command that waits for a restart of the server reports this within seconds.
 func TestAnOutageIsReported(t *testing.T) {
 	const notice = "cannot be reached, trying again; is it running? start one with `stepkeeper dev`"
 	for name, args := range map[string][]string{

@@ -8,7 +8,7 @@ import (
 	"gotest.tools/v3/golden"
 )
 
-// TestHelp: the help of every command, as people read it.
+// TestHelp compares the help of every command with the recorded text.
 func TestHelp(t *testing.T) {
 	var all strings.Builder
 	for _, c := range commands(t) {
@@ -19,7 +19,7 @@ func TestHelp(t *testing.T) {
 	golden.Assert(t, all.String(), "help.txt")
 }
 
-// TestRefusedCallsSayWhatToDo: what is said of calls that cannot be carried out, before anything is sent.
+// TestRefusedCallsSayWhatToDo: the error of a wrong call states what to do, and nothing is sent.
 func TestRefusedCallsSayWhatToDo(t *testing.T) {
 	b := newBackend(noon)
 	fill(b)
@@ -36,7 +36,8 @@ func TestRefusedCallsSayWhatToDo(t *testing.T) {
 	golden.Assert(t, all.String(), "wrong-calls.txt")
 }
 
-// TestCallsAreAnswered: what is said of calls that are carried out, for people and for programs.
+// TestCallsAreAnswered compares the output of successful calls, for people and for programs, with the
+// recorded text.
 func TestCallsAreAnswered(t *testing.T) {
 	var all strings.Builder
 	for _, line := range strings.Split(strings.TrimSpace(goodCalls), "\n") {

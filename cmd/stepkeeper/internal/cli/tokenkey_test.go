@@ -9,7 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
-// P39: the key of a stack is replaced, and tokens of the one that AWS made are read on.
+// P39: after the key of a stack is replaced, tokens of the key that AWS made are still valid.
 func TestTokenKey(t *testing.T) {
 	secret := `{"generated":"` + strings.Repeat("a1B2", 16) + `"}`
 	first, err := token.Parse([]byte(secret))

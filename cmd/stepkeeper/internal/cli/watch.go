@@ -26,8 +26,8 @@ type watchOptions struct {
 	limit    int
 }
 
-// stackInterval is the polling interval for a stack's list. Each poll queries all shards of its index, which
-// AWS bills.
+// stackInterval is the polling interval for the list of a stack. It is longer, because AWS bills the queries
+// of each poll.
 const stackInterval = 5 * time.Second
 
 func newWatch(a *app.App) *cobra.Command {
@@ -64,7 +64,6 @@ func runWatch(ctx context.Context, o *watchOptions) error {
 	return o.order(ctx, c)
 }
 
-// order follows one order to its end.
 func (o *watchOptions) order(ctx context.Context, c *client.Client) error {
 	var last view.Task
 	s := &screen{app: o.app}
@@ -155,7 +154,7 @@ func changes(last, task view.Task, now time.Time) []string {
 	return lines
 }
 
-// list shows the newest orders again and again. It waits for a server that is not reachable, because the
+// list shows the newest orders repeatedly. If the server cannot be reached, it tries again, because the
 // server may be restarting.
 func (o *watchOptions) list(ctx context.Context, c *client.Client) error {
 	seen := map[string]view.Summary{}
@@ -186,7 +185,6 @@ func (o *watchOptions) list(ctx context.Context, c *client.Client) error {
 	}
 }
 
-// newest returns the newest orders, the newest first.
 func (o *watchOptions) newest(ctx context.Context, c *client.Client) ([]view.Summary, error) {
 	var orders []view.Summary
 	for s, err := range c.List(ctx, client.Query{PageSize: o.limit}) {
@@ -229,7 +227,7 @@ func (o *watchOptions) drawList(s *screen, seen map[string]view.Summary, orders 
 			return app.Written(err)
 		}
 	}
-	for id := range seen { // one page bounds its size
+	for id := range seen { // keeps the map as small as one page
 		if !present[id] {
 			delete(seen, id)
 		}
@@ -237,7 +235,6 @@ func (o *watchOptions) drawList(s *screen, seen map[string]view.Summary, orders 
 	return nil
 }
 
-// screen draws frames in place.
 type screen struct {
 	app   *app.App
 	begun bool

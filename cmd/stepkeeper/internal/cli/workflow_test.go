@@ -52,7 +52,7 @@ func TestWorkflowValidate(t *testing.T) {
 	call{}.run(t, "workflow", "validate", t.TempDir()).want(t, failure.NotFound, "has no workflow files")
 }
 
-// The budget that is used grows with the order; what no order is given for is not printed.
+// The reported use of the budget grows with the order. Without an order it is not printed.
 func TestWorkflowValidateReportsTheBudget(t *testing.T) {
 	file := filepath.Join(shipped, "order.yaml")
 	call{}.run(t, "workflow", "validate", file).want(t, failure.OK, "largest expression ", " of 500 parts\n")

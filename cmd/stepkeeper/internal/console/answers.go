@@ -13,7 +13,6 @@ import (
 
 const mostAnswers = 50 // approximate number of orders with questions on a page
 
-// question is a step that waits for people.
 type question struct {
 	OrderID, Workflow, Step string
 	Since, Until            core.Time
@@ -66,9 +65,9 @@ func (s *server) answers(ctx context.Context, r *http.Request, _ *kept) (content
 	return content{Title: "Answers", Template: "answers", Data: data}, nil
 }
 
-// asking finds about one page of orders that wait for an answer, and the cursor of the next page. It reads
-// large pages, because most orders may wait for something else. If a page holds too many, it reads the same
-// part in small pages.
+// asking returns about one page of orders that wait for an answer, and the cursor of the next page. It reads
+// large pages, because most orders may wait for something else. If a large page contains too many such
+// orders, it reads that page again in small pages.
 func (s *server) asking(ctx context.Context, q client.Query, cursor string) (ids []string, next string,
 	err error,
 ) {

@@ -39,7 +39,8 @@ type tab struct {
 	problems []string // errors of the page's scripts, and refusals of the browser
 }
 
-// watch collects violations of the content security policy, and how far the layout has moved.
+// watch is a script that collects violations of the content security policy, and measures how far the layout
+// has moved.
 const watch = `window.violations = []; window.shifted = 0; window.moved = [];
 document.addEventListener("securitypolicyviolation", (e) => violations.push(e.violatedDirective + " " + e.blockedURI + " " + e.sample));
 new PerformanceObserver((l) => {
@@ -73,7 +74,7 @@ func newTab(t *testing.T) *tab {
 	return b
 }
 
-// call makes an action of a command of the protocol.
+// call turns a command of the browser's protocol into an action.
 func call[P, R any](command cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
 	return func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
 		_, err := cdp.Call(ctx, t, command, params)
@@ -116,11 +117,11 @@ func (b *tab) open(path string) {
 	b.live()
 }
 
-// viewersZone is that of the browser: it is on no whole hour, and is the zone of no machine that runs the
-// tests.
+// viewersZone is the time zone of the browser. Its offset is not a whole hour, and no machine that runs the
+// tests has it.
 const viewersZone = "Pacific/Chatham"
 
-// live waits until the page's stream is open, and its times are of the viewer's zone.
+// live waits until the page's stream is open, and its times are in the viewer's zone.
 func (b *tab) live() {
 	b.Helper()
 	b.until("the page is live", func() bool {
@@ -129,7 +130,7 @@ func (b *tab) live() {
 	b.until("its times are of the zone "+viewersZone, func() bool { return b.wrongTime() == "" })
 }
 
-// wrongTime is a time of the page that is not written as it is in the viewer's zone; "" if all are.
+// wrongTime returns a time of the page that is not written in the viewer's zone, or "" if all times are.
 func (b *tab) wrongTime() string {
 	b.Helper()
 	zone, err := time.LoadLocation(viewersZone)
@@ -150,7 +151,7 @@ func (b *tab) wrongTime() string {
 	return ""
 }
 
-// seen is a text of the page; none while the browser goes to another address.
+// seen returns a text of the page, or "" while the browser loads another address.
 func (b *tab) seen(script string) string {
 	text, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](script))
 	if err != nil {
@@ -195,7 +196,7 @@ func (b *tab) shot(name string) {
 	}
 }
 
-// changed is clean after an action: what has come of it may stand above other things, and move them.
+// changed is like clean, after an action: its result may appear above other parts of the page, and move them.
 func (b *tab) changed(what string) {
 	b.Helper()
 	// the browser reports it some frames later
@@ -206,7 +207,7 @@ func (b *tab) changed(what string) {
 	b.clean(what)
 }
 
-// clean checks that the browser refused nothing, no script failed, the layout stood still, and axe finds
+// clean checks that the browser refused nothing, no script failed, the layout did not move, and axe finds
 // nothing.
 func (b *tab) clean(what string) {
 	b.Helper()
@@ -233,7 +234,7 @@ func (b *tab) clean(what string) {
 	}
 }
 
-// prepared is a world with something of everything.
+// prepared returns a world with orders of every kind.
 func (b *tab) prepared() {
 	b.Helper()
 	b.says = "the bank declined the card (code 05)"
@@ -249,8 +250,8 @@ func (b *tab) prepared() {
 	b.held(ids("shop", 5)...)
 }
 
-// Every page in light, dark and on a phone: live, without a finding of axe, and nothing that the browser
-// refuses.
+// Every page, in light, in dark and on a phone, is live, has no finding of axe, and loads nothing that the
+// browser refuses.
 func TestBrowserPages(t *testing.T) {
 	b := newTab(t)
 	b.prepared()
@@ -261,8 +262,8 @@ func TestBrowserPages(t *testing.T) {
 		{"incidents", "/incidents", "charge"},
 		{"waiting", "/waiting", "an agent's reply"}, {"answers", "/answers", "approve"},
 		{"bulk", "/bulk?command=resubmit&step=charge", "Send resubmit to 12 orders"},
-		{"bulk-none", "/bulk/none", "no such list"}, {"workflows", "/workflows", "expense"},
-		{"health", "/health", "it takes orders"}, {"workflow", "/workflows/order",
+		{"bulk-none", "/bulk/none", "processes no list"}, {"workflows", "/workflows", "expense"},
+		{"health", "/health", "it accepts orders"}, {"workflow", "/workflows/order",
 			"Definitions in use"}, {"move", "/orders/web-2026-003/move", "After the move"},
 		{"move-simulated", "/orders/web-2026-003/move?simulate=1", "No violation in 2000 seeds"},
 		{"missing", "/orders/nothing", "There is no such order."},
@@ -291,7 +292,7 @@ func TestBrowserPages(t *testing.T) {
 	}
 }
 
-// What happens shows by itself, without a reload; what the reader holds (an open part, a text field) stays.
+// Changes appear by themselves, without a reload. Open parts and the contents of text fields stay.
 func TestBrowserFollows(t *testing.T) {
 	b := newTab(t)
 	b.submit("order", "o-1")
@@ -317,7 +318,8 @@ func TestBrowserFollows(t *testing.T) {
 	b.clean("followed")
 }
 
-// A page follows, too, when htmx has run, and timers have passed, before its extension for streams is there.
+// A page also shows changes if htmx has run, and timers have fired, before the extension for streams is
+// loaded.
 func TestBrowserFollowsWithALateScript(t *testing.T) {
 	b := newTab(t)
 	script := late{"hx-sse", make(chan struct{})}
@@ -331,8 +333,7 @@ func TestBrowserFollowsWithALateScript(t *testing.T) {
 	b.shows("1 new")
 }
 
-// Times of each month, and those on whose day the viewer's zone differs, are written as they are in that
-// zone.
+// Times of each month are written in the viewer's zone, and so are times that are on another day there.
 func TestBrowserTimes(t *testing.T) {
 	b := newTab(t)
 	b.open("/orders")
@@ -348,7 +349,7 @@ func TestBrowserTimes(t *testing.T) {
 	}
 }
 
-// A page is live when the server has answered, and not before.
+// A page shows that it is live only after the server has replied.
 func TestBrowserIsNotLiveBefore(t *testing.T) {
 	b := newTab(t)
 	stream := late{"/live/", make(chan struct{})}
@@ -362,8 +363,8 @@ func TestBrowserIsNotLiveBefore(t *testing.T) {
 	b.live()
 }
 
-// The charts are drawn from what the page brings, go on with it, and are drawn anew in other colours and
-// widths. What they show stands in their tables too, which stay open.
+// The charts are drawn from the data of the page, follow its changes, and are drawn again for other colours
+// and widths. Their tables have the same data, and stay open.
 func TestBrowserCharts(t *testing.T) {
 	b := newTab(t)
 	close(b.hold)
@@ -413,7 +414,7 @@ func TestBrowserCharts(t *testing.T) {
 	b.changed("drawn on a phone, dark")
 }
 
-// The buttons act, and say what came of it.
+// The buttons work, and the page shows the result.
 func TestBrowserActs(t *testing.T) {
 	b := newTab(t)
 	close(b.hold)
@@ -444,8 +445,8 @@ func TestBrowserActs(t *testing.T) {
 	b.changed("answered")
 }
 
-// Another input is given to a step: one that is no JSON is reported as such, and the form is there again;
-// none is not sent at all.
+// A step gets another input. If the text is not JSON, the page reports this and shows the form again. An
+// empty text is not sent.
 func TestBrowserGivesAnotherInput(t *testing.T) {
 	b := newTab(t)
 	b.submit("impossible", "i-1")
@@ -478,7 +479,8 @@ func TestBrowserGivesAnotherInput(t *testing.T) {
 	b.changed("given another input")
 }
 
-// Many orders are repaired from their incident: look, send, follow.
+// Many orders are repaired from their incident: the operator looks at the list, sends the commands, and
+// follows the results.
 func TestBrowserBulk(t *testing.T) {
 	b := newTab(t)
 	b.stopped(7)
@@ -494,7 +496,8 @@ func TestBrowserBulk(t *testing.T) {
 	b.changed("bulk")
 }
 
-// A page says that its server is silent, and since when; it goes on by itself when the server is back.
+// A page shows that its server does not reply, and since when. It continues by itself when the server is
+// back.
 func TestBrowserSurvivesTheServer(t *testing.T) {
 	b := newTab(t)
 	b.submit("order", "o-1")
@@ -513,7 +516,7 @@ func TestBrowserSurvivesTheServer(t *testing.T) {
 	b.shows("1 new")
 }
 
-// The keyboard reaches everything.
+// The keyboard reaches every control.
 func TestBrowserKeys(t *testing.T) {
 	b := newTab(t)
 	b.submit("order", "o-1")
@@ -535,8 +538,8 @@ func TestBrowserKeys(t *testing.T) {
 	}
 }
 
-// Seven open pages do not keep each other waiting: a browser has six connections to a server, and each page's
-// stream is one, unless the page is hidden; more streams than mostStreams take turns.
+// Seven open pages do not block each other. A browser has six connections to a server, and the stream of each
+// visible page uses one. If there are more streams than mostStreams, they take turns.
 func TestBrowserManyTabs(t *testing.T) {
 	b := newTab(t)
 	b.submit("order", "o-1")
@@ -553,7 +556,7 @@ func TestBrowserManyTabs(t *testing.T) {
 	}
 }
 
-// With 100,000 orders the listing opens as with one.
+// With 100,000 orders the listing opens as fast as with one.
 func TestBrowserManyOrders(t *testing.T) {
 	b := newTab(t)
 	close(b.hold)

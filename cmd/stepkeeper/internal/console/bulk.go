@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
 	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/message"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
@@ -29,7 +29,6 @@ type bulks struct {
 	all []*running
 }
 
-// running is a list and its progress.
 type running struct {
 	bulk.Header
 	File string
@@ -65,7 +64,8 @@ type plan struct {
 	Seen   string
 }
 
-// planOf groups the orders by the expected effect. Seen distinguishes this list from any other.
+// planOf groups the orders by the expected effect. Seen is a hash of the orders, which shows whether they
+// have changed.
 func planOf(orders []bulk.Order) *plan {
 	p := &plan{Groups: bulk.Groups(orders)}
 	hash := sha256.New()
@@ -99,8 +99,8 @@ func selectionOf(values url.Values) selection {
 	return x
 }
 
-// Line returns the command line that does the same, quoted for a shell, because an address sets the
-// selection.
+// Line returns the command line that does the same. It quotes values for a shell, because they come from the
+// page's address.
 func (x *selection) Line(program string) string {
 	var where []string
 	for _, key := range bulk.Keys {
@@ -108,24 +108,14 @@ func (x *selection) Line(program string) string {
 			where = append(where, key+"="+v)
 		}
 	}
-	line := program + " bulk " + quoted(x.Command)
+	line := program + " bulk " + message.Quoted(x.Command)
 	if x.Command == "resolve" {
-		line += " " + quoted(x.Step) + " " + quoted(string(x.Fact))
+		line += " " + message.Quoted(x.Step) + " " + message.Quoted(string(x.Fact))
 	}
 	if x.Definition != "" {
-		line += " --definition " + quoted(x.Definition)
+		line += " --definition " + message.Quoted(x.Definition)
 	}
-	return line + " --where " + quoted(strings.Join(where, ",")) + ` --reason "…"`
-}
-
-var plainWord = regexp.MustCompile(`^[a-zA-Z0-9_.,:=/-]+$`)
-
-// quoted returns a text as a word of a POSIX shell.
-func quoted(word string) string {
-	if plainWord.MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return line + " --where " + message.Quoted(strings.Join(where, ",")) + ` --reason "…"`
 }
 
 // planBulk shows the orders of a bulk command, its expected effect, and the lists of this process.
@@ -164,7 +154,8 @@ func (s *server) planBulk(ctx context.Context, r *http.Request, k *kept) (conten
 	return content{Title: "Bulk", Template: "bulk", Data: &data}, err
 }
 
-// startBulk freezes the list that the form's page has shown, and starts its processing.
+// startBulk starts the bulk command whose orders the form's page has shown. It first writes the list of
+// orders to a file.
 func (s *server) startBulk(w http.ResponseWriter, r *http.Request) {
 	if !s.mayAct(w, r) {
 		return
@@ -187,7 +178,7 @@ func (s *server) begin(r *http.Request) (*running, error) {
 	number := func(name string) (n float64) {
 		if err == nil {
 			if n, err = strconv.ParseFloat(r.PostFormValue(name), 64); err != nil {
-				err = fmt.Errorf("%s is no number", name)
+				err = fmt.Errorf("%s is not a number", name)
 			}
 		}
 		return n
@@ -207,7 +198,7 @@ func (s *server) begin(r *http.Request) (*running, error) {
 		return nil, err
 	}
 	if planOf(orders).Seen != r.PostFormValue("seen") {
-		return nil, fmt.Errorf("the orders have changed since the page was made")
+		return nil, fmt.Errorf("the orders have changed since the page was loaded")
 	}
 	file := filepath.Join(s.Folder, h.File())
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
@@ -256,12 +247,11 @@ func (b *running) Now() (r bulk.Report, on bool, err error) {
 	return b.list.Report(), true, nil
 }
 
-// showBulk shows the progress of a list.
 func (s *server) showBulk(_ context.Context, r *http.Request, _ *kept) (content, error) {
 	b := s.bulks.get(r.PathValue("id"))
 	if b == nil {
-		return refusal("Not found", http.StatusNotFound, "This console works through no such list.",
-			"A list of another process goes on with `"+s.Program+" bulk continue FILE`."), nil
+		return refusal("Not found", http.StatusNotFound, "This console processes no list with that ID.",
+			"To continue a list of another process, run `"+s.Program+" bulk continue FILE`."), nil
 	}
 	report, on, err := b.Now()
 	text := ""
@@ -280,7 +270,7 @@ func (s *server) showBulk(_ context.Context, r *http.Request, _ *kept) (content,
 		Failure         string
 		Token, Line     string
 	}{b, report, []result{{"fixed", "good", report.Fixed}, {"failed again", "bad", report.Again},
-		{"refused", "", report.Refused}, {"unknown, or under way", "", report.Unknown},
+		{"refused", "", report.Refused}, {"unknown, or running", "", report.Unknown},
 		{"not sent", "", report.NotSent}},
 		on, s.ReadOnly, text, s.secret, s.Program + " bulk continue " + b.File}}, nil
 }

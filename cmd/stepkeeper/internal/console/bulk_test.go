@@ -25,7 +25,7 @@ import (
 
 var why = bulk.Action{Command: "resubmit", By: "ada", Reason: "the bank is back"}
 
-// list freezes the orders that stopped at charge.
+// list makes a list of the orders that stopped at charge.
 func (w *world) list(a bulk.Action, pace bulk.Pace) (file string) {
 	w.Helper()
 	where := bulk.Where{"step": "charge"}
@@ -54,7 +54,7 @@ func (w *world) work(ctx context.Context, file string, report func(bulk.Report))
 	return r
 }
 
-// verdicts are those of an order's bulk command.
+// verdicts returns the verdicts of an order's bulk command.
 func (w *world) verdicts(id string) (all []client.Verdict) {
 	w.Helper()
 	o, err := w.client.Get(context.Background(), id)
@@ -69,7 +69,7 @@ func (w *world) verdicts(id string) (all []client.Verdict) {
 	return all
 }
 
-// stopped has some orders stop at charge.
+// stopped lets some orders stop at charge.
 func (w *world) stopped(n int) []string {
 	w.Helper()
 	close(w.hold)
@@ -84,9 +84,9 @@ func (w *world) stopped(n int) []string {
 
 var quick = bulk.Pace{Canary: 3, Rate: 500, StopAt: 0.2, Patience: 20}
 
-// The listed orders are fixed, and reported so when their step has passed. Others that stop meanwhile are not
-// touched, and one that has changed since the list was made is refused. Working through the list again
-// changes nothing.
+// The listed orders are repaired, and are reported as fixed when their step is done. Orders that stop
+// meanwhile are left alone, and one that has changed since the list was made is refused. A second run of the
+// list changes nothing.
 func TestBulkFixes(t *testing.T) {
 	w := newWorld(t, nil)
 	all := w.stopped(12)
@@ -125,7 +125,7 @@ func TestBulkFixes(t *testing.T) {
 	}
 }
 
-// The rest is not sent where the first are not fixed.
+// If the first orders are not fixed, the commands for the rest are not sent.
 func TestBulkStopsAtItsCanary(t *testing.T) {
 	w := newWorld(t, nil)
 	all := w.stopped(8)
@@ -141,7 +141,7 @@ func TestBulkStopsAtItsCanary(t *testing.T) {
 	}
 }
 
-// An accepted command has fixed nothing before its step is done.
+// An order counts as fixed only when its step is done, not when its command is accepted.
 func TestBulkWaitsForTheStep(t *testing.T) {
 	w := newWorld(t, nil)
 	all := w.stopped(2)
@@ -155,7 +155,7 @@ func TestBulkWaitsForTheStep(t *testing.T) {
 	}
 }
 
-// No more are sent when too large a share has failed again. What goes on is waited for.
+// Sending stops when too large a share has failed again. The list still waits for the orders that run.
 func TestBulkStopsWhereTooManyFailAgain(t *testing.T) {
 	w := newWorld(t, nil)
 	w.stopped(40)
@@ -177,7 +177,7 @@ func TestBulkStopsWhereTooManyFailAgain(t *testing.T) {
 	}
 }
 
-// After a crash the list goes on: no order gets a second command, and none is left out.
+// After a crash the list continues: no order gets a second command, and none is left out.
 func TestBulkGoesOnAfterACrash(t *testing.T) {
 	w := newWorld(t, nil)
 	all := w.stopped(20)
@@ -199,7 +199,7 @@ func TestBulkGoesOnAfterACrash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What the process has not written: the last results, and half a line.
+	// The crashed process has not written the last results, and has written only half of a line.
 	lines := strings.SplitAfter(strings.TrimSuffix(string(text), "\n"), "\n")
 	cut := strings.Join(lines[:len(lines)-3], "") + `{"orderId":"o-0` + strings.Repeat("0", 10_000)
 	if err := os.WriteFile(file, []byte(cut), 0o600); err != nil {
@@ -223,8 +223,8 @@ func TestBulkGoesOnAfterACrash(t *testing.T) {
 	}
 }
 
-// What is left of a list is sent at the list's rate, as the first part was: also what was on the way when it
-// was interrupted.
+// The rest of a list is sent at the rate of the list, like its first part. This includes commands that were
+// being sent at the interruption.
 func TestBulkGoesOnAtItsRate(t *testing.T) {
 	w := newWorld(t, nil)
 	w.stopped(12)
@@ -248,8 +248,8 @@ func TestBulkGoesOnAtItsRate(t *testing.T) {
 	}
 }
 
-// A list has all the orders that match, not those of one page; each kind of command is sent, and is done as
-// it is meant.
+// A list has all orders that match, not only those of one page. Each kind of command is sent, and has its
+// effect.
 func TestBulkOfEachKind(t *testing.T) {
 	w := newWorld(t, nil)
 	w.submit("impossible", ids("i", 1_100)...)
@@ -303,8 +303,8 @@ func TestBulkOfEachKind(t *testing.T) {
 	}
 }
 
-// A Cancel is of whatever state an order is in, but not of an order that got another command since the list
-// was made.
+// A Cancel is sent to an order in any state, but is refused by an order that got another command since the
+// list was made.
 func TestBulkCancel(t *testing.T) {
 	w := newWorld(t, nil)
 	all := w.stopped(2)
@@ -317,20 +317,21 @@ func TestBulkCancel(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	if text, err := os.ReadFile(file); err != nil ||
-		!strings.Contains(string(text), "another command came since the list was made") {
+		!strings.Contains(string(text), "the order got another command after the list was made") {
 		t.Errorf("%v %s", err, text)
 	}
 }
 
-// What cannot be is said before anything is sent; what one process works through, another one leaves alone.
+// A wrong list is refused before anything is sent. While one process works on a list, another one does not
+// start it.
 func TestBulkRefuses(t *testing.T) {
 	w := newWorld(t, nil)
 	w.stopped(1)
 	for want, where := range map[string]bulk.Where{
 		"no orders are selected": {}, "perhaps step": {"stp": "charge"}, "step is empty": {"step": " "},
-		"there is no state":                            {"state": "Broken"},
-		`--where does not know "elephant"; use one of`: {"elephant": "charge"},
-		"write a duration":                             {"older": "soon"},
+		"there is no state":                           {"state": "Broken"},
+		`--where has no field "elephant"; use one of`: {"elephant": "charge"},
+		"write a duration":                            {"older": "soon"},
 	} {
 		if _, err := bulk.Select(context.Background(), w.client, where, why); err == nil ||
 			!strings.Contains(err.Error(), want) {
@@ -359,10 +360,10 @@ func TestBulkRefuses(t *testing.T) {
 		"the share to stop at is 1.5;":  func(h *bulk.Header) { h.StopAt = 1.5 },
 		"the patience is 0 s;":          func(h *bulk.Header) { h.Patience = 0 },
 		`"answer" cannot be sent`:       func(h *bulk.Header) { h.Command = "answer" },
-		"the definition to move to":     func(h *bulk.Header) { h.Command = "move" },
-		`"new" is no definition`:        func(h *bulk.Header) { h.Definition = "new" },
-		"says the step":                 func(h *bulk.Header) { h.Action = resolve; h.Step = "" },
-		"is not what can happen":        func(h *bulk.Header) { h.Action = resolve; h.Fact = "perhaps" },
+		"move has no definition":        func(h *bulk.Header) { h.Command = "move" },
+		`definition "new" must be`:      func(h *bulk.Header) { h.Definition = "new" },
+		"resolve has no step":           func(h *bulk.Header) { h.Action = resolve; h.Step = "" },
+		"fact \"perhaps\" must be":      func(h *bulk.Header) { h.Action = resolve; h.Fact = "perhaps" },
 		"by has 0 bytes":                func(h *bulk.Header) { h.By = "" },
 		"by has 129 bytes":              func(h *bulk.Header) { h.By = strings.Repeat("b", message.MaxBy+1) },
 		"reason has 0 bytes":            func(h *bulk.Header) { h.Reason = "" },
@@ -413,8 +414,23 @@ func TestBulkRefuses(t *testing.T) {
 	}
 }
 
-// The pages show what would become of the orders, start with exactly those that were shown, say how far it
-// is, and stop.
+// Nothing is sent if the list cannot be kept.
+func TestBulkCommandWithoutAFolder(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, func(o *console.Options) { o.Folder = file })
+	w.stopped(1)
+	action, form := w.form("/bulk?command=resubmit&step=charge&workflow=order", "command", "resubmit")
+	form.Set("by", "ada")
+	form.Set("reason", "the bank is back")
+	_, body := w.post(action, form)
+	wants(t, body, "Nothing was sent: mkdir "+file)
+}
+
+// The pages show what the command would do to the orders, start with exactly the orders that were shown,
+// report the progress, and can stop it.
 func TestBulkPages(t *testing.T) {
 	folder := t.TempDir()
 	w := newWorld(t, func(o *console.Options) { o.Folder = folder })
@@ -432,17 +448,17 @@ func TestBulkPages(t *testing.T) {
 	for _, x := range []struct{ field, value, says string }{
 		{"by", "", "Nothing was sent: by has 0 bytes"},
 		{"reason", " ", "Nothing was sent: reason has 0 bytes"},
-		{"rate", "fast", "Nothing was sent: rate is no number."},
-		{"rate", "1e-10", "Nothing was sent: rate is 1e-10; it is 0.001 to 1000 commands a second."},
+		{"rate", "fast", "Nothing was sent: rate is not a number."},
+		{"rate", "1e-10", "Nothing was sent: rate is 1e-10; it must be 0.001 to 1000 commands a second."},
 		{"rate", "NaN", "Nothing was sent: rate is NaN"},
-		{"rate", "1e999", "Nothing was sent: rate is no number."},
+		{"rate", "1e999", "Nothing was sent: rate is not a number."},
 		{"canary", "-1", "Nothing was sent: canary is -1"},
-		{"canary", "1e300", "a whole number is meant"},
-		{"canary", "NaN", "a whole number is meant"},
+		{"canary", "1e300", "write a whole number"},
+		{"canary", "NaN", "write a whole number"},
 		{"stop-at", "101", "Nothing was sent: the share to stop at is 1.01"},
 		{"stop-at", "NaN", "Nothing was sent: the share to stop at is NaN"},
 		{"step", "", "Nothing was sent: no orders are selected"},
-		{"token", "x", "The form is not of this console"},
+		{"token", "x", "The form is not from this console"},
 	} {
 		bad := maps.Clone(form)
 		bad.Set(x.field, x.value)
@@ -460,14 +476,14 @@ func TestBulkPages(t *testing.T) {
 	wants(t, next().data, "12 it would go on with charge")
 	w.submit("order", "late")
 	w.until("it stops", w.inState("late", "Error"))
-	for range 2 { // the page that is open goes on to show what its form would send
+	for range 2 { // the open page still shows what its form would send
 		if e := next(); e.name != "beat" {
 			t.Errorf("%+v", e)
 		}
 	}
 	stop()
 	if status, body := w.post(action, form); status != http.StatusConflict ||
-		!strings.Contains(body, "the orders have changed since the page was made") {
+		!strings.Contains(body, "the orders have changed since the page was loaded") {
 		t.Errorf("status %d: %s", status, body)
 	}
 	if n := len(w.verdicts(all[0])); n > 0 {
@@ -494,7 +510,7 @@ func TestBulkPages(t *testing.T) {
 	w.until("it stops", func() bool { _, body = w.get(at); return strings.Contains(body, "ended") })
 	wants(t, body, "Stopped: it was interrupted", "stepkeeper bulk continue "+folder)
 	wants(t, regexp.MustCompile(`<strong>\d+`).ReplaceAllString(body, "<strong>N"), `<ul class="tiles"><li><span class="good">fixed</span><strong>N</strong></li><li><span class="bad">failed again</span><strong>N</strong></li>`+
-		`<li><span class="">refused</span><strong>N</strong></li><li><span class="">unknown, or under way</span><strong>N</strong></li><li><span class="">not sent</span><strong>N</strong></li></ul>`)
+		`<li><span class="">refused</span><strong>N</strong></li><li><span class="">unknown, or running</span><strong>N</strong></li><li><span class="">not sent</span><strong>N</strong></li></ul>`)
 	files, err := filepath.Glob(filepath.Join(folder, "bulk-*.jsonl"))
 	if err != nil || len(files) != 1 {
 		t.Fatalf("%v %v", files, err)
@@ -506,7 +522,7 @@ func TestBulkPages(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	for path, text := range map[string]string{
-		"/bulk/none": "A list of another process goes on with `stepkeeper bulk " +
+		"/bulk/none": "To continue a list of another process, run `stepkeeper bulk " +
 			"continue FILE`.",
 		"/bulk?command=resubmit&older=soon":                                              "write a duration",
 		"/bulk?command=resubmit&step=none":                                               "No order matches.",

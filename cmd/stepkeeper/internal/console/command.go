@@ -15,11 +15,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// maxForm is the largest form, in bytes. It holds an output of a step, whose characters may need three bytes
-// each.
+// maxForm is the largest form, in bytes. A form may contain the output of a step, and its encoding may need
+// three bytes for each byte.
 const maxForm = 3*core.MaxOutput + 16<<10
 
-// command executes the command of a form. The next page shows the result.
+// command sends the command of a form. The next page shows the result.
 func (s *server) command(w http.ResponseWriter, r *http.Request) {
 	if !s.mayAct(w, r) {
 		return
@@ -53,25 +53,24 @@ func (s *server) mayAct(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	case errors.As(err, &over):
 		s.refuse(w, r, http.StatusRequestEntityTooLarge,
-			fmt.Sprintf("The form is larger than %d bytes.", over.Limit), "Go back, and send less.")
+			fmt.Sprintf("The form is larger than %d bytes.", over.Limit), "Go back, and send a shorter text.")
 		return false
 	case err != nil:
 		s.refuse(w, r, http.StatusBadRequest, "The form cannot be read.", "Go back, and send it again.")
 		return false
 	case subtle.ConstantTimeCompare([]byte(r.PostFormValue("token")), []byte(s.secret)) != 1:
 		s.refuse(w, r, http.StatusForbidden,
-			"The form is not of this console, or it was started anew since the page was made.",
+			"The form is not from this console, or the console was restarted after the page was loaded.",
 			"Open the order's page again, and repeat the action there.")
 		return false
 	}
 	return true
 }
 
-// wholeNumber reads a number of a form.
 func wholeNumber(form url.Values, name string) (int, error) {
 	n, err := strconv.Atoi(form.Get(name))
 	if err != nil {
-		return 0, fmt.Errorf("%w: %s is %.40q; a whole number is meant", client.ErrInvalid, name,
+		return 0, fmt.Errorf("%w: %s is %.40q; write a whole number", client.ErrInvalid, name,
 			form.Get(name))
 	}
 	return n, nil
@@ -95,10 +94,7 @@ func outcomeText(v client.Verdict, err error) string {
 	return v.Command + " was accepted"
 }
 
-// mostOutcomes is the number of outcomes that are kept, by the IDs of their commands.
-const mostOutcomes = 256
-
-// forms is the name space of the IDs below.
+// forms is the name space of the IDs that commandID makes.
 var forms = uuid.MustParse("7b0f1c52-6f0e-4b53-9d63-3f0c6f2a1a77")
 
 // commandID returns the ID of the command that a form asks for. It depends on the form's content, so that a

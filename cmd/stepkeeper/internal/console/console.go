@@ -1,8 +1,9 @@
 // Package console serves the operator's pages for a deployment. They show the orders that are stuck, the
 // reasons, and the next commands.
 //
-// It uses only package client, so that a program can do everything that it does. It is for the loopback
-// interface and one person: each program that reaches it acts with the credentials of the process.
+// It uses only package client, so that a user's program can do everything that the console does. It is for
+// the loopback interface and one person, because every program that reaches it acts with the credentials of
+// the process.
 package console
 
 import (
@@ -22,6 +23,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/hashicorp/golang-lru/v2/expirable"
 
 	"github.com/stepkeeper/stepkeeper/client"
@@ -40,9 +43,12 @@ type Options struct {
 	Redact   Redaction
 	Log      *slog.Logger
 	Now      func() time.Time // nil means the system's clock
-	// Every is the interval at which an open page checks for changes; 0 means each second.
+	// Every is the interval at which an open page checks for changes; 0 means one second.
 	Every time.Duration
 }
+
+// mostCached is the number of outcomes of commands, and of results of reads, that are kept.
+const mostCached = 256
 
 // answerTime bounds the time of a page's requests to the deployment.
 const answerTime = 20 * time.Second
@@ -67,12 +73,13 @@ type server struct {
 	outcomes *expirable.LRU[string, *outcome]
 	streams  streams
 	bulks    bulks
-	looked   looked
-	grouped  grouped
-	dead     deadLooked
-	asked    asked
-	counted  counted
 
+	checked     cached[checked]
+	stopped     cached[stopped]
+	counted     cached[counted]
+	deadQueues  cached[[]client.DeadLetterQueue]
+	letters     *expirable.LRU[string, lettersLooked]     // messages by queue
+	agentsOf    *expirable.LRU[string, map[string]string] // agents of steps, by the hash of the definition
 	simulations simulations
 }
 
@@ -91,7 +98,9 @@ func New(o Options) http.Handler {
 	o.Log = cmp.Or(o.Log, slog.Default())
 	s := &server{Options: o, boot: rand.Text()[:8], secret: rand.Text(), files: map[string]file{},
 		simulations: simulations{by: expirable.NewLRU[string, *simulation](simulatedKept, nil, 0)},
-		outcomes:    expirable.NewLRU[string, *outcome](mostOutcomes, nil, 0),
+		outcomes:    expirable.NewLRU[string, *outcome](mostCached, nil, 0),
+		letters:     expirable.NewLRU[string, lettersLooked](mostCached, nil, 0),
+		agentsOf:    expirable.NewLRU[string, map[string]string](mostCached, nil, 0),
 		streams:     streams{open: map[string][]chan struct{}{}}}
 	names := s.loadAssets()
 	s.pages = template.Must(template.New("").Funcs(s.functions(names)).ParseFS(sources, "*.html"))
@@ -186,6 +195,7 @@ func (s *server) functions(assets map[string]string) template.FuncMap {
 		"clean":     render.Clean,
 		"lower":     strings.ToLower,
 		"count":     view.Count,
+		"number":    func(n int) string { return humanize.Comma(int64(n)) },
 		"message":   render.MessageRow,
 		"span":      func(d time.Duration) string { return render.Span(d) },
 		"pages":     func() []link { return links },
@@ -219,12 +229,11 @@ func timeElement(t core.Time, class string) template.HTML {
 	if t == 0 {
 		return "–"
 	}
-	//nolint:gosec // made of numbers and a class
+	//nolint:gosec // the text consists of numbers and a class
 	return template.HTML(fmt.Sprintf(`<time%s datetime="%s" title="%s">%[3]s</time>`, class,
 		t.Std().UTC().Format(time.RFC3339Nano), render.Moment(t)))
 }
 
-// stateClass returns the class of a state in the style sheet.
 func stateClass(s core.State) string { return "state " + strings.ToLower(string(s)) }
 
 // shown returns a document for people: indented and redacted.
@@ -232,9 +241,10 @@ func (s *server) shown(doc json.RawMessage) string {
 	if len(doc) == 0 {
 		return ""
 	}
-	var b bytes.Buffer
-	_ = json.Indent(&b, s.Redact.Apply(doc), "", "  ") // it was read as JSON
-	return b.String()
+	v := jsontext.Value(bytes.Clone(s.Redact.Apply(doc)))
+	_ = v.Format(jsontext.Multiline(true), jsontext.WithIndent("  "),
+		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) // it was read as JSON
+	return render.CleanLines(v.String())
 }
 
 // content is a page between its head and its foot.
@@ -246,11 +256,10 @@ type content struct {
 	Status   int  // HTTP status; 0 means 200
 }
 
-// pageFunc reads the content of a page. kept is nil for a page that is made once. Otherwise it holds the
-// state that an open page's stream keeps between two reads.
+// pageFunc reads the content of a page. kept is nil for a single read. For the stream of an open page it
+// holds the state between two reads.
 type pageFunc func(ctx context.Context, r *http.Request, kept *kept) (content, error)
 
-// trouble returns the content of a page that could not be read.
 func (s *server) trouble(err error) content {
 	switch {
 	case errors.Is(err, client.ErrNotFound):
@@ -272,7 +281,7 @@ func (s *server) trouble(err error) content {
 		"It is tried again by itself; the log of the deployment may say more.")
 }
 
-// read returns the content of a page. It recovers from a panic.
+// read returns the content of a page, or of the page that explains an error.
 func (s *server) read(ctx context.Context, r *http.Request, p pageFunc, k *kept) content {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -283,7 +292,6 @@ func (s *server) read(ctx context.Context, r *http.Request, p pageFunc, k *kept)
 	return c
 }
 
-// fragment returns a content as HTML.
 func (s *server) fragment(c content) (template.HTML, error) {
 	var b bytes.Buffer
 	if err := s.pages.ExecuteTemplate(&b, c.Template, c.Data); err != nil {
@@ -309,8 +317,9 @@ func (s *server) page(p pageFunc) http.HandlerFunc {
 				r.URL.RequestURI(), Path: r.URL.Path, ReadOnly: s.ReadOnly, Charts: c.Charts, Body: body})
 		}
 		if err != nil {
-			s.Log.Error("a page of the console cannot be made", "path", r.URL.Path, "error", err)
-			http.Error(w, "this page cannot be made; the log says more", http.StatusInternalServerError)
+			s.Log.Error("a page of the console cannot be shown", "path", r.URL.Path, "error", err)
+			http.Error(w, "this page cannot be shown; the console's log has the reason",
+				http.StatusInternalServerError)
 			return
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -325,7 +334,6 @@ func (s *server) nothing(context.Context, *http.Request, *kept) (content, error)
 	return refusal("Not found", http.StatusNotFound, "There is no such page.", "Begin at the overview."), nil
 }
 
-// refusal returns a page that states what happened and what to do.
 func refusal(title string, status int, what, do string) content {
 	return content{Title: title, Template: "trouble", Status: status,
 		Data: struct{ What, Do string }{what, do}}

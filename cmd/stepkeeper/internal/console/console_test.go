@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"html"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
+	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 	"github.com/stepkeeper/stepkeeper/internal/stacktest"
 )
 
@@ -34,7 +36,7 @@ func wants(t *testing.T, body string, texts ...string) {
 	}
 }
 
-// Each page says what is there, and lets in nothing from elsewhere.
+// Each page shows its content, and its policy permits nothing from another host.
 func TestPages(t *testing.T) {
 	w := newWorld(t, nil)
 	w.refusing("charge")
@@ -56,7 +58,7 @@ func TestPages(t *testing.T) {
 		"/orders?code=nothing": {"No order matches"},
 		"/orders/o-1": {
 			"What to do next", "stepkeeper resubmit o-1", "stepkeeper undo o-1", "4111111111111111", "charge",
-			"Failed attempts", "class=\"graph\"", "<svg class=\"gantt\"", "running",
+			"Failed attempts", "class=\"graph\"", "<div class=\"gantt\"", "running",
 		},
 		"/orders/o-1?show=timeline": {"received", "failed,"},
 		"/orders/o-1?show=events":   {"received"},
@@ -68,7 +70,8 @@ func TestPages(t *testing.T) {
 		"/workflows/order": {"New orders run the definition", "reserve", "class=\"graph\"",
 			"Definitions in use", "shop: charge"},
 		"/health": {
-			"it takes orders", "what is sent is read", "this program and the server are (devel)",
+			"it accepts orders", "the server received a test order",
+			"this program and the server run the same version, (devel)",
 			"within 30s of that of the server", "stepkeeper doctor",
 		},
 		"/workflows/nothing": {"nothing", "is deployed"},
@@ -184,6 +187,8 @@ func TestMove(t *testing.T) {
 	wants(t, offers, "Compare and move", "resubmit o-1 --definition latest")
 	wants(t, page, "The order can be moved now", "new: shop: weigh", "as before: shop: charge",
 		before.Definition)
+	_, list := w.get("/bulk?command=move&definition=latest&workflow=order&state=error")
+	wants(t, list, "1 the definitions differ: ")
 	simulated()
 	wants(t, page, "No violation in 2000 seeds", "Ends: ", ">Processed</span>", "move o-1 --definition")
 	if same, err := w.client.Get(t.Context(), "o-1"); err != nil || same.Definition != before.Definition ||
@@ -213,14 +218,14 @@ func TestMove(t *testing.T) {
 	}
 }
 
-// What is wrong with an address is said, with what to do.
+// A wrong address gets a page that names the fault and states what to do.
 func TestBadAddresses(t *testing.T) {
 	w := newWorld(t, nil)
 	for path, want := range map[string]struct {
 		status int
 		text   string
 	}{
-		"/orders?state=Lost":                    {400, `no order is ever in the state "Lost"`},
+		"/orders?state=Lost":                    {400, `"Lost" is not a state of an order`},
 		"/orders?older=soon":                    {400, "write it like 10m or 24h"},
 		"/orders?older=-5m":                     {400, "write it like 10m or 24h"},
 		"/orders?cursor=nonsense":               {400, "Correct the address"},
@@ -238,7 +243,7 @@ func TestBadAddresses(t *testing.T) {
 	}
 }
 
-// The actions of the pages are the commands of the command line; the page shows their verdicts.
+// The actions of the pages are the same commands as on the command line. The page shows their verdicts.
 func TestActions(t *testing.T) {
 	w := newWorld(t, nil)
 	close(w.hold)
@@ -294,7 +299,7 @@ func TestActions(t *testing.T) {
 		t.Errorf("%+v %v", o, err)
 	}
 
-	// Its input cannot be computed, so that it was not asked: it gets another one (P51).
+	// The input of the step cannot be computed, so no request was sent. The step gets another input (P51).
 	w.submit("impossible", "i-2")
 	w.until("it stops", w.inState("i-2", "Error"))
 	_, body = w.get("/orders/i-2")
@@ -314,7 +319,8 @@ func TestActions(t *testing.T) {
 	wants(t, body, "ada replaced the input", "got another input (ada)",
 		"&#34;amount&#34;: 12")
 
-	// It did happen, and what it returned is needed later. The page says from when on that can be stated.
+	// The call took effect, and its result is needed later. The page shows from which time the operator can
+	// state this.
 	w.refusing("charge")
 	w.submit("billed", "b-1")
 	w.until("it stops", w.inState("b-1", "Error"))
@@ -345,7 +351,7 @@ func TestActions(t *testing.T) {
 	wants(t, body, "&#34;number&#34;: 4711")
 	w.refusing("")
 
-	// The page is older than another's command: it is refused, and nothing happens.
+	// The page is older than another person's command, so its form is refused and nothing changes.
 	action, form = w.form("/orders/o-3", "kind", "undo")
 	w.refusing("charge")
 	if _, err := w.client.Resubmit(context.Background(), "o-3"); err != nil {
@@ -419,7 +425,7 @@ func TestFormsOfAnOlderPageAreRefused(t *testing.T) {
 	}
 }
 
-// Only a form of this console, sent by its own page, acts; and none does where it only reads.
+// Only a form that a page of this console sends has an effect. In a console that only reads, no form has one.
 func TestActionsOfOthers(t *testing.T) {
 	w := newWorld(t, nil)
 	w.submit("order", "o-1")
@@ -429,8 +435,8 @@ func TestActionsOfOthers(t *testing.T) {
 	without := url.Values{"kind": {"cancel"}, "number": {form.Get("number")}}
 	wrong := url.Values{"kind": {"cancel"}, "number": {form.Get("number")},
 		"token": {strings.Repeat("A", len(form.Get("token")))}}
-	const stale = "<p>The form is not of this console, or it was started anew since the page was " +
-		"made.</p><p>Open the order"
+	const stale = "<p>The form is not from this console, or the console was restarted after the page was " +
+		"loaded.</p><p>Open the order"
 	for name, c := range map[string]struct {
 		form   url.Values
 		header []string
@@ -451,7 +457,7 @@ func TestActionsOfOthers(t *testing.T) {
 			url.Values{"kind": {"undo"}, "token": form["token"]},
 			nil,
 			200,
-			`number is &#34;&#34;; a whole number is meant`,
+			`number is &#34;&#34;; write a whole number`,
 		},
 		"an unknown command": {
 			url.Values{"kind": {"forget"}, "number": {"0"}, "token": form["token"]},
@@ -463,7 +469,7 @@ func TestActionsOfOthers(t *testing.T) {
 			url.Values{"kind": {"answer"}, "number": {"0"}, "token": form["token"]},
 			nil,
 			200,
-			`round is &#34;&#34;; a whole number is meant`,
+			`round is &#34;&#34;; write a whole number`,
 		},
 	} {
 		status, body := w.post(action, c.form, c.header...)
@@ -493,7 +499,7 @@ func TestActionsOfOthers(t *testing.T) {
 	}
 }
 
-// An open page gets a change by itself, and where nothing changes a heartbeat.
+// An open page gets changes by itself, and heartbeats while nothing changes.
 func TestLive(t *testing.T) {
 	w := newWorld(t, nil)
 	w.submit("order", "o-1")
@@ -518,8 +524,8 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// A browser has six connections to a server. Of the streams of one host the oldest is ended when there are
-// too many, and is answered when to come back; the others go on.
+// A browser has six connections to a server. If one host has too many streams, the oldest ends with the time
+// of its next connection. The others continue.
 func TestManyStreams(t *testing.T) {
 	w := newWorld(t, nil)
 	w.submit("order", "o-1")
@@ -558,8 +564,8 @@ func TestManyStreams(t *testing.T) {
 	}
 }
 
-// The rows of an open listing keep their places: what changes is shown in them, what does not match any more
-// is marked, and new orders are counted and not pushed in.
+// The rows of an open listing keep their places. They show changes, rows that do not match any more are
+// marked, and new orders are counted but not inserted.
 func TestHeldRows(t *testing.T) {
 	w := newWorld(t, nil)
 	w.submit("order", "o-1", "o-2")
@@ -592,7 +598,7 @@ func TestHeldRows(t *testing.T) {
 	}
 }
 
-// Pages of a listing follow each other without gaps, whatever is selected.
+// The pages of a listing follow each other without gaps, with any filter.
 func TestPaging(t *testing.T) {
 	w := newWorld(t, nil)
 	close(w.hold)
@@ -632,10 +638,33 @@ func TestPaging(t *testing.T) {
 	}
 }
 
-// What the file names is on no page.
+// The list of events marks attempts of an undo, and the log has the command.
+func TestAttemptsOfAnUndo(t *testing.T) {
+	log := awsstub.NewLog(t)
+	w := newWorld(t, func(o *console.Options) { o.Log = log.Logger })
+	close(w.hold)
+	w.refusing("charge")
+	w.submit("order", "o-1")
+	w.until("it stops", w.inState("o-1", "Error"))
+	w.refusing("release")
+	action, form := w.form("/orders/o-1", "kind", "undo")
+	form.Set("by", "ada")
+	w.post(action, form)
+	w.until("its undo has failed", func() bool {
+		_, body := w.get("/orders/o-1?show=events")
+		return strings.Contains(body, "undo, attempt 2 began") &&
+			strings.Contains(body, "undo, attempt 2: failed")
+	})
+	if line := awsstub.About(t, log.Lines(), "command of the console"); line["kind"] != "undo" {
+		t.Errorf("logged %v", line)
+	}
+}
+
+// Values of the fields that the redaction file names are on no page.
 func TestRedaction(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "redact.txt")
-	if err := os.WriteFile(file, []byte("# cards\ncard\n**.card # also in inputs\n**.customer.*\n"),
+	long := strings.Repeat(" cards", 20<<10)
+	if err := os.WriteFile(file, []byte("#"+long+"\ncard\r\n**.card # also in inputs\n**.customer.*\n"),
 		0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -665,6 +694,24 @@ func TestRedaction(t *testing.T) {
 	}
 }
 
+// An order is shown in its own script, and characters that could reorder the page's text as escapes.
+func TestDocumentsAreReadable(t *testing.T) {
+	w := newWorld(t, nil)
+	close(w.hold)
+	content := json.RawMessage(
+		`{"amount":120,"name":"\ud83d\ude80 \uae40\ubbfc\uc900","note":"a\u202eb","price":1.50}`)
+	if _, err := w.client.Submit(t.Context(),
+		client.Order{ID: "o-1", Workflow: "order", Content: content}); err != nil {
+		t.Fatal(err)
+	}
+	w.until("it ends", w.inState("o-1", "Processed"))
+	_, body := w.get("/orders/o-1")
+	wants(t, body, "🚀 김민준", `a\u202eb`, "1.50")
+	if strings.ContainsRune(body, '\u202e') {
+		t.Error("the page holds a character that turns text around")
+	}
+}
+
 func TestRedactionOfDocuments(t *testing.T) {
 	for _, c := range []struct{ path, doc, want string }{
 		{"a", `{"a":1,"b":2}`, `{"a":"(hidden)","b":2}`},
@@ -691,7 +738,7 @@ func TestRedactionOfDocuments(t *testing.T) {
 	}
 }
 
-// A console over a server that does not answer says so, and recovers by itself.
+// A console reports that its server does not reply, and recovers by itself.
 func TestServerAway(t *testing.T) {
 	w := newWorld(t, nil)
 	pages := console.New(console.Options{
@@ -741,7 +788,7 @@ func TestAssets(t *testing.T) {
 	}
 }
 
-// A page with all that it loads has 60 KB at most, compressed as a server before it would.
+// A page with everything that it loads has at most 60 KB, compressed as by a proxy in front of the console.
 func TestPagesAreSmall(t *testing.T) {
 	h := console.New(console.Options{Client: recordedClient(t), Name: "shop", Program: "stepkeeper",
 		Log: quiet})
@@ -789,19 +836,39 @@ func TestPagesAreSmall(t *testing.T) {
 	}
 }
 
-// Orders that wait for an agent stand under its name, which their definition has; that of a stack is in its
-// table.
+// The pages of a stack need no list of its workflows, which are inside its functions.
+func TestPagesOfAStack(t *testing.T) {
+	s := stacktest.New(t, stacktest.Memory())
+	if _, err := s.Client().Submit(t.Context(), client.Order{ID: "s-1", Workflow: "order",
+		Content: map[string]string{"end": "never"}}); err != nil {
+		t.Fatal(err)
+	}
+	h := console.New(console.Options{Client: s.Client(), Name: "Shop", Program: "stepkeeper --stack Shop",
+		Log: quiet})
+	for _, path := range []string{"/", "/orders", "/incidents", "/waiting", "/answers", "/bulk",
+		"/dead-letters", "/health"} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1"+path, nil)
+		page := httptest.NewRecorder()
+		if h.ServeHTTP(page, r); page.Code != http.StatusOK {
+			t.Errorf("%s: %d\n%s", path, page.Code, page.Body)
+		}
+	}
+}
+
+// Orders that wait for an agent are listed under its name, which their definition contains. On a stack the
+// definition is in the table.
 func TestWaitingForAgents(t *testing.T) {
 	w := newWorld(t, nil)
 	w.slow.Store(true)
 	w.submit("order", "o-1", "o-2")
 	w.until("both wait for two steps of one agent", func() bool {
 		_, body := w.get("/waiting")
-		return strings.Contains(body, "order pack: 2</a>") && strings.Contains(body, "order charge: 2</a>")
+		return strings.Contains(body, "order pack</a> (an agent&#39;s reply): 2") &&
+			strings.Contains(body, "order charge</a> (an agent&#39;s reply): 2")
 	})
 	_, body := w.get("/waiting")
 	wants(t, body, `<tr id="agent-shop"><td>shop</td><td class="number">2</td>`,
-		`<a href="/orders?children=on&amp;state=Processing&amp;step=pack&amp;workflow=order">order pack: 2</a>`,
+		`<a href="/orders?children=on&amp;state=Processing&amp;step=pack&amp;workflow=order">order pack</a> (an agent&#39;s reply): 2`,
 		`<tr id="wait-agent-order-pack-shop"><td><span class="kind agent"></span>an agent&#39;s reply</td><td>shop</td>`)
 	close(w.hold)
 
@@ -821,7 +888,7 @@ func TestWaitingForAgents(t *testing.T) {
 		}
 	}
 	w.until("three orders of the stack wait",
-		func() bool { return strings.Contains(open(), "order charge: 3</a>") })
+		func() bool { return strings.Contains(open(), "order charge</a> (an agent&#39;s reply): 3") })
 	wants(t, open(), `<tr id="agent-shop"><td>shop</td><td class="number">3</td>`,
 		`<td>order</td><td>charge</td>`)
 	s.Parts.Definitions = unread{}

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
@@ -26,47 +25,31 @@ import (
 // mostLetters is the number of a queue's messages on a page.
 const mostLetters = 20
 
-// deadLooked holds the results of the last reads. A read hides messages from others, so an open page does not
-// repeat it.
-type deadLooked struct {
-	mu      sync.Mutex
-	at      time.Time // time of the list; zero means that it must be read again
-	queues  []client.DeadLetterQueue
-	letters map[string]lettersLooked // latest read of each queue
-}
-
+// lettersLooked holds the messages of the last read of a queue. An open page does not read again, because
+// each read hides messages from other readers.
 type lettersLooked struct {
 	At      time.Time
 	Letters []client.DeadLetter
 }
 
-// deadLetters lists the queues.
 func (s *server) deadLetters(ctx context.Context, _ *http.Request, _ *kept) (content, error) {
-	d := &s.dead
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if now := s.Now(); d.at.IsZero() || now.Sub(d.at) >= looksEvery {
+	queues, at, err := s.deadQueues.get(s.Now(), func() ([]client.DeadLetterQueue, time.Duration, error) {
 		all, err := s.Client.DeadLetterQueues(ctx)
-		if err != nil {
-			return content{}, err
-		}
-		d.queues, d.at = all, now
-	}
+		return all, looksEvery, err
+	})
 	return content{Title: "Dead letters", Template: "dead-letters", Data: struct {
 		At      time.Time
 		Program string
 		Queues  []client.DeadLetterQueue
-	}{d.at, s.Program, d.queues}}, nil
+	}{at, s.Program, queues}}, err
 }
 
-// deadQueue shows messages of a queue. It reads them when the page is opened. A page about one message's body
-// uses the read before.
+// deadQueue shows messages of a queue. It reads them when the page is opened. A page with the body of one
+// message uses the messages of the last read.
 func (s *server) deadQueue(ctx context.Context, r *http.Request, k *kept) (content, error) {
 	queue, body := r.PathValue("queue"), r.URL.Query().Get("body")
 	shows := func(l client.DeadLetter) bool { return l.ID == body }
-	s.dead.mu.Lock()
-	looked, known := s.dead.letters[queue]
-	s.dead.mu.Unlock()
+	looked, known := s.letters.Get(queue)
 	if !known || k == nil && !slices.ContainsFunc(looked.Letters, shows) {
 		all, err := s.Client.DeadLetters(ctx, queue, mostLetters)
 		if errors.Is(err, client.ErrNotFound) {
@@ -76,7 +59,8 @@ func (s *server) deadQueue(ctx context.Context, r *http.Request, k *kept) (conte
 		if err != nil {
 			return content{}, err
 		}
-		looked = s.dead.keep(queue, lettersLooked{s.Now(), all})
+		looked = lettersLooked{s.Now(), all}
+		s.letters.Add(queue, looked)
 	}
 	became, _ := s.outcomes.Get(r.URL.Query().Get("done"))
 	title := "Dead letters of " + queue
@@ -96,16 +80,6 @@ func (s *server) deadQueue(ctx context.Context, r *http.Request, k *kept) (conte
 		s.ReadOnly, became}}, nil
 }
 
-func (d *deadLooked) keep(queue string, l lettersLooked) lettersLooked {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.letters == nil {
-		d.letters = map[string]lettersLooked{}
-	}
-	d.letters[queue] = l
-	return l
-}
-
 // body returns the body of a message for people. It redacts fields at any depth, because the message contains
 // an order, and hides the tokens of a request.
 func (s *server) body(l client.DeadLetter) string {
@@ -117,7 +91,6 @@ func (s *server) body(l client.DeadLetter) string {
 	return b.String()
 }
 
-// anywhere returns the same patterns for any depth.
 func (r Redaction) anywhere() Redaction {
 	var all Redaction
 	for _, pattern := range r {
@@ -134,8 +107,8 @@ func (s *server) handleDead(w http.ResponseWriter, r *http.Request) {
 	queue, do := r.PathValue("queue"), s.Client.Redrive
 	switch action := r.PostFormValue("action"); {
 	case len(r.PostForm["id"]) == 0:
-		s.refuse(w, r, http.StatusBadRequest, "No message was chosen, and nothing was done.",
-			"Go back, and choose those that are meant.")
+		s.refuse(w, r, http.StatusBadRequest, "No message was chosen, so nothing was done.",
+			"Go back, and choose messages.")
 		return
 	case action == "discard":
 		do = s.Client.Discard
@@ -151,14 +124,11 @@ func (s *server) handleDead(w http.ResponseWriter, r *http.Request) {
 	key := rand.Text()
 	became := s.handled(ctx, do, h)
 	s.outcomes.Add(key, &became)
-	s.dead.mu.Lock()
-	s.dead.at = time.Time{}
-	s.dead.mu.Unlock()
+	s.deadQueues.drop()
 	http.Redirect(w, r, "/dead-letters/"+url.PathEscape(queue)+"?"+url.Values{"done": {key}}.Encode(),
 		http.StatusSeeOther)
 }
 
-// handled executes a handling, and reports the result of each message.
 func (s *server) handled(ctx context.Context, do func(context.Context, client.Handling) error,
 	h client.Handling) outcome {
 	file := filepath.Join(s.Folder, journal.Name)

@@ -3,6 +3,7 @@ package console_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"net/http"
 	"net/url"
@@ -18,6 +19,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/console"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/journal"
 	"github.com/stepkeeper/stepkeeper/dev/memory"
 	"github.com/stepkeeper/stepkeeper/dev/sqsproto"
 	"github.com/stepkeeper/stepkeeper/shared/message"
@@ -25,7 +27,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/sqs"
 )
 
-// quarantined is an order in quarantine.
+// quarantined returns an order in quarantine.
 func quarantined(id, workflow string) port.Message {
 	body := `{"schema":1,"orderId":"` + id + `","workflow":"` + workflow +
 		`","order":{"card":"4111111111111111","customer":{"name":"Ada"},"note":"fragile"}}`
@@ -34,7 +36,7 @@ func quarantined(id, workflow string) port.Message {
 		1_800_000_000_000)}
 }
 
-// recordedQueues are those of a server with two quarantined orders and a dead reply, in the protocol of SQS.
+// recordedQueues replies in the protocol of SQS like a server with two quarantined orders and a dead reply.
 func recordedQueues(t *testing.T) http.Handler {
 	t.Helper()
 	clock := port.ClockFunc(func() time.Time { return moment(30).Std() })
@@ -57,14 +59,10 @@ func recordedQueues(t *testing.T) http.Handler {
 			}
 		}
 	}
-	return sqsproto.New(sqsproto.Config{Queues: named{queues}, Clock: clock})
+	return sqsproto.New(sqsproto.Config{Queues: queues, Clock: clock})
 }
 
-type named struct{ *memory.Queues }
-
-func (n named) QueueNames() []string { return n.Names() }
-
-// giveUp puts messages into a queue of the server.
+// giveUp puts messages into a dead-letter queue of the server.
 func (w *world) giveUp(queue string, messages ...port.Message) {
 	w.Helper()
 	q, err := sqs.New(sdk.Config{Region: "local", BaseEndpoint: &w.url,
@@ -79,8 +77,7 @@ func (w *world) giveUp(queue string, messages ...port.Message) {
 	}
 }
 
-// Messages that were given up are listed, looked at, redriven and discarded; what is done stands in a file
-// first.
+// Dead letters can be listed, read, redriven and discarded. Each action is recorded in a file before.
 func TestDeadLetterPages(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "made")
 	w := newWorld(t, func(o *console.Options) {
@@ -135,7 +132,7 @@ func TestDeadLetterPages(t *testing.T) {
 		}
 		_, body := w.post(page, bad)
 		if !strings.Contains(body, "nothing was done") && !strings.Contains(body, "Refused") &&
-			!strings.Contains(body, "it says") {
+			!strings.Contains(body, "name in 1 to") && !strings.Contains(body, "give it in 1 to") {
 			t.Errorf("%s=%q: %s", name, value, body)
 		}
 	}
@@ -182,7 +179,7 @@ func TestDeadLetterPages(t *testing.T) {
 	}
 }
 
-// handlingForm is the form of a page of messages, with nothing chosen.
+// handlingForm returns the form of a page of messages, with nothing chosen.
 func (w *world) handlingForm(page string) url.Values {
 	w.Helper()
 	_, body := w.get(page)
@@ -193,7 +190,7 @@ func (w *world) handlingForm(page string) url.Values {
 	return url.Values{"token": token[1:]}
 }
 
-// Nothing is done where it cannot be recorded, nor by a console that only reads.
+// No message is handled if this cannot be recorded, and none by a console that only reads.
 func TestDeadLettersAreNotHandled(t *testing.T) {
 	folder := t.TempDir()
 	w := newWorld(t, func(o *console.Options) { o.Folder = filepath.Join(folder, "file") })
@@ -210,6 +207,17 @@ func TestDeadLettersAreNotHandled(t *testing.T) {
 	form.Set("action", "discard")
 	_, body = w.post("/dead-letters/replies", form)
 	wants(t, body, "Nothing was done, because it cannot be recorded", `id="letter-`+id)
+	record := filepath.Join(folder, "file", journal.Name)
+	if err := errors.Join(os.Remove(filepath.Join(folder, "file")), os.MkdirAll(record, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	_, body = w.post("/dead-letters/replies", form)
+	wants(t, body, "Nothing was done, because it cannot be recorded", `id="letter-`+id)
+	if err := errors.Join(os.Remove(record), os.Symlink("/dev/full", record)); err != nil {
+		t.Fatal(err)
+	}
+	_, body = w.post("/dead-letters/replies", form)
+	wants(t, body, "no space left on device", `id="letter-`+id)
 
 	reads := newWorld(t, func(o *console.Options) { o.ReadOnly = true; o.Folder = t.TempDir() })
 	reads.giveUp(port.Dead(port.Replies), port.Message{Body: []byte(`{"task":"o-1"}`)})
@@ -222,8 +230,7 @@ func TestDeadLettersAreNotHandled(t *testing.T) {
 	}
 }
 
-// In a browser: what is chosen stays chosen while the page is open, is redriven, and what is refused is
-// reported.
+// In a browser, chosen messages stay chosen while the page is open, and are redriven. Refusals are reported.
 func TestBrowserDeadLetters(t *testing.T) {
 	b := newTab(t)
 	close(b.hold)

@@ -19,7 +19,7 @@ type bar struct {
 	text     string
 }
 
-// barTexts holds the kinds of bars with their names in the legend.
+// barTexts lists the kinds of bars with their names in the legend.
 var barTexts = [][2]string{{"work", "running"}, {"failed", "failed attempt"}, {"backoff", "backoff"},
 	{"queued", "not started"}, {"time", "waiting for a time"}, {"answer", "waiting for an answer"},
 	{"children", "waiting for child orders"}, {"undo", "undoing"}, {"operator", "waiting for the operator"}}
@@ -40,22 +40,22 @@ func legendOf(t *client.Task, now core.Time) (legend [][2]string) {
 	return legend
 }
 
-// barsOf returns a step's periods as bars, as far as the document has their times.
+// barsOf returns a step's periods as bars. It leaves out periods whose times the document does not store.
 func barsOf(t *client.Task, st *client.Step, now core.Time) (all []bar) {
 	end := now
 	if t.EndedAt != 0 && t.Ended && t.State != core.Error {
 		end = t.EndedAt
+	}
+	if st.FirstAt == 0 {
+		return nil
 	}
 	add := func(from, to core.Time, kind, text string) {
 		if from != 0 && to > from {
 			all = append(all, bar{from, to, kind, text})
 		}
 	}
-	if st.FirstAt == 0 {
-		return nil
-	}
 	add(ready(t, st), st.FirstAt, "queued", "not started")
-	done := st.FirstAt // end of the bars drawn so far
+	done := st.FirstAt // end of the bars so far
 	for _, a := range t.Attempts {
 		if a.Step != st.Name || a.Began < done {
 			continue
@@ -64,15 +64,7 @@ func barsOf(t *client.Task, st *client.Step, now core.Time) (all []bar) {
 		add(a.Began, a.Ended, "failed", fmt.Sprintf("attempt %d: %s %s", a.Number, a.Outcome, a.Code))
 		done = a.Ended
 	}
-	working, text := "work", fmt.Sprintf("attempt %d", st.Attempts)
-	switch {
-	case st.Kind == view.KindWait:
-		working, text = "time", "waiting for a time"
-	case st.Kind == view.KindApproval || st.Kind == view.KindEvent:
-		working, text = "answer", "waiting for an answer"
-	case st.Kind == view.KindEach || st.Kind == view.KindWorkflow:
-		working, text = "children", "waiting for child orders"
-	}
+	kind, text := working(st)
 	undoing := st.Undo != nil && st.Undo.Running
 	switch finished := st.FinishedAt; {
 	case finished != 0:
@@ -80,18 +72,22 @@ func barsOf(t *client.Task, st *client.Step, now core.Time) (all []bar) {
 			add(done, st.ClaimedAt, "backoff", "backoff")
 			done = st.ClaimedAt
 		}
-		add(done, finished, working, text)
+		add(done, finished, kind, text)
 		done = finished
 	case st.State == core.Processing || st.State == core.Waiting && !undoing:
 		if st.ClaimedAt > done {
 			add(done, st.ClaimedAt, "backoff", "backoff")
 			done = st.ClaimedAt
 		}
-		add(done, end, working, text)
+		add(done, end, kind, text)
 	case st.State == core.Pending && st.WakeAt != 0:
 		add(done, end, "backoff", "backoff until the next attempt")
 	}
+	hasUndo := kind != "answer" && kind != "time"
 	switch {
+	case st.State == core.Compensated && !hasUndo && st.FinishedAt == 0:
+		add(done, undone(t, st, end), kind, text)
+	case st.State == core.Compensated && !hasUndo:
 	case st.State == core.Compensated:
 		add(max(st.ClaimedAt, done), undone(t, st, end), "undo", "undo, at the latest")
 	case undoing || st.State == core.Compensating || st.State == core.UndoWait:
@@ -100,6 +96,19 @@ func barsOf(t *client.Task, st *client.Step, now core.Time) (all []bar) {
 		add(max(t.EndedAt, done), end, "operator", "waiting for the operator since "+render.Moment(t.EndedAt))
 	}
 	return all
+}
+
+// working returns the kind and the text of the bar of a step that runs.
+func working(st *client.Step) (kind, text string) {
+	switch st.Kind {
+	case view.KindWait:
+		return "time", "waiting for a time"
+	case view.KindApproval, view.KindEvent:
+		return "answer", "waiting for an answer"
+	case view.KindEach, view.KindWorkflow:
+		return "children", "waiting for child orders"
+	}
+	return "work", fmt.Sprintf("attempt %d", st.Attempts)
 }
 
 // ready returns the time when everything before a step was done.
@@ -115,9 +124,9 @@ func ready(t *client.Task, st *client.Step) core.Time {
 	return at
 }
 
-// undone returns the latest possible time at which a step was undone. The document does not store that time,
-// but those of later events: the undo of the steps before it or, if the order went on without it, the steps
-// after it.
+// undone returns the latest possible time at which the undo of a step was done. The document does not store
+// that time. It is not later than the next event: the undo of an earlier step or, if the order went on
+// without the step, the start of a later step.
 func undone(t *client.Task, st *client.Step, end core.Time) core.Time {
 	for i := range t.Steps {
 		other := &t.Steps[i]
@@ -136,18 +145,13 @@ func undone(t *client.Task, st *client.Step, end core.Time) core.Time {
 	return end
 }
 
-const (
-	ganttWidth = 720.0
-	ganttNames = 160.0
-	ganttRow   = 26.0
-)
-
-// gantt draws the steps over time, as a part of an HTML page.
+// gantt draws the steps over time as HTML: a name and a picture for each step, and a scale.
+// Positions in time are percentages of the picture's width, so that it fits each page.
 func gantt(t *client.Task, now core.Time) string {
 	end := now
 	if t.Ended && t.State != core.Error {
 		end = t.EndedAt
-	} else { // the end moves in steps, so that an open page changes rarely
+	} else { // round up, so that an open page rarely changes
 		step := core.Time(core.Second)
 		for end-t.Created > 64*step {
 			step *= 2
@@ -158,36 +162,29 @@ func gantt(t *client.Task, now core.Time) string {
 		end = max(end, t.Steps[i].FinishedAt)
 	}
 	span := max(float64(end-t.Created), 1)
-	at := func(m core.Time) float64 {
-		return ganttNames +
-			(ganttWidth-ganttNames-8)*float64(m-t.Created)/span
+	at := func(m core.Time) float64 { return 100 * float64(m-t.Created) / span }
+	grid, scale := "", ""
+	for i, anchor := range []string{"start", "middle", "middle", "middle", "end"} {
+		m := t.Created + core.Time(span*float64(i)/4)
+		grid += fmt.Sprintf(`<line x1="%d%%" y1="0" x2="%d%%" y2="28"/>`, 25*i, 25*i)
+		scale += fmt.Sprintf(`<text class="tick tick-%d" x="%d%%" y="14" text-anchor="%s">%s</text>`, i, 25*i,
+			anchor, html.EscapeString("+"+render.Span(m.Sub(t.Created).Std())))
 	}
 	var b strings.Builder
-	height := ganttRow*float64(len(t.Steps)) + 24
-	fmt.Fprintf(&b, `<svg class="gantt" role="img" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" `+
-		`aria-label="the time that each step took">`, ganttWidth, height, ganttWidth, height)
-	for i := range 5 {
-		m := t.Created + core.Time(span*float64(i)/4)
-		anchor := "middle"
-		if i == 4 {
-			anchor = "end"
-		}
-		fmt.Fprintf(&b, `<line x1="%.1f" y1="0" x2="%.1f" y2="%.0f"/>`+
-			`<text class="tick" x="%.1f" y="%.0f" text-anchor="%s">%s</text>`,
-			at(m), at(m), height-20, at(m), height-6, anchor,
-			html.EscapeString("+"+render.Span(m.Sub(t.Created).Std())))
-	}
+	b.WriteString(`<div class="gantt" role="img" aria-label="the time that each step took">`)
 	for i := range t.Steps {
-		st, y := &t.Steps[i], ganttRow*float64(i)
-		fmt.Fprintf(&b, `<text x="0" y="%.0f">%s</text>`, y+17, html.EscapeString(render.Cut(st.Name, 22)))
+		st := &t.Steps[i]
+		fmt.Fprintf(&b, `<span>%s</span><svg width="100%%" height="28">%s`, html.EscapeString(st.Name), grid)
 		for _, bar := range barsOf(t, st, end) {
-			from, to := at(bar.from), at(bar.to)
+			const least = 0.4 // percent, so that a short bar is visible
+			width := max(at(bar.to)-at(bar.from), least)
 			fmt.Fprintf(&b,
-				`<rect class="bar %s" x="%.1f" y="%.0f" width="%.1f" height="14" rx="2"><title>%s</title></rect>`,
-				bar.kind, from, y+6, max(to-from, 2),
+				`<rect class="bar %s" x="%.2f%%" y="7" width="%.2f%%" height="14" rx="2"><title>%s</title></rect>`,
+				bar.kind, min(at(bar.from), 100-width), width,
 				html.EscapeString(st.Name+": "+bar.text+", "+render.Span(bar.to.Sub(bar.from).Std())))
 		}
+		b.WriteString("</svg>")
 	}
-	b.WriteString("</svg>")
+	fmt.Fprintf(&b, `<span></span><svg width="100%%" height="20">%s</svg></div>`, scale)
 	return b.String()
 }

@@ -25,12 +25,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// moment is a time of the recorded orders, in seconds after the first of them came.
+// moment returns a time of the recorded orders, in seconds after the first of them arrived.
 func moment(seconds int) core.Time {
 	return core.TimeOf(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).Add(time.Duration(seconds) * time.Second))
 }
 
-// recorded are orders with something of everything.
+// recorded returns orders of every kind.
 func recorded() []view.Task {
 	stopped := &view.TaskError{Code: "http-503", Message: "the bank <is> away", Step: "charge"}
 	steps := []view.Step{
@@ -108,7 +108,7 @@ func recorded() []view.Task {
 	return []view.Task{busy, broken, undone, closed, erased}
 }
 
-// timed is an order whose steps are at each point that a timeline shows.
+// timed returns an order that has a step at each point that a timeline shows.
 func timed() view.Task {
 	running := &view.Undo{Operation: "release", Running: true}
 	return view.Task{OrderID: "timed", Workflow: "order", State: core.Compensating, Why: core.WhyFailure,
@@ -160,7 +160,7 @@ func timed() view.Task {
 		}}
 }
 
-// recordedStatistics are half an hour of one-minute intervals, of which one was not measured.
+// recordedStatistics returns half an hour of one-minute intervals, of which one was not measured.
 func recordedStatistics() view.Statistics {
 	values := func(f func(i int) int) []*int {
 		all := make([]*int, 30)
@@ -189,7 +189,7 @@ func recordedStatistics() view.Statistics {
 		Unknown: []string{"something is <not> measured"}}
 }
 
-// recording is a server that answers what was recorded.
+// recording is a server that sends recorded responses.
 func recording(t *testing.T, refuses *string) *httptest.Server {
 	tasks := recorded()
 	answer := func(w http.ResponseWriter, v any) {
@@ -292,7 +292,7 @@ func recordedClient(t *testing.T) *client.Client {
 	return connect(t, recording(t, new(string)).URL)
 }
 
-// Each page of recorded orders, as it is written: what it shows, where, and in which shape.
+// Each page of recorded orders is the same, byte for byte, as the recorded page.
 func TestPagesAsTheyAreWritten(t *testing.T) {
 	c := recordedClient(t)
 	redaction := filepath.Join(t.TempDir(), "redact")
@@ -329,7 +329,7 @@ func TestPagesAsTheyAreWritten(t *testing.T) {
 	}
 }
 
-// A failure of the server is not taken for one of the address.
+// A failure of the server is not reported as a wrong address.
 func TestAFailureOfTheServerIsNoBadRequest(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, `{"status":500,"code":"internal","detail":"it broke"}`, http.StatusInternalServerError)
@@ -347,7 +347,7 @@ func TestAFailureOfTheServerIsNoBadRequest(t *testing.T) {
 	}
 }
 
-// A page whose reading is refused says so, whichever part of it that is.
+// A page reports that the server refused to send any of its parts.
 func TestPagesThatMayNotBeRead(t *testing.T) {
 	refuses := ""
 	c := connect(t, recording(t, &refuses).URL)
@@ -390,7 +390,7 @@ func TestPagesThatMayNotBeRead(t *testing.T) {
 	}
 }
 
-// answering is the client of a server that answers all requests by a function.
+// answering returns a client of a server that handles all requests with a function.
 func answering(t *testing.T, answer func(r *http.Request) any) *client.Client {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -403,7 +403,7 @@ func answering(t *testing.T, answer func(r *http.Request) any) *client.Client {
 	return connect(t, server.URL)
 }
 
-// grouping is a console of a server that has these orders in Error and under way.
+// grouping returns a console of a server that has these orders in Error and running.
 func grouping(t *testing.T, stopped, under *[]view.Summary) http.Handler {
 	t.Helper()
 	return console.New(console.Options{Client: answering(t, func(r *http.Request) any {
@@ -425,8 +425,8 @@ func grouping(t *testing.T, stopped, under *[]view.Summary) http.Handler {
 	}), Name: "shop", Program: "stepkeeper", Log: quiet})
 }
 
-// Groups of orders come with the most orders first, and otherwise in the order of their names; those that
-// were not read are said to be.
+// Groups are sorted by their number of orders, the largest first, and then by name. The page states how many
+// orders were not read.
 func TestGroupsAreSorted(t *testing.T) {
 	order := func(workflow, step, code string, waits ...view.Wait) view.Summary {
 		return view.Summary{OrderID: "o", Workflow: workflow, Definition: "d",
@@ -463,11 +463,17 @@ func TestGroupsAreSorted(t *testing.T) {
 		if strings.Contains(w.Body.String(), ", counted over the newest 1000 of each state") != more {
 			t.Errorf("%d orders: %s", n, w.Body)
 		}
+		w = newRecorder() // another console, because one keeps its counts for ten seconds
+		grouping(t, &stopped, &under).ServeHTTP(w, request(t, "/"))
+		want := map[bool]string{false: "<strong>1,000</strong>", true: "<strong>1,000&#43;</strong>"}[more]
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%d orders: no %s in %s", n, want, w.Body)
+		}
 	}
 }
 
-// Of a group its oldest wait is the example, the last failure has the text, and the newest version stands
-// first.
+// The example of a group is its oldest wait, the text is that of the last failure, and the newest version is
+// listed first.
 func TestWhatIsShownOfGroups(t *testing.T) {
 	var stopped, under []view.Summary
 	h := grouping(t, &stopped, &under)
@@ -517,8 +523,8 @@ func TestWhatIsShownOfGroups(t *testing.T) {
 	}
 }
 
-// Of a stack other figures are known than of a server, and what is not known is said instead of drawn; a
-// process that has just started has none yet.
+// A stack has other statistics than a server, and missing ones are named instead of drawn. A process that has
+// just started has none yet.
 func TestStatisticsOfOthers(t *testing.T) {
 	four, none := 4, 0
 	for name, x := range map[string]struct {
@@ -559,7 +565,7 @@ func TestStatisticsOfOthers(t *testing.T) {
 	}
 }
 
-// Many orders in Error are read once for all looks of ten seconds, few for each look.
+// Many orders in Error are read once in ten seconds for all pages. A few are read for each page.
 func TestManyInErrorAreReadRarely(t *testing.T) {
 	var stored, asked atomic.Int64
 	c := answering(t, func(*http.Request) any {
@@ -594,8 +600,8 @@ func TestManyInErrorAreReadRarely(t *testing.T) {
 // created returns when the order with this number was created: the first is the newest.
 func created(i int) core.Time { return core.Time(1800000000000 - i*1000) }
 
-// manyAsking is a console of a server with n orders, of which each third asks, and all of the second half.
-// requests counts those of a page.
+// manyAsking returns a console of a server with n orders. Each third order of the first half, and each order
+// of the second half, waits for an answer. requests counts the requests of a page.
 func manyAsking(t *testing.T, n int, requests *int) http.Handler {
 	t.Helper()
 	asks := func(i int) bool { return i%3 == 0 || i > n/2 }
@@ -633,8 +639,8 @@ var (
 	nextPage = regexp.MustCompile(`id="next" href="([^"]*)"`)
 )
 
-// The pages of Answers together show each question once, whatever else is under way; each page reads and
-// shows a bounded number.
+// The pages of Answers together show each question once, however many other orders are running. Each page
+// reads and shows a bounded number.
 func TestAnswersGoOnPages(t *testing.T) {
 	const n = 5000
 	requests := 0

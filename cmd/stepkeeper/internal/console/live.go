@@ -21,7 +21,8 @@ const (
 	// mostStreams is the largest number of streams for one host. Browsers open six connections to a server
 	// with HTTP/1.1, and pages and commands need some of them.
 	mostStreams = 4
-	// reopenAfter is the time after which a page opens its stream again that was ended for another page.
+	// reopenAfter is the time after which a page opens its stream again, if the stream was ended in favour of
+	// another page.
 	reopenAfter = 3 * time.Second
 )
 
@@ -76,7 +77,7 @@ func (s *server) live(p pageFunc) http.HandlerFunc {
 			c := s.read(r.Context(), r, p, k)
 			body, err := s.fragment(c)
 			if err != nil {
-				s.Log.Error("a page of the console cannot be made", "path", r.URL.Path, "error", err)
+				s.Log.Error("a page of the console cannot be shown", "path", r.URL.Path, "error", err)
 				return
 			}
 			text := string(body)
@@ -89,7 +90,7 @@ func (s *server) live(p pageFunc) http.HandlerFunc {
 				spoken = now
 			}
 			if err != nil {
-				return // the reader has gone
+				return // the browser has closed the connection
 			}
 			select {
 			case <-r.Context().Done():

@@ -19,11 +19,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// orderPage is the data of the page of one order.
 type orderPage struct {
 	Task         *client.Task
 	Name         string
-	Down, Across template.HTML // its graph
+	Down, Across template.HTML // graph of the steps, from top to bottom and from left to right
 	Gantt        template.HTML
 	Legend       [][2]string // kinds of bars in Gantt, with their names
 	Advice       []advice
@@ -37,10 +36,10 @@ type orderPage struct {
 	Token        string
 	ReadOnly     bool
 	Outcome      *outcome // result of the command that led here
-	Movable      bool     // the order could be moved to the definition that new orders get
+	Movable      bool     // the order accepts a move to the definition that new orders get
 }
 
-// advice is a possible command of the operator, with a button if a page can send it.
+// advice is a possible command of the operator, with the properties of its form.
 type advice struct {
 	render.Advice
 	Label      string
@@ -102,7 +101,7 @@ func withoutPlans(all []view.Moment) (some []view.Moment) {
 	return some
 }
 
-// withAttempts adds the attempts without the outcome done, and the answers of people.
+// withAttempts adds the unsuccessful attempts, and the answers of people.
 func withAttempts(all []view.Moment, t *client.Task) []view.Moment {
 	for _, a := range t.Attempts {
 		of := fmt.Sprintf("attempt %d", a.Number)
@@ -183,7 +182,7 @@ func picture(nodes []diagram.Node, d diagram.Direction, label string) template.H
 	return template.HTML(diagram.SVG(nodes, d, label, false)) //nolint:gosec // the diagram escapes texts
 }
 
-// compared returns the steps of the other definition with their differences.
+// compared returns the steps of the other definition as boxes that show the differences.
 func compared(t *client.Task, def client.Definition, plan client.Plan) []diagram.Node {
 	nodes := nodesOf(&client.Task{Steps: def.Steps})
 	for i := range nodes {
@@ -212,7 +211,6 @@ func compared(t *client.Task, def client.Definition, plan client.Plan) []diagram
 	return nodes
 }
 
-// nodesOf returns the steps of an order as boxes.
 func nodesOf(t *client.Task) []diagram.Node {
 	nodes := make([]diagram.Node, len(t.Steps))
 	for i := range t.Steps {
@@ -234,7 +232,6 @@ func nodesOf(t *client.Task) []diagram.Node {
 	return nodes
 }
 
-// commandOf sends the command of a form, and returns the verdict.
 func (s *server) commandOf(ctx context.Context, id string, r *http.Request,
 	command string) (client.Verdict, error) {
 	by, reason := strings.TrimSpace(r.PostFormValue("by")), strings.TrimSpace(r.PostFormValue("reason"))

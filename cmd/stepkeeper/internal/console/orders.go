@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
@@ -32,10 +31,10 @@ func filterOf(r *http.Request) filter {
 		q.Get("id"), q.Get("children"), q.Get("cursor")}
 }
 
-// Address returns the address of the page of orders with the filter, from a cursor on.
+// Address returns the address of the page of orders with the filter and a cursor.
 func (f filter) Address(cursor string) string { return f.on("/orders", cursor) }
 
-// on returns the address of a page with the filter, from a cursor on.
+// on returns the address of a page with the filter and a cursor.
 func (f filter) on(page, cursor string) string {
 	return address(page, map[string]string{"state": f.State, "workflow": f.Workflow, "step": f.Step,
 		"code": f.Code, "older": f.Older, "id": f.Prefix, "children": f.Children,
@@ -60,12 +59,14 @@ func (f filter) query() (client.Query, error) {
 	q := client.Query{State: client.State(f.State), Workflow: f.Workflow, Step: f.Step, Code: f.Code,
 		IDPrefix: f.Prefix, PageSize: rowsOnPage}
 	if f.State != "" && !slices.Contains(states, core.State(f.State)) {
-		return q, fmt.Errorf("%w: no order is ever in the state %.50q", client.ErrInvalid, f.State)
+		return q, fmt.Errorf("%w: %.50q is not a state of an order; choose one from the menu",
+			client.ErrInvalid, f.State)
 	}
 	if f.Older != "" {
 		d, err := time.ParseDuration(f.Older)
 		if err != nil || d < 0 {
-			return q, fmt.Errorf("%w: %.50q is no age; write it like 10m or 24h", client.ErrInvalid, f.Older)
+			return q, fmt.Errorf("%w: %.50q is not an age; write it like 10m or 24h", client.ErrInvalid,
+				f.Older)
 		}
 		q.OlderThan = d
 	}
@@ -75,7 +76,6 @@ func (f filter) query() (client.Query, error) {
 	return q, nil
 }
 
-// row is an order of a listing.
 type row struct {
 	view.Summary
 	Gone bool // the order does not match the filter any more
@@ -97,39 +97,31 @@ type menus struct {
 
 // counted holds the numbers of orders by state, and the error codes.
 type counted struct {
-	mu     sync.Mutex
-	at     time.Time
 	states []number
 	codes  []string
 }
 
-// counts returns the numbers of orders that have not ended, by state, and the codes of those in Error. It
-// reads the orders every ten seconds, because each read of a stack costs money.
-func (s *server) counts(ctx context.Context) (states []number, codes []string, err error) {
-	c := &s.counted
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if now := s.Now(); c.at.IsZero() || now.Sub(c.at) >= holdsMany {
+// counts returns the numbers of open orders by state, and the codes of the orders in Error. It caches both
+// for ten seconds, because AWS bills each read of a stack.
+func (s *server) counts(ctx context.Context) (counted, error) {
+	c, _, err := s.counted.get(s.Now(), func() (c counted, _ time.Duration, err error) {
 		open, err := s.underWay(ctx)
 		if err != nil {
-			return nil, nil, err
+			return c, 0, err
 		}
 		stopped, err := s.inError(ctx)
-		if err != nil {
-			return nil, nil, err
-		}
-		c.at, c.codes = now, nil
 		c.states = append(open.Counts, number{core.Error, stopped.Count, stopped.Children, stopped.More})
 		for _, x := range stopped.Incidents {
 			c.codes = append(c.codes, x.Code)
 		}
-	}
-	return c.states, slices.Clone(c.codes), nil
+		return c, holdsMany, err
+	})
+	return c, err
 }
 
-// menus returns the possible values of a filter. The steps are those of the chosen workflow, or of all.
+// menus returns the possible values of a filter, with the steps of the chosen workflow or of all.
 func (s *server) menus(ctx context.Context, f filter) (m menus, err error) {
-	counts, codes, err := s.counts(ctx)
+	known, err := s.counts(ctx)
 	if err != nil {
 		return m, err
 	}
@@ -137,9 +129,9 @@ func (s *server) menus(ctx context.Context, f filter) (m menus, err error) {
 		of := f
 		of.State = string(state)
 		c := choice{number: number{State: state, N: -1}, Address: of.Address(""), Now: of.State == f.State}
-		if i := slices.IndexFunc(counts, func(n number) bool { return n.State == state }); i >= 0 {
-			c.number = counts[i]
-			if f.Children == "" { // the list leaves them out
+		if i := slices.IndexFunc(known.states, func(n number) bool { return n.State == state }); i >= 0 {
+			c.number = known.states[i]
+			if f.Children == "" { // the list leaves child orders out
 				c.N -= c.Children
 			}
 			if c.Now && f == (filter{State: f.State, Children: f.Children, Cursor: f.Cursor}) {
@@ -148,7 +140,7 @@ func (s *server) menus(ctx context.Context, f filter) (m menus, err error) {
 		}
 		m.States = append(m.States, c)
 	}
-	workflows, err := s.Client.Workflows(ctx)
+	workflows, err := s.listed(ctx)
 	if err != nil {
 		return m, err
 	}
@@ -164,11 +156,11 @@ func (s *server) menus(ctx context.Context, f filter) (m menus, err error) {
 		m.Steps = slices.AppendSeq(m.Steps, maps.Keys(agents))
 	}
 	m.Workflows, m.Steps = chosen(m.Workflows, f.Workflow), chosen(m.Steps, f.Step)
-	m.Codes = chosen(codes, f.Code)
+	m.Codes = chosen(slices.Clone(known.codes), f.Code)
 	return m, nil
 }
 
-// chosen returns the sorted values of a menu, including the value of the address.
+// chosen returns the sorted values of a menu. It adds the value in the page's address.
 func chosen(values []string, now string) []string {
 	values = append(values, now)
 	slices.Sort(values)
@@ -216,14 +208,13 @@ func (s *server) orders(ctx context.Context, r *http.Request, k *kept) (content,
 type found struct {
 	orders []view.Summary
 	next   string // cursor; "" if the search has seen all orders
-	looked int    // number of orders seen, at most
+	looked int    // number of orders read; may count missing ones of the last page
 }
 
-// isChild reports whether an order is a child order.
 func isChild(o *view.Summary) bool { return strings.Contains(o.OrderID, core.ChildMark) }
 
-// find reads pages until it has enough rows for one page. It leaves out child orders unless the filter asks
-// for them or for an ID.
+// find reads pages of the listing until it has enough rows for one page of the console. It leaves out child
+// orders unless the filter selects them or an ID.
 func (s *server) find(ctx context.Context, q client.Query, f filter) (x found, err error) {
 	for x.next = f.Cursor; ; {
 		var some []view.Summary

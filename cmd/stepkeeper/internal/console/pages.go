@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/client"
@@ -20,7 +19,7 @@ import (
 const (
 	rowsOnPage   = 50   // orders
 	mostLookedAt = 5000 // largest number of orders that a page reads to find its rows
-	mostCounted  = 1000 // largest number of counted orders in a state; above it a page shows "1,000 and more"
+	mostCounted  = 1000 // largest number of counted orders in a state; above it a page shows 1,000+
 	mostGrouped  = 10000
 	mostExamples = 5
 )
@@ -36,46 +35,35 @@ type incident struct {
 	Address              string
 }
 
-// Bulk returns the address of the page that repairs all of them.
+// Bulk returns the address of the page that repairs all orders of the incident.
 func (i incident) Bulk() string {
 	return address("/bulk", map[string]string{"command": "resubmit", "workflow": i.Workflow, "step": i.Step,
 		"code": i.Code})
 }
 
-// stopped holds the orders in Error, grouped.
+// stopped holds the orders in Error, grouped by cause.
 type stopped struct {
 	Incidents []incident
 	Count     int
-	Children  int // child orders among them
+	Children  int // number of child orders in Count
 	More      bool
-}
-
-// grouped holds the orders in Error of the last read.
-type grouped struct {
-	mu sync.Mutex
-	at time.Time
-	stopped
 }
 
 const (
 	fewInError = 1000             // largest number of orders in Error that are read each time
-	holdsMany  = 10 * time.Second // time for which more than that are cached, for all pages
+	holdsMany  = 10 * time.Second // time for which a larger number is cached
 )
 
-// inError returns the orders in Error, grouped. If there are many, it caches them for all pages instead of
-// reading them every second.
+// inError returns the orders in Error, grouped by cause. If there are many, it caches them for all pages.
 func (s *server) inError(ctx context.Context) (stopped, error) {
-	g := &s.grouped
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if now := s.Now(); g.Count <= fewInError || now.Sub(g.at) >= holdsMany {
+	x, _, err := s.stopped.get(s.Now(), func() (stopped, time.Duration, error) {
 		x, err := s.readInError(ctx)
-		if err != nil {
-			return stopped{}, err
+		if x.Count <= fewInError {
+			return x, 0, err
 		}
-		g.at, g.stopped = now, x
-	}
-	return g.stopped, nil
+		return x, holdsMany, err
+	})
+	return x, err
 }
 
 func (s *server) readInError(ctx context.Context) (x stopped, err error) {
@@ -156,7 +144,7 @@ func (s *server) overview(ctx context.Context, _ *http.Request, _ *kept) (conten
 	if unknown != nil {
 		data.Unknown = unknown.Error()
 	}
-	workflows, err := s.Client.Workflows(ctx)
+	workflows, err := s.listed(ctx)
 	if err != nil {
 		return content{}, err
 	}
@@ -169,6 +157,15 @@ func (s *server) overview(ctx context.Context, _ *http.Request, _ *kept) (conten
 		return content{}, err
 	}
 	return content{Title: "Overview", Template: "overview", Data: data, Charts: true}, nil
+}
+
+// listed returns the workflows, or none for a stack, which cannot list them.
+func (s *server) listed(ctx context.Context) ([]client.Workflow, error) {
+	all, err := s.Client.Workflows(ctx)
+	if errors.Is(err, client.ErrInvalid) {
+		return nil, nil
+	}
+	return all, err
 }
 
 func (s *server) workflows(ctx context.Context, _ *http.Request, _ *kept) (content, error) {
@@ -267,31 +264,24 @@ func (s *server) versions(ctx context.Context, workflow string) (all []version, 
 // dozens of calls.
 const looksEvery = 30 * time.Second
 
-// looked is the result of the last run of all checks.
-type looked struct {
-	mu     sync.Mutex
-	at     time.Time
+// checked is the result of a run of all checks.
+type checked struct {
 	checks []client.Check
 	err    error
 }
 
 // health shows the results of `stepkeeper doctor`.
 func (s *server) health(ctx context.Context, _ *http.Request, _ *kept) (content, error) {
-	l := &s.looked
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if now := s.Now(); l.at.IsZero() || now.Sub(l.at) >= looksEvery {
-		l.checks, l.err = s.Client.Checks(ctx)
-		if ctx.Err() == nil { // otherwise the page was closed
-			l.at = now
-		}
-	}
-	if l.err != nil {
-		return content{}, l.err
+	x, at, err := s.checked.get(s.Now(), func() (checked, time.Duration, error) {
+		checks, err := s.Client.Checks(ctx)
+		return checked{checks, err}, looksEvery, ctx.Err() // ctx ends if the page is closed
+	})
+	if err = cmp.Or(err, x.err); err != nil {
+		return content{}, err
 	}
 	return content{Title: "Health", Template: "health", Data: struct {
 		At      time.Time
 		Program string
 		Checks  []client.Check
-	}{l.at, s.Program, l.checks}}, nil
+	}{at, s.Program, x.checks}}, nil
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// promised holds the schemas of the API's answers. They are those of the document that the real edge serves.
-// The tests of dev/api check the edge against it, and likeTheAPI checks the recording, so that the two cannot
-// drift apart.
+// promised holds the schemas of the API's responses, from the document that the real HTTP edge serves. The
+// tests of dev/api check the edge against this document, and likeTheAPI checks the recording, so that both
+// stay the same.
 var promised = sync.OnceValues(func() (*jsonschema.Compiler, error) {
 	file, err := os.Open("../../../../dev/api/testdata/openapi.json")
 	if err != nil {
@@ -31,7 +31,7 @@ var promised = sync.OnceValues(func() (*jsonschema.Compiler, error) {
 	return c, c.AddResource("http://test/openapi.json", document)
 })
 
-// likeTheAPI checks each answer of a recorded server before it is given.
+// likeTheAPI checks each response of a recorded server before it is sent.
 func likeTheAPI(t *testing.T, recorded *http.ServeMux) http.Handler {
 	t.Helper()
 	compiler, err := promised()

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -23,20 +22,19 @@ func LoadRedaction(name string) (Redaction, error) {
 		return nil, err
 	}
 	var r Redaction
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	for number := 1; lines.Scan(); number++ {
-		line, _, _ := strings.Cut(lines.Text(), "#")
+	for number, line := range strings.Split(string(text), "\n") {
+		line, _, _ = strings.Cut(line, "#")
 		if line = strings.TrimSpace(line); line == "" {
 			continue
 		}
 		parts := strings.Split(line, ".")
 		if slices.Contains(parts, "") {
-			return nil, fmt.Errorf("%s, line %d: %q is no path like payment.card or customer.*", name, number,
-				line)
+			return nil, fmt.Errorf("%s, line %d: %q is no path like payment.card or customer.*", name,
+				number+1, line)
 		}
 		r = append(r, parts)
 	}
-	return r, lines.Err()
+	return r, nil
 }
 
 // Apply replaces the hidden fields. It hides a text that is not JSON completely.
@@ -50,7 +48,6 @@ func (r Redaction) Apply(doc json.RawMessage) json.RawMessage {
 	return r.apply(doc, nil)
 }
 
-// apply redacts a valid JSON value.
 func (r Redaction) apply(doc json.RawMessage, at []string) json.RawMessage {
 	for _, pattern := range r {
 		if matches(pattern, at) {
@@ -76,7 +73,6 @@ func (r Redaction) apply(doc json.RawMessage, at []string) json.RawMessage {
 	return doc
 }
 
-// matches reports whether a pattern leads to exactly that place.
 func matches(pattern, at []string) bool {
 	switch {
 	case len(pattern) == 0:

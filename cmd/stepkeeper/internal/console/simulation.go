@@ -22,7 +22,6 @@ const (
 	simulatedKept  = 16
 )
 
-// simulation is the simulation of an order after a move.
 type simulation struct {
 	Running  bool
 	Problem  string // reason why the order cannot be simulated
@@ -40,8 +39,8 @@ type simulations struct {
 	running bool
 }
 
-// of returns the simulation of a move. If there is none and no other one runs, it starts one, and a later
-// page shows the result.
+// of returns the cached simulation of a move. If none is cached and no other simulation runs, it starts one.
+// A later page shows the result.
 func (s *simulations) of(plan client.Plan, t *client.Task, program string, at core.Time) simulation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +86,6 @@ func simulated(plan client.Plan, at core.Time) (r simulation) {
 	return r
 }
 
-// simulation returns the simulation for the page of a move, if its address asks for one.
 func (s *server) simulation(ctx context.Context, t *client.Task, definition string) (*simulation, error) {
 	plan, err := s.Client.PlanMoveDocuments(ctx, t.OrderID, definition)
 	if err != nil {

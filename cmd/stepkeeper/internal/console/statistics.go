@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/internal/cost"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -46,8 +48,8 @@ var (
 	turns = [mostLines]string{"work", "answer", "children", "operator", "wait", "done"}
 )
 
-// chartOf returns the chart of a kind of series. If there are too many, it draws those with the highest
-// values.
+// chartOf returns the chart of a kind of series. If the chart would have too many lines, it draws the ones
+// with the highest values.
 func chartOf(s *client.Statistics, kind, title, unknown string) chart {
 	c := chart{ID: "chart-" + kind, Title: title, Unknown: unknown}
 	var found []view.Series
@@ -84,7 +86,8 @@ func chartOf(s *client.Statistics, kind, title, unknown string) chart {
 	return c
 }
 
-// table aggregates the intervals into a few rows, newest first: the sum, or for a level the maximum.
+// table adds a few rows, newest first. Each covers several intervals and has their sum. For a level, such as
+// the number of orders in flight, it has their maximum.
 func (c *chart) table(s *client.Statistics, level bool) {
 	n := len(c.Lines[0].Values)
 	each := max((n+chartRows-1)/chartRows, 1)
@@ -107,7 +110,6 @@ func (c *chart) table(s *client.Statistics, level bool) {
 	}
 }
 
-// sum returns the sum of the known values, and whether any is known.
 func sum(values []*int) (n int, known bool) {
 	for _, v := range values {
 		if v != nil {
@@ -126,8 +128,11 @@ func highest(values []*int) (n int) {
 	return n
 }
 
-// length returns a span for a title: 10 seconds, minute, 5 minutes.
+// length returns a duration for a title that begins with "per": 10 seconds, minute, 5 minutes.
 func length(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
 	if d < time.Second {
 		return d.String()
 	}
@@ -141,7 +146,6 @@ func length(d time.Duration) string {
 	return fmt.Sprintf("%.0f %ss", n, unit)
 }
 
-// figures are the statistics on the overview.
 type figures struct {
 	Charts  []chart
 	Agents  []view.AgentStatistics
@@ -193,7 +197,7 @@ func figuresOf(s *client.Statistics, err error) figures {
 	return f
 }
 
-// rateOf returns the number of orders that came, or ended, in the last measured minute.
+// rateOf returns the number of orders that came, or ended, in the last minute with values.
 func rateOf(s *client.Statistics, kind string) string {
 	of := max(int(time.Minute/max(s.Interval.Std(), 1)), 1)
 	all, known, measured := 0, false, 0
@@ -212,6 +216,6 @@ func rateOf(s *client.Statistics, kind string) string {
 	if !known {
 		return "–"
 	}
-	return strconv.Itoa(int(float64(all)*float64(time.Minute)/float64(
+	return humanize.Comma(int64(float64(all)*float64(time.Minute)/float64(
 		time.Duration(measured)*s.Interval.Std()) + 0.5))
 }

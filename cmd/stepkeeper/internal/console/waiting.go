@@ -6,8 +6,8 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
-	"sync"
+
+	"github.com/dustin/go-humanize"
 
 	"github.com/stepkeeper/stepkeeper/client"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -18,22 +18,22 @@ import (
 type number struct {
 	State    core.State
 	N        int
-	Children int // child orders among them
+	Children int // number of child orders in N
 	More     bool
 }
 
 // String returns the number for people.
 func (n number) String() string {
 	if n.More {
-		return "over " + strconv.Itoa(n.N)
+		return humanize.Comma(int64(n.N)) + "+"
 	}
-	return strconv.Itoa(n.N)
+	return humanize.Comma(int64(n.N))
 }
 
 // waits is a group of open orders that wait for the same thing.
 type waits struct {
 	For, Workflow, Step string
-	Agent               string // agent of the step; "" if it asks none or is not known
+	Agent               string // agent of the step; "" if the step has none, or if it is not known
 	Asks                bool   // the step asks an agent
 	Count               int
 	Oldest              core.Time
@@ -48,14 +48,9 @@ var waitTexts = map[string]string{
 	view.WaitChildren: "child orders", view.WaitUndo: "an undo",
 }
 
-// asked caches the agents of definitions' steps by hash, because definitions never change.
-type asked struct {
-	mu sync.Mutex
-	by map[string]map[string]string // agents by definition, then by step
-}
-
-// agent returns the agent that a step of an order asks: a listing names it only if the step has chosen one.
-// It is "" if the definition cannot be read; a page tries each definition once.
+// agent returns the agent that a step of an order asks. If the listing does not name it, agent reads it from
+// the definition. It returns "" if the definition cannot be read. missing lists the definitions that could
+// not be read, so that a page tries each only once.
 func (s *server) agent(ctx context.Context, missing map[string]bool, o *client.Summary, w *view.Wait) string {
 	if w.Agent != "" || o.Definition == "" || missing[o.Definition] {
 		return w.Agent
@@ -65,25 +60,21 @@ func (s *server) agent(ctx context.Context, missing map[string]bool, o *client.S
 	return agents[w.Step]
 }
 
-// agents returns the agents of a definition's steps by step; "" for a step without one.
+// agents returns the agents of a definition by step; "" for a step without one. It caches them, because
+// definitions never change.
 func (s *server) agents(ctx context.Context, workflow, hash string) (map[string]string, error) {
-	s.asked.mu.Lock()
-	defer s.asked.mu.Unlock()
-	if agents := s.asked.by[hash]; agents != nil {
+	if agents, known := s.agentsOf.Get(hash); known {
 		return agents, nil
 	}
 	d, err := s.Client.Definition(ctx, workflow, hash)
 	if err != nil {
 		return nil, err
 	}
-	if s.asked.by == nil {
-		s.asked.by = map[string]map[string]string{}
-	}
 	agents := map[string]string{}
 	for i := range d.Steps {
 		agents[d.Steps[i].Name] = d.Steps[i].Agent
 	}
-	s.asked.by[hash] = agents
+	s.agentsOf.Add(hash, agents)
 	return agents, nil
 }
 
@@ -97,7 +88,6 @@ type askers struct {
 	last    string
 }
 
-// byAgent adds a wait to the group of its agent.
 func byAgent(all map[string]*askers, agent string, o *client.Summary, w *view.Wait) {
 	a := all[agent]
 	if a == nil {
@@ -112,7 +102,6 @@ func byAgent(all map[string]*askers, agent string, o *client.Summary, w *view.Wa
 	}
 }
 
-// open describes the orders that have not ended.
 type open struct {
 	Waits  []waits
 	Agents []askers
@@ -195,7 +184,7 @@ func (s *server) oldest(ctx context.Context, x open) (core.Time, error) {
 	return x.Oldest, nil
 }
 
-// older returns the earlier time. An a of 0 means that there is none yet.
+// older returns the earlier of two times. It ignores a if a is 0.
 func older(a, b core.Time) core.Time {
 	if a == 0 {
 		return b

@@ -52,7 +52,7 @@ steps:
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// world is a whole server as `stepkeeper dev` starts it, with the console beside its interface.
+// world is a whole server as `stepkeeper dev` starts it, with the console beside its API.
 type world struct {
 	testing.TB
 	url    string
@@ -91,7 +91,7 @@ func newWorld(t testing.TB, edit func(*console.Options)) *world {
 	return w
 }
 
-// ending sends requests whose contexts can end: they end with the request for the page.
+// ending sends requests whose contexts end with the request for the page.
 type ending struct{ testing.TB }
 
 func (e ending) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -155,13 +155,13 @@ func (w *world) start(listen string) {
 	}
 }
 
-// late are the files or streams with a text in their path, until a channel is closed.
+// late delays the files or streams with a text in their path until a channel is closed.
 type late struct {
 	part  string
 	until chan struct{}
 }
 
-// delayed serves the console, but for what is late.
+// delayed serves the console, except the files and streams that are late.
 func (w *world) delayed(pages http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if l := w.late.Load(); l != nil && strings.Contains(r.URL.Path, l.part) {
@@ -174,7 +174,7 @@ func (w *world) delayed(pages http.Handler) http.Handler {
 	})
 }
 
-// serve is the services of all steps.
+// serve acts as the services of all steps.
 func (w *world) serve(ctx context.Context, c worker.Call) (any, error) {
 	if op := w.refuse.Load(); op != nil && c.Name == *op {
 		return nil, worker.Permanent(errors.New(w.says))
@@ -224,7 +224,7 @@ func (w *world) inState(id string, s client.State) func() bool {
 	}
 }
 
-// held waits until nothing of the orders is left but their step pack, so that nothing changes before hold is
+// held waits until the orders have no other step left than pack, so that nothing changes before hold is
 // closed.
 func (w *world) held(ids ...string) {
 	w.Helper()
@@ -278,7 +278,7 @@ var (
 	fields = regexp.MustCompile(`<input (?:type="hidden" )?name="([^"]+)" value="([^"]*)"`)
 )
 
-// form is that of a page with a field of that value, as a browser would send it.
+// form returns the form of a page that has a field with this value, as a browser would send it.
 func (w *world) form(page, field, value string) (action string, form url.Values) {
 	w.Helper()
 	_, body := w.get(page)
@@ -295,7 +295,7 @@ func (w *world) form(page, field, value string) (action string, form url.Values)
 	return "", nil
 }
 
-// event is one of a stream.
+// event is one event of a stream.
 type event struct{ id, name, retry, data string }
 
 // stream opens the stream of a page.

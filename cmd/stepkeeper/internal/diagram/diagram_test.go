@@ -16,7 +16,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// graphs draws graphs in which some steps come after some before them.
+// graphs generates graphs in which a step can come after any of the steps before it.
 var graphs = rapid.Custom(func(t *rapid.T) []diagram.Node {
 	n := rapid.IntRange(1, 24).Draw(t, "nodes")
 	nodes := make([]diagram.Node, n)
@@ -58,7 +58,7 @@ func boxes(svg string) []rect {
 	return all
 }
 
-// points goes along every line in small steps.
+// points returns points at small distances along every line.
 func points(svg string) [][][2]float64 {
 	var all [][][2]float64
 	for _, path := range paths.FindAllStringSubmatch(svg, -1) {
@@ -88,8 +88,8 @@ func points(svg string) [][][2]float64 {
 	return all
 }
 
-// Whatever the graph: no two boxes touch, no line passes through a box, everything is inside the picture, a
-// line for each dependency, layers in the order of the work, and the same picture each time.
+// For every graph: no two boxes touch, no line passes through a box, everything is inside the picture, each
+// dependency has a line, the layers are in the order of the work, and the picture is the same each time.
 func TestGraphsCanBeRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes := graphs.Draw(t, "graph")
@@ -133,7 +133,7 @@ func TestGraphsCanBeRead(t *testing.T) {
 	})
 }
 
-// What people name does not become a part of the picture's text, and circles and unknown names do no harm.
+// Names cannot add markup to the picture, and circles and unknown names are harmless.
 func TestGraphsOfAnything(t *testing.T) {
 	for _, alone := range []bool{true, false} {
 		svg := diagram.SVG([]diagram.Node{
@@ -158,7 +158,7 @@ func TestGraphsOfAnything(t *testing.T) {
 	}
 }
 
-// The simplest orders of steps look as people would draw them.
+// The simplest graphs look as people would draw them.
 func TestGraphsAreStraight(t *testing.T) {
 	svg := diagram.SVG([]diagram.Node{{ID: "a"}, {ID: "b", After: []string{"a"}},
 		{ID: "c", After: []string{"b"}}}, diagram.Down, "", false)
@@ -174,7 +174,7 @@ func TestGraphsAreStraight(t *testing.T) {
 	}
 }
 
-// A box says what its step does; the question of a step stands before it.
+// A box states what its step does. The question of a step is before it.
 func TestBoxesSayWhatStepsDo(t *testing.T) {
 	def := &core.Definition{Steps: []core.StepDefinition{
 		{Name: "charge", Agent: "payment", Others: []string{"bank"}, Operation: "charge",
@@ -202,8 +202,8 @@ parts|workflow parcel||[]
 
 // A text as long as its box is written whole; a longer one ends in an ellipsis and is no longer than that.
 func TestLongTextsAreCut(t *testing.T) {
-	for _, x := range []struct{ text, want string }{{strings.Repeat("ä", 23), strings.Repeat("ä", 23)},
-		{strings.Repeat("ä", 24), strings.Repeat("ä", 22) + "…"}} {
+	for _, x := range []struct{ text, want string }{{strings.Repeat("ä", 26), strings.Repeat("ä", 26)},
+		{strings.Repeat("ä", 27), strings.Repeat("ä", 25) + "…"}} {
 		if svg := diagram.SVG([]diagram.Node{{ID: "a", Title: x.text}}, diagram.Across, "",
 			true); !strings.Contains(svg, ">"+x.want+"<") || !strings.HasPrefix(svg,
 			`<svg role="img" xmlns="http://www.w3.org/2000/svg" class="graph" `) {

@@ -10,16 +10,16 @@ import (
 // Node is a box of the graph.
 type Node struct {
 	ID     string
-	After  []string // IDs of the boxes that lines come from; unknown ones are left out
+	After  []string // IDs of the boxes from which lines lead to this one; unknown IDs are ignored
 	Title  string   // the first line
 	Detail string   // the second line
-	Class  string   // class in the style sheet: the state, mostly
+	Class  string   // class in the style sheet, such as the state of the step
 	Link   string   // address that a click opens; "" if the box is not a link
 }
 
 // Sizes in pixels. In the direction Across, the layers follow each other from left to right.
 const (
-	boxWidth   = 184
+	boxWidth   = 208
 	boxHeight  = 52
 	laneWidth  = 16 // space for a line that passes a layer
 	sideGap    = 24 // gap between boxes beside each other
@@ -31,8 +31,7 @@ const (
 
 type point struct{ x, y float64 }
 
-// cell is a box, or the position where a line passes a layer. along is measured across the layers, side
-// within one.
+// cell is a box, or the position where a line passes a layer.
 type cell struct {
 	node   int // index of the box; -1 if a line passes
 	layer  int
@@ -43,11 +42,10 @@ type cell struct {
 	weight float64 // sort key of the cell while the layers are ordered
 }
 
-// layout holds the positions of all boxes and lines.
 type layout struct {
 	nodes  []Node
 	cells  []cell
-	layers [][]int // cells in their order
+	layers [][]int // cells of each layer, in sequence
 	chains [][]int // cells that a line connects, one chain per line
 }
 
@@ -84,7 +82,7 @@ func (l *layout) add(c cell) int {
 	return at
 }
 
-// edgesOf returns the lines as pairs of nodes. It omits those that would close a cycle.
+// edgesOf returns the lines as pairs of nodes. It omits lines that would close a cycle.
 func edgesOf(nodes []Node) [][2]int {
 	index := make(map[string]int, len(nodes))
 	for i, n := range nodes {
@@ -116,13 +114,12 @@ func edgesOf(nodes []Node) [][2]int {
 		}
 	}
 	slices.SortFunc(edges, func(a, b [2]int) int {
-		return cmp.Or(cmp.Compare(a[1], b[1]),
-			cmp.Compare(a[0], b[0]))
+		return cmp.Or(cmp.Compare(a[1], b[1]), cmp.Compare(a[0], b[0]))
 	})
 	return edges
 }
 
-// depths puts each node one layer after its last predecessor.
+// depths returns the layer of each node: the layer after its last predecessor.
 func depths(n int, edges [][2]int) []int {
 	before := make([][]int, n)
 	for _, e := range edges {
@@ -178,7 +175,8 @@ func (l *layout) copyOrder() [][]int {
 	return c
 }
 
-// reorder sorts a layer by the mean position of the joined cells. A cell without any keeps its position.
+// reorder sorts a layer by the mean position of each cell's joined cells. A cell without joined cells keeps
+// its position.
 func (l *layout) reorder(layer []int, joined func(*cell) []int) {
 	place := l.places()
 	for i, at := range layer {
@@ -269,8 +267,8 @@ func (l *layout) place() {
 	}
 }
 
-// settle moves the cells of a layer as near to their wished positions as the distances allow. It takes the
-// mean of two passes, one from each end, which both keep the distances.
+// settle moves the cells of a layer as near to their wished positions as the distances between them allow. It
+// makes one pass from each end. Each pass keeps the distances. The result, the mean of both, keeps them too.
 func (l *layout) settle(layer []int, wish []float64) {
 	n := len(layer)
 	if wish == nil {

@@ -28,7 +28,7 @@ const style = `<style>
 </style>`
 
 // SVG draws the graph. With alone the result is a file with its own style. Otherwise it is a part of an HTML
-// page, whose style sheet has the classes graph, detail, head, and those of the nodes.
+// page, whose style sheet has the classes graph, detail and head, and the classes of the nodes.
 func SVG(nodes []Node, d Direction, label string, alone bool) string {
 	size := float64(boxWidth)
 	if d == Across {
@@ -77,7 +77,6 @@ func (p *picture) at(along, side float64) point {
 	return point{side, along}
 }
 
-// start returns the start of a layer.
 func (p *picture) start(layer int) float64 { return margin + float64(layer)*(p.boxAlong()+layerGap) }
 
 func (p *picture) extent() (width, height float64) {
@@ -89,7 +88,6 @@ func (p *picture) extent() (width, height float64) {
 	return e.x, e.y
 }
 
-// corner returns the upper left corner of a node.
 func (p *picture) corner(i int) point {
 	c := &p.cells[i]
 	return p.at(p.start(c.layer), c.side-c.size/2)
@@ -135,10 +133,10 @@ func (p *picture) box(b *strings.Builder, i int) {
 		title = 31
 	}
 	fmt.Fprintf(b, `<text x="%.1f" y="%.1f">%s</text>`, at.x+12, at.y+title,
-		html.EscapeString(render.Cut(n.Title, 23)))
+		html.EscapeString(render.Cut(n.Title, 26)))
 	if n.Detail != "" {
 		fmt.Fprintf(b, `<text class="detail" x="%.1f" y="%.1f">%s</text>`, at.x+12, at.y+40,
-			html.EscapeString(render.Cut(n.Detail, 27)))
+			html.EscapeString(render.Cut(n.Detail, 31)))
 	}
 	b.WriteString("</g>")
 	if n.Link != "" {
@@ -152,7 +150,7 @@ func Of(d *core.Definition) []Node {
 	for i := range d.Steps {
 		s := &d.Steps[i]
 		n := Node{ID: s.Name, Title: s.Name, Detail: workflow.Summary(s), After: s.After}
-		if s.Answer != nil && s.Answer.Ask != "" { // it comes after all the others
+		if s.Answer != nil && s.Answer.Ask != "" { // the ask comes after all other predecessors
 			n.After = []string{s.Answer.Ask}
 		}
 		if s.PointOfNoReturn {

@@ -15,10 +15,10 @@ const (
 	OK           Code = 0 // done
 	General      Code = 1 // failed for a reason that no other code names
 	Usage        Code = 2 // wrong flags or arguments, or a file that cannot be read
-	Refused      Code = 3 // the server refused it and said why
+	Refused      Code = 3 // the server refused the request and stated the reason
 	NotFound     Code = 4 // no such order, file or step
 	Unreachable  Code = 5 // the server did not answer
-	NotProcessed Code = 6 // an order ended otherwise than Processed, or stopped in Error
+	NotProcessed Code = 6 // an order did not end Processed, or stopped in Error
 )
 
 // Word is the code's name in JSON.
@@ -26,7 +26,7 @@ func (c Code) Word() string {
 	return [...]string{"ok", "failed", "usage", "refused", "not-found", "unreachable", "not-processed"}[c]
 }
 
-// Error is a failure for people: What happened and to what, and what to Do about it.
+// Error is a failure for people. What states what happened to which object, and Do the next step.
 type Error struct {
 	Code Code
 	What string
@@ -56,7 +56,7 @@ func Wrap(err error, code Code, do, format string, args ...any) *Error {
 	return &Error{Code: code, Do: do, What: fmt.Sprintf(format, args...), Err: err}
 }
 
-// Silent returns a failure whose text is already on the screen.
+// Silent returns a failure that the command has printed already.
 func Silent(code Code, what string) *Error {
 	return &Error{Code: code, What: what, Quiet: true}
 }

@@ -30,15 +30,13 @@ func NewBackup(a *app.App) *cobra.Command {
 		switch {
 		case errors.Is(err, fs.ErrExist):
 			return failure.New(failure.Usage, "name another file, or remove this one",
-				"%s is there already, and was left as it is", args[0])
+				"%s exists already, and was not changed", args[0])
 		case errors.Is(err, fs.ErrNotExist):
-			return failure.Wrap(err, failure.Usage,
-				"name the folder of `stepkeeper dev` with --data, and a file in a folder that exists",
-				"there is no backup")
+			return failure.Wrap(err, failure.Usage, "name the folder of `stepkeeper dev` with --data, and a "+
+				"file in a folder that exists", "no backup was written")
 		case err != nil:
 			return failure.Wrap(err, failure.General,
-				"look at the space for the file, and at the health of the server: `stepkeeper doctor`",
-				"there is no backup")
+				"check the free space, and the server with `stepkeeper doctor`", "no backup was written")
 		}
 		return printBackup(a, data, backupReport{File: args[0], Bytes: n})
 	})

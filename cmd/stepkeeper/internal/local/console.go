@@ -94,11 +94,11 @@ func loadRedaction(file string) (console.Redaction, error) {
 	return r, nil
 }
 
-// pages returns the console's pages that `dev` serves beside its interface, through that interface.
+// pages returns the console's pages, which `dev` serves beside its HTTP API. They read from that API.
 func (o *devOptions) pages(log *slog.Logger, redaction console.Redaction) func(server string) http.Handler {
 	return func(server string) http.Handler {
 		c, err := client.New(server, client.WithRetry(app.QuickAttempts, app.QuickPatience))
-		if err != nil { // the address is the server's own
+		if err != nil { // cannot happen, because the address is the server's own
 			return http.NotFoundHandler()
 		}
 		program := "stepkeeper"

@@ -42,7 +42,7 @@ func runDemo(ctx context.Context, o *demoOptions) error {
 	binary, err := os.Executable()
 	if err != nil {
 		return failure.Wrap(err, failure.General, "",
-			"the demo needs the path of this program, to start it as a process of its own")
+			"the demo cannot find this program's file, which it starts as a second process")
 	}
 	shipped, remove, err := o.workflowFolder()
 	if err != nil {
@@ -59,7 +59,7 @@ func runDemo(ctx context.Context, o *demoOptions) error {
 	}
 	if o.keep {
 		if options.Dir, err = os.MkdirTemp("", "stepkeeper-demo-"); err != nil {
-			return failure.Wrap(err, failure.General, "", "no folder for the demo")
+			return failure.Wrap(err, failure.General, "", "no folder could be made for the demo")
 		}
 	}
 	report, err := o.app.Demo(ctx, options)
@@ -82,9 +82,8 @@ func (o *demoOptions) conclude(ctx context.Context, options runner.Options, repo
 	case ctx.Err() != nil:
 		return failure.New(failure.General, "", "the demo was interrupted")
 	}
-	return failure.Wrap(err, failure.General,
-		fmt.Sprintf("run it again with the same faults: stepkeeper demo --keep --seed %d", o.seed),
-		"the demo failed")
+	return failure.Wrap(err, failure.General, fmt.Sprintf("run it again with the same faults: stepkeeper "+
+		"demo --keep --seed %d", o.seed), "the demo failed")
 }
 
 // shippedWorkflow is the file of the workflow for which the demo has services.
@@ -99,7 +98,7 @@ func (o *demoOptions) workflowFolder() (dir string, remove func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	remove = func() { _ = os.RemoveAll(dir) } // one small file in the temporary folder
+	remove = func() { _ = os.RemoveAll(dir) } // the folder is temporary, so an error does not matter
 	if err := writeShipped(dir); err != nil {
 		remove()
 		return "", nil, err

@@ -26,6 +26,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/shifted"
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 	"github.com/stepkeeper/stepkeeper/dev/sqlite"
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/incident"
 	"github.com/stepkeeper/stepkeeper/shared/port"
 	"github.com/stepkeeper/stepkeeper/shared/tracing"
@@ -95,7 +96,6 @@ func NewDev(a *app.App) *cobra.Command {
 		}))
 }
 
-// startAdvice is for users without a project.
 const startAdvice = "\nor begin with a small project: `stepkeeper init shop && cd shop && stepkeeper " +
 	"dev`\nor with the one that is built in: `stepkeeper dev --example`"
 
@@ -112,7 +112,7 @@ func (o *devOptions) check() error {
 	if err := o.onAlert.Check(); err != nil {
 		return failure.Wrap(err, failure.Usage,
 			"see --alert-webhook, --alert-command and --alert-window of `stepkeeper dev --help`",
-			"alerts could not be sent")
+			"the settings of alerts are wrong")
 	}
 	info, err := os.Stat(o.workflows)
 	switch {
@@ -143,21 +143,18 @@ func (o *devOptions) keeping() (time.Duration, error) {
 	text, inDays := strings.CutSuffix(o.keep, "d")
 	days, err := strconv.Atoi(text)
 	if !inDays || err != nil || days < least || days > 36500 {
-		return 0, failure.New(failure.Usage,
-			fmt.Sprintf(
-				"give days, like --keep 30d, at least %dd: so long a request or a repeated order can be "+
-					"under way", least),
-			"--keep %q is refused", o.keep)
+		return 0, failure.New(failure.Usage, fmt.Sprintf("give days, like --keep 30d, at least %dd: a "+
+			"request or a repeated order can arrive that late", least), "--keep %q is refused", o.keep)
 	}
 	return time.Duration(days) * day, nil
 }
 
-// checkLoopback refuses any other address, because the server has no users and passwords.
+// checkLoopback refuses an address outside the loopback interface, because the server has no passwords.
 func checkLoopback(flag, listen string) error {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
 		return failure.New(failure.Usage, "give host and port, like "+flag+" 127.0.0.1:8377",
-			"%s %q is no address", flag, listen)
+			"%s %q is not an address", flag, listen)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return failure.New(failure.Usage,
@@ -169,8 +166,8 @@ func checkLoopback(flag, listen string) error {
 }
 
 // outliveReaders keeps the process alive when nothing reads its output any more. A write then returns an
-// error and does not end the process, which systemd would take for a clean end. Unlike signal.Ignore it does
-// not affect the programs that the process starts.
+// error instead of ending the process by SIGPIPE, which systemd would regard as a clean end. Unlike
+// signal.Ignore it does not affect the programs that the process starts.
 func outliveReaders() (stop func()) {
 	unread := make(chan os.Signal, 1) // no goroutine receives from it
 	signal.Notify(unread, syscall.SIGPIPE)
@@ -182,7 +179,7 @@ func runDev(ctx context.Context, o *devOptions) error {
 	embedded.SetCollector(o.app.Getenv)
 	log := o.logger()
 	if o.example != "" {
-		example, err := startExample(ctx, o.example)
+		example, err := startExample(ctx, o.example, o.listen)
 		if err != nil {
 			return failure.Wrap(err, failure.General, "check the space and the permissions of "+os.TempDir(),
 				"the example cannot be started")
@@ -233,8 +230,8 @@ func (o *devOptions) serve(ctx context.Context, options embedded.Options) (err e
 		select {
 		case err = <-ended:
 		case <-time.After(drainTime):
-			return failure.New(failure.General, "nothing that was acknowledged is lost: start it again",
-				"it did not end within %v and was cut off", drainTime)
+			return failure.New(failure.General, "start it again: no acknowledged order is lost",
+				"stepkeeper dev did not stop within %v and was cut off", drainTime)
 		}
 	}
 	if err == nil || errors.Is(err, context.Canceled) && ctx.Err() != nil {
@@ -254,17 +251,17 @@ func addressAdvice(err error) string {
 
 // tracer returns a tracer, nil without a collector, and a function that closes it.
 func (o *devOptions) tracer(ctx context.Context) (port.Tracer, func(), error) {
-	endpoint := cmp.Or(o.otlp, o.app.Getenv(tracing.Variable))
+	endpoint := cmp.Or(o.otlp, o.app.Getenv(deployment.VarTraces))
 	if endpoint == "" {
 		return nil, func() {}, nil
 	}
 	t, err := tracing.New(ctx, endpoint, "stepkeeper", app.ReadVersion().Version)
 	switch {
-	case err != nil && o.otlp == "": // set for other programs, perhaps
-		o.app.Warn("no spans are sent, for " + tracing.Variable + " cannot be used: " + err.Error())
+	case err != nil && o.otlp == "": // the variable may be set for other programs
+		o.app.Warn("no spans are sent, for " + deployment.VarTraces + " cannot be used: " + err.Error())
 		return nil, func() {}, nil
 	case err != nil:
-		return nil, nil, failure.Wrap(err, failure.Usage, "correct --otlp", "spans cannot be sent")
+		return nil, nil, failure.Wrap(err, failure.Usage, "correct --otlp", "the address for spans is wrong")
 	}
 	return t, func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
@@ -280,7 +277,8 @@ func (o *devOptions) clock() (port.Clock, error) {
 	}
 	c, err := shifted.Open(o.clockFile)
 	if err != nil {
-		return nil, failure.Wrap(err, failure.Usage, "leave --clock-offset out: it is for tests", "the clock")
+		return nil, failure.Wrap(err, failure.Usage, "leave --clock-offset out: it is for tests",
+			"the clock cannot be moved")
 	}
 	return c, nil
 }

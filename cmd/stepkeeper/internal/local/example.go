@@ -30,30 +30,30 @@ import (
 // exampleOrders is the number of orders in the example: enough that a service refuses some of them.
 const exampleOrders = 40
 
-// exampleOrder is the example whose services record their calls, as those of `stepkeeper demo` do.
+// exampleOrder is the name of the example with the services of `stepkeeper demo`, which record their calls.
 const exampleOrder = "order"
 
 // example is a shipped workflow with its remote services in a folder of its own. The services inject no
 // faults here. The example's state is removed at the end, because the services always start without records.
 type example struct {
-	name  string
-	dir   string
-	fleet *services.Fleet // services of exampleOrder
-	stop  func() error    // ends the services of other examples; nil if there are none
+	name   string
+	dir    string
+	listen string          // address of the server, for links in workflows
+	fleet  *services.Fleet // services of exampleOrder
+	stop   func() error    // ends the services of other examples; nil if there are none
 }
 
-// exampleNames returns the values of --example.
 func exampleNames() []string {
 	names := []string{exampleOrder}
 	files, _ := fs.Glob(examples.Files, "*/*.yaml")
 	for _, file := range files {
 		names = append(names, path.Dir(file))
 	}
-	return slices.Compact(names) // one folder can hold several
+	return slices.Compact(names) // one folder can hold several workflows
 }
 
-func startExample(ctx context.Context, name string) (_ *example, err error) {
-	e := &example{name: name}
+func startExample(ctx context.Context, name, listen string) (_ *example, err error) {
+	e := &example{name: name, listen: listen}
 	if e.dir, err = os.MkdirTemp("", "stepkeeper-example-"); err != nil {
 		return nil, err
 	}
@@ -95,6 +95,9 @@ func (e *example) writeWorkflows() (agents []string, err error) {
 	}
 	for _, flow := range flows {
 		text, err := examples.Files.ReadFile(flow)
+		if !strings.HasSuffix(e.listen, ":0") { // port 0 means that the real port is not known yet
+			text = bytes.ReplaceAll(text, []byte("127.0.0.1:8377"), []byte(e.listen))
+		}
 		if err == nil {
 			err = os.WriteFile(filepath.Join(e.workflows(), path.Base(flow)), text, 0o600)
 		}
@@ -142,17 +145,15 @@ func (e *example) startOne() error {
 	var agents strings.Builder
 	agents.WriteString("agents:\n")
 	for _, agent := range names {
-		fmt.Fprintf(&agents,
-			"  %s: {url: \"http://%s/%s\", allow: {loopback: true}, classify: {425: not-yet}}\n", agent,
-			listener.Addr(), agent)
+		fmt.Fprintf(&agents, "  %s: {url: \"http://%s/%s\", allow: {loopback: true}, classify: {425: "+
+			"not-yet}}\n", agent, listener.Addr(), agent)
 	}
-	return errors.Join(
-		os.WriteFile(e.agents(), []byte(agents.String()), 0o600),
+	return errors.Join(os.WriteFile(e.agents(), []byte(agents.String()), 0o600),
 		os.WriteFile(e.orders(), order, 0o600))
 }
 
-// exampleService succeeds at every operation, with two exceptions that its examples need: fedex is down, and
-// parcels are not collected at the first request.
+// exampleService is a service that succeeds at every operation, with two exceptions that the examples need.
+// Shipping with fedex always fails, and the first request for "collected" gets the answer not-yet.
 type exampleService struct{ asked sync.Map }
 
 func (s *exampleService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -182,7 +183,7 @@ func (e *example) next(server string) string {
 		id, e.orders(), server, id)
 }
 
-// someOrders returns lines for `stepkeeper submit`.
+// someOrders returns orders as JSON Lines for `stepkeeper submit`.
 func someOrders() []byte {
 	var b bytes.Buffer
 	n := 0
@@ -200,7 +201,7 @@ func (e *example) data() string      { return filepath.Join(e.dir, "data") }
 func (e *example) workflows() string { return filepath.Join(e.dir, "workflows") }
 func (e *example) agents() string    { return filepath.Join(e.dir, "agents.yaml") }
 
-// orders writes a file for `stepkeeper submit`: lines, or one order.
+// orders returns the name of the file for `stepkeeper submit`, which holds JSON Lines or one order.
 func (e *example) orders() string {
 	if e.name == exampleOrder {
 		return filepath.Join(e.dir, "orders.jsonl")

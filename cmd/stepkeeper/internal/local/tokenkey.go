@@ -23,9 +23,8 @@ func NewTokenKey(a *app.App) *cobra.Command {
 		}
 		keys, err := token.Parse(text)
 		if err != nil {
-			return failure.New(failure.Usage,
-				"give it the text of the secret TokenKeysSecret of the stack's outputs, or of a file "+
-					token.FileName, "%v", err)
+			return failure.New(failure.Usage, "give it the text of the secret TokenKeysSecret of the "+
+				"stack's outputs, or of a file "+token.FileName, "%v", err)
 		}
 		_, err = a.Streams.Out.Write(keys.Replace(core.TimeOf(a.Now())).Encode())
 		return app.Written(err)

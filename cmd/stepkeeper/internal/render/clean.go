@@ -29,7 +29,8 @@ func Clean(text string) string {
 	return b.String()
 }
 
-// CleanLines is Clean that keeps line ends, for our own texts that quote others.
+// CleanLines is Clean, except that it keeps line ends. It is for texts of this program that quote other
+// texts.
 func CleanLines(text string) string {
 	lines := strings.Split(text, "\n")
 	for i := range lines {
@@ -38,8 +39,8 @@ func CleanLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Cleaned returns a copy of a server's answer with each text cleaned, at any depth. JSON values stay
-// unchanged, and must be cleaned when they are printed.
+// Cleaned returns a copy of v in which each text is cleaned, at any depth. Raw JSON stays unchanged, and must
+// be cleaned when it is printed.
 func Cleaned[T any](v T) T {
 	return cleaned(reflect.ValueOf(&v).Elem()).Interface().(T)
 }

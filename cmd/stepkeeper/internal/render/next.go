@@ -14,7 +14,7 @@ import (
 type Advice struct {
 	Command string `json:"command"`
 	Why     string `json:"why"`
-	// Do is the command that a page can send itself. Its Command is "" if there is none.
+	// Do is the command that a page can send itself. If a page cannot send the command, Do.Command is "".
 	Do view.Command `json:"-"`
 	// From is the time from which the command is accepted. Zero means now.
 	From core.Time `json:"from,omitzero"`
@@ -35,8 +35,9 @@ func Later(t view.Task, program string) (all []Advice) {
 	return all
 }
 
-// Next returns the commands that help a task now, the most likely first. They are the accepted commands that
-// move the task on from its state. program is the call of the command line, with the flags to repeat.
+// Next returns the commands that help a task now, the most useful first. Commands that change the task are
+// among them only if the task accepts them. program is the command line of this program with the flags to
+// repeat.
 func Next(t view.Task, program string) []Advice {
 	var advice, last []Advice
 	say := func(why, format string, args ...any) Advice {
@@ -91,15 +92,15 @@ func Next(t view.Task, program string) []Advice {
 			say("if it was settled by hand: end it as it stands", "close %s --reason TEXT", t.OrderID)))
 	}
 	resolve, plain := facts(&t, say)
-	// A plain service in doubt does nothing more before the operator has checked (P31, a plain service needs
-	// a ledger). With other services another try is harmless.
+	// If a step of a plain service is in doubt, the operator must check it first (P31, a plain service needs
+	// a ledger). With any other service another attempt is harmless.
 	if plain {
 		return slices.Concat(resolve, advice, last)
 	}
 	return slices.Concat(advice, resolve, last)
 }
 
-// sayer makes an advice from its purpose and the command's words.
+// sayer makes an advice from its purpose and its command.
 type sayer = func(why, format string, args ...any) Advice
 
 // facts returns the facts that can be stated about the steps now. plain reports whether one of these steps is
@@ -124,7 +125,6 @@ func MayOutput(t *view.Task, step string, fact core.Fact) bool {
 	return fact == core.Happened && t.Phase != core.Undoing && i >= 0 && !undoneAlone(t.Steps[i])
 }
 
-// answerAdvice returns the advice for a step that waits for an answer.
 func answerAdvice(say sayer, t *view.Task, s *view.Step) Advice {
 	if len(s.Answers.Values) == 0 {
 		return say("if the event "+s.Answers.Event+" has happened", "answer %s %s VALUE", t.OrderID, s.Name)
@@ -139,17 +139,17 @@ func accepts(t view.Task, c view.Command) bool { return slices.Contains(t.Accept
 func purpose(t view.Task, command string) string {
 	switch {
 	case command == "resubmit" && t.State == core.Compensated:
-		return "start it again from the beginning, once the cause is fixed"
+		return "start the order again from the beginning, after the cause is fixed"
 	case command == "resubmit" && t.Phase == core.Undoing:
-		return "fix the cause, then go on with the undo"
+		return "fix the cause, then continue the undo"
 	case command == "resubmit" && slices.ContainsFunc(t.Steps, undoneAlone):
-		return "fix the cause, then go on: what failed is asked for again, an undo too"
+		return "fix the cause, then try the failed steps and undos again"
 	case command == "resubmit":
 		return "fix the cause, then try the failed step again"
 	case command == "undo" && t.Phase != core.Undoing:
-		return "give up and undo what was done"
+		return "give up, and undo the completed steps"
 	case command == "cancel" && t.State == core.Processing:
-		return "stop it and undo what was done"
+		return "stop the order, and undo the completed steps"
 	}
 	return ""
 }
@@ -158,23 +158,24 @@ func purpose(t view.Task, command string) string {
 // (P42, orders can go on after failures).
 func undoneAlone(s view.Step) bool { return s.State == core.UndoWait && s.FailedAs != "" }
 
-// whenToState returns when to state a fact about a step, or "" if the fact does not help in the direction of
-// the task or the step.
+// whenToState returns in which case the operator should state a fact about a step. It returns "" if the fact
+// is no help, because of the direction of the task or the step.
 func whenToState(t view.Task, s view.Step, fact core.Fact) string {
 	undo := t.Phase == core.Undoing || undoneAlone(s)
 	switch {
 	case undo && fact == core.Happened:
-		return "if it did happen; resubmit then undoes it"
+		return "if the service did the step; a resubmit then undoes it"
 	case undo && fact == core.Undone:
-		return "if it never happened, or you have undone it by hand"
+		return "if the service did not do the step, or you undid it by hand"
 	case undo:
 		return ""
 	case fact == core.Happened:
-		return "if the service shows that it did happen; --step-output FILE says what it returned"
+		return "if the service did the step; add its output with --step-output FILE"
 	case fact == core.NotHappened && !accepts(t, view.Command{Command: "undo"}):
-		return "if it shows that it did not; then resubmit, also with another --input, or undo"
+		return "if the service did not do the step; then undo or resubmit the order, also with another " +
+			"--input"
 	case fact == core.NotHappened:
-		return "if it shows that it did not; then resubmit, also with another --input"
+		return "if the service did not do the step; then resubmit the order, also with another --input"
 	}
 	return ""
 }

@@ -29,7 +29,7 @@ func (p Page) steps(w io.Writer, t view.Task) {
 		"NOTE"}, rows)
 }
 
-// attempts prints the attempts that ended without the outcome done.
+// attempts prints the unsuccessful attempts.
 func (p Page) attempts(w io.Writer, t view.Task) {
 	if len(t.Attempts) == 0 && t.Earlier == nil {
 		return
@@ -173,7 +173,7 @@ func (p Page) note(s view.Step) string {
 	return strings.Join(notes, ", ")
 }
 
-// effect describes what is known of the effect of a step that failed, or that had none.
+// effect describes what is known about the effect of a step that failed or was refused.
 func effect(s view.Step) []string {
 	switch {
 	case s.State == core.Failed && s.Kind == view.KindFail:
@@ -190,7 +190,7 @@ func effect(s view.Step) []string {
 		return []string{"refused, without effect"}
 	case s.NoEffect != 0:
 		return []string{"without effect"}
-	case s.State == core.Failed && s.Kind != "": // it asked no agent
+	case s.State == core.Failed && s.Kind != "": // the step asked no agent
 		return decided(s)
 	case s.State == core.Failed:
 		doubt := "in doubt whether it happened"
@@ -202,7 +202,7 @@ func effect(s view.Step) []string {
 	return nil
 }
 
-// withoutIt describes a failed step without which the order goes on.
+// withoutIt describes a failed step that does not stop the order.
 func withoutIt(s view.Step) string {
 	done := "is undone alone"
 	if s.State == core.Compensated {
@@ -217,7 +217,7 @@ func children(c *view.Children) string {
 	if c.Undo {
 		done = "are undone"
 	}
-	text := fmt.Sprintf("%d of %d children %s, %d under way", c.Ended, c.Count, done, c.Running)
+	text := fmt.Sprintf("%d of %d children %s, %d running", c.Ended, c.Count, done, c.Running)
 	if c.Failed > 0 && !c.Undo {
 		text += fmt.Sprintf(", %d failed of %d that may (%s: %s)", c.Failed, c.Tolerate,
 			strings.Join(c.FailedAs[:min(len(c.FailedAs), 3)], ", "), Clean(c.Reason))

@@ -20,7 +20,7 @@ import (
 type Page struct {
 	Style   streams.Style
 	Now     time.Time
-	Program string          // call of the command line, for the commands to run next
+	Program string          // command line of this program, for the commands to run next
 	Width   int             // columns; 0 means no limit
 	Order   json.RawMessage // order as it was submitted; nil if it is not known
 	Receipt string          // cost of the order; "" if it is not known
@@ -90,7 +90,7 @@ func (p Page) head(w io.Writer, t view.Task) {
 	}
 }
 
-// UndoWait describes the reason for which the undo of an order waits, and the end of the wait.
+// UndoWait describes why the undo of an order waits, and until when.
 func UndoWait(t view.Task, now time.Time) string {
 	u := t.UndoWait
 	at := fmt.Sprintf("%s (%s)", clock(u.Until), Age(u.Until, now))
@@ -98,8 +98,7 @@ func UndoWait(t view.Task, now time.Time) string {
 	switch u.For {
 	case "quiet":
 		return fmt.Sprintf("%s is undone from %s on (%s), when no call of it can take effect any more",
-			u.Step,
-			clock(u.Until), Age(u.Until, now))
+			u.Step, clock(u.Until), Age(u.Until, now))
 	case "reply":
 		return fmt.Sprintf("its undo waits %s at most: %s is still being done", until, u.Step)
 	case "retry":
@@ -112,7 +111,8 @@ func UndoWait(t view.Task, now time.Time) string {
 	return fmt.Sprintf("its undo waits %s at most: %s is being undone", until, u.Step)
 }
 
-// Unattended describes a queue without a consumer: its agent does not seem to run, or the known reason.
+// Unattended describes a queue without a consumer, with the reason if it is known. Otherwise it asks whether
+// the agent runs.
 func Unattended(u view.Unattended, now time.Time) string {
 	since := ""
 	if u.Since != 0 {
@@ -122,7 +122,8 @@ func Unattended(u view.Unattended, now time.Time) string {
 	if u.Reason != "" {
 		why = u.Reason + "; " + u.Fix
 	}
-	return Clean(fmt.Sprintf("nothing has taken %s%s, %d waiting: %s", u.Queue, since, u.Waiting, why))
+	return Clean(fmt.Sprintf("queue %s has had no consumer%s, %s waiting: %s", u.Queue, since,
+		view.Count(u.Waiting, "message"), why))
 }
 
 // direction adds details to a task's state: the reason for an undo, or the phase in which the task stopped.
@@ -206,10 +207,10 @@ func (p Page) data(w io.Writer, t view.Task) {
 		return
 	}
 	p.title(w, "Data")
-	Table(w, p.Style, "  ", []string{"OF", "INPUT", "OUTPUT"}, rows)
+	Table(w, p.Style, "  ", []string{"STEP", "INPUT", "OUTPUT"}, rows)
 }
 
-// shownDocument is the length at which documents are cut. --output json has all of them.
+// shownDocument is the length at which documents are cut. --output json prints them whole.
 const shownDocument = 100
 
 func (p Page) document(doc json.RawMessage) string {
@@ -251,7 +252,7 @@ func (p Page) messages(w io.Writer, t view.Task) {
 	for _, m := range t.Messages {
 		rows = append(rows, append([]string{dash(m.At)}, MessageRow(m)...))
 	}
-	Table(w, p.Style, "  ", []string{"TIME", "WAY", "MESSAGE", "WITH", "OF", "NOTE"}, rows)
+	Table(w, p.Style, "  ", []string{"TIME", "DIRECTION", "MESSAGE", "PEER", "STEP", "NOTE"}, rows)
 }
 
 // MessageRow returns the cells of a message: direction, kind, peer, attempt and notes.
@@ -311,7 +312,7 @@ func (p Page) cut(text string, used int) string {
 	return Cut(text, room)
 }
 
-// Cut returns at most so many characters of the text. The last one of a shortened text is an ellipsis.
+// Cut shortens a text to most characters. The last character of a shortened text is an ellipsis.
 func Cut(text string, most int) string {
 	runes := []rune(text)
 	if len(runes) <= most {

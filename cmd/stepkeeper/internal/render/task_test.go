@@ -28,7 +28,7 @@ func done(name, agent, operation string, from, to float64) view.Step {
 		Undo: &view.Undo{Operation: "un" + operation}}
 }
 
-// stories are tasks as an operator meets them.
+// stories returns tasks in the situations that an operator sees.
 func stories() map[string]view.Task {
 	base := view.Task{OrderID: "order-1001", Workflow: "order", State: core.Processing, Created: at(0),
 		Command: 0}
@@ -237,7 +237,7 @@ func TestTaskPage(t *testing.T) {
 	}
 }
 
-// What is said beside an order's state, and beside the state of each of its steps.
+// Each state of an order, and of its steps, is printed with the right explanation.
 func TestNotesOfOrdersAndSteps(t *testing.T) {
 	failed := func(s view.Step) view.Step {
 		s.State, s.FirstAt, s.ClaimedAt = core.Failed, at(0), at(10)
@@ -376,7 +376,8 @@ func TestNextNeverSuggestsWhatIsRefused(t *testing.T) {
 	}
 }
 
-// What will be accepted later is offered with its time, and only what leads on.
+// Commands that will be accepted later are offered with that time, and only those that help the order to
+// continue.
 func TestLaterSaysFromWhen(t *testing.T) {
 	var got []string
 	for _, a := range render.Later(stories()["stopped-just-now"], "stepkeeper") {

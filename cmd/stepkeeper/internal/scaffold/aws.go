@@ -15,13 +15,14 @@ import (
 // ErrNoProject means that a folder holds no project that could be deployed.
 var ErrNoProject = errors.New("it holds no project: agents.yaml and the folder workflows are missing")
 
-// AWS is what deploys a project: a CDK app in the folder aws, which is a Go module of its own, and a workflow
-// of GitHub Actions. The project's own module contains neither the CDK nor what npm installs.
+// AWS describes the files that deploy a project: a CDK app in the folder aws, and a workflow of GitHub
+// Actions. The folder aws is a Go module of its own, so that the project's module depends neither on the CDK
+// nor on packages of npm.
 type AWS struct {
 	Go         string // Go release, for go.mod
 	Stepkeeper Module // module to build against
 
-	Name string // first part of the stacks' names; Write takes it from the folder
+	Name string // first part of the stacks' names; Write sets it to the name of the folder
 }
 
 // Write adds the files to the project in a folder, and returns their names. If one of the files exists
@@ -41,7 +42,8 @@ func (a AWS) Write(dir string) ([]string, error) {
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// files returns the files for the project in dir, whose Go module is path; "" means that of its go.mod.
+// files returns the files for the project in dir. path is the path of the project's Go module; "" means the
+// one in its go.mod.
 func (a AWS) files(dir, path string) (map[string][]byte, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// modulePath is the path of Stepkeeper's own module.
 const modulePath = "github.com/stepkeeper/stepkeeper"
 
 // builtFrom is the working copy that the program was built from. The Makefile links it in, because -trimpath
@@ -23,7 +22,7 @@ const modulePath = "github.com/stepkeeper/stepkeeper"
 var builtFrom string
 
 // ErrNoModule means that no Stepkeeper was found that generated Go code could use.
-var ErrNoModule = errors.New("this program does not know where its module is")
+var ErrNoModule = errors.New("the path of this program's module is not known")
 
 // Module is the Stepkeeper that generated Go code builds against: a working copy, or a release. The zero
 // value means no module.
@@ -35,7 +34,7 @@ type Module struct {
 // Known reports whether the module is not the zero value.
 func (m Module) Known() bool { return m != Module{} }
 
-// Fetch reports whether the go command has to fetch it, which `go mod tidy` does.
+// Fetch reports whether the go command has to fetch the module. `go mod tidy` does that.
 func (m Module) Fetch() bool { return m.Known() && m.Dir == "" }
 
 // FindModule returns the working copy at dir. If dir is "", it returns the release of this program, or else
@@ -47,7 +46,7 @@ func FindModule(dir string) (Module, error) {
 			return Module{}, err
 		}
 		if !isModule(abs) {
-			return Module{}, fmt.Errorf("%w: %s is no working copy of %s", ErrNoModule, dir, modulePath)
+			return Module{}, fmt.Errorf("%w: %s is not a clone of %s", ErrNoModule, dir, modulePath)
 		}
 		return Module{Dir: abs}, nil
 	}
@@ -69,8 +68,8 @@ func FindModule(dir string) (Module, error) {
 	return Module{}, ErrNoModule
 }
 
-// candidates returns the folders where the working copy may be, or be a parent: where the program was built,
-// where it is, and where it runs.
+// candidates returns the folders that may be inside the working copy: where the program was built, where it
+// is stored, and where it runs.
 func candidates() []string {
 	all := []string{builtFrom}
 	if _, file, _, ok := runtime.Caller(0); ok {
@@ -108,7 +107,7 @@ var (
 
 // files returns go.mod and, for a working copy, go.sum of a new module in the folder dir. It requires the
 // given modules in the versions of the working copy, so that the go command needs no network and changes
-// nothing. No modules mean all that the working copy requires.
+// nothing. An empty modules means all modules that the working copy requires.
 func (m Module) files(dir, path, release, modules string) (map[string][]byte, error) {
 	f := new(modfile.File)
 	if err := errors.Join(f.AddModuleStmt(path), f.AddGoStmt(release)); err != nil {
@@ -156,7 +155,7 @@ func (m Module) replace(f *modfile.File, dir string, modules []string) error {
 	return f.AddReplace(modulePath, "", filepath.ToSlash(relative(dir, m.Dir)), "")
 }
 
-// relative returns the path from the folder dir to another one, so that both can be checked out elsewhere. It
+// relative returns the path from the folder dir to another one, so that both can be moved together. It
 // returns the absolute path if there is no relative one, as between two drives.
 func relative(dir, to string) string {
 	from, errDir := filepath.EvalSymlinks(dir)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A program that knows no module writes a project that needs none.
+// A program that has no module version writes a project that needs no module.
 func TestProjectWithoutModule(t *testing.T) {
 	dir := t.TempDir()
 	files, err := Project{Path: "example.com/shop", Go: "1.26.0"}.Write(dir)

@@ -20,8 +20,8 @@ const (
 type Project struct {
 	Path       string // path of its Go module
 	Go         string // Go release, for go.mod
-	Stepkeeper Module // if unknown, the project has no test of the workflow; the rest needs no module
-	AWS        bool   // adds what deploys it
+	Stepkeeper Module // module to build against; if unknown, the project has no test of its workflow
+	AWS        bool   // adds the files that deploy the project
 }
 
 // Check returns an error if the path is not valid.
@@ -60,7 +60,6 @@ func (p Project) Write(dir string) ([]string, error) {
 	return write(dir, files)
 }
 
-// withoutTest returns the text without the lines about the test.
 func withoutTest(readme []byte) []byte {
 	var kept []byte
 	for line := range bytes.Lines(readme) {

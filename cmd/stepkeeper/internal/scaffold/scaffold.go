@@ -55,23 +55,23 @@ func (a Agent) Check() error {
 	const form = "small letters, digits and -, at most 40, a letter first"
 	switch {
 	case !namePattern.MatchString(a.Name):
-		return fmt.Errorf("%.60q is no agent's name: %s", a.Name, form)
+		return fmt.Errorf("%.60q is not an agent's name; write %s", a.Name, form)
 	case !operationPattern.MatchString(a.Do):
-		return fmt.Errorf("%.60q is no operation's name: %s", a.Do, form)
+		return fmt.Errorf("%.60q is not an operation's name; write %s", a.Do, form)
 	case !operationPattern.MatchString(a.Undo):
-		return fmt.Errorf("%.60q is no operation's name: %s", a.Undo, form)
+		return fmt.Errorf("%.60q is not an operation's name; write %s", a.Undo, form)
 	case !slices.Contains(Languages, a.Language):
-		return fmt.Errorf("%.60q is no language of agents; there are %s", a.Language,
+		return fmt.Errorf("agents cannot be written in %.60q; choose %s", a.Language,
 			strings.Join(Languages, ", "))
 	case a.Do == a.Undo:
-		return fmt.Errorf("the operation and its undo are both %s; give them names of their own", a.Do)
+		return fmt.Errorf("the operation and its undo are both named %s; give them different names", a.Do)
 	}
 	return checkPath(a.Module, "example.com/agents/"+a.Name)
 }
 
 func checkPath(module, like string) error {
 	if !pathPattern.MatchString(module) {
-		return fmt.Errorf("%.60q is no module path; write one like %s", module, like)
+		return fmt.Errorf("%.60q is not a module path; write one like %s", module, like)
 	}
 	return nil
 }
@@ -81,8 +81,9 @@ func (a Agent) Variable() string {
 	return strings.ToUpper(strings.ReplaceAll(a.Name, "-", "_")) + "_URL"
 }
 
-// ErrNoPackage means that the package for the agent's language is in no folder that is known.
-var ErrNoPackage = errors.New("the packages of sdk are not published yet, and are taken from a working copy")
+// ErrNoPackage means that the folder with the package for the agent's language is unknown.
+var ErrNoPackage = errors.New("the packages of sdk are not published yet; they are taken from a clone of " +
+	"Stepkeeper")
 
 // sdk returns the requirement of the package that an agent in Python or TypeScript in the folder dir uses.
 func (a Agent) sdk(dir string) (string, error) {
@@ -153,8 +154,8 @@ func write(dir string, files map[string][]byte) ([]string, error) {
 	return names, nil
 }
 
-// hidden returns the name of a file whose own name, or whose folder's, begins with a dot, because embedding
-// omits such files.
+// hidden returns the real name of an embedded file. It adds the dot to names such as .gitignore, because
+// embedding omits files whose names begin with a dot.
 func hidden(name string) string {
 	dir, base := path.Split(name)
 	if base == "gitignore" || base == "npmrc" {
@@ -166,7 +167,8 @@ func hidden(name string) string {
 	return dir + base
 }
 
-// render fills in the templates of all languages and of the agent's own. It returns the results by file name.
+// render fills in the common templates and those of the agent's language. It returns the results by file
+// name.
 func (a Agent) render(sdk string) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	data := struct {

@@ -1,6 +1,6 @@
 // Package source reads orders from a file or from standard input: one JSON object, an array of objects, or
 // JSON Lines. It detects the form from the text. Every record has its first line, so that an error can name
-// it. An invalid record does not hide those after it.
+// it. The records after an invalid one are read too.
 package source
 
 import (
@@ -44,9 +44,9 @@ func Records(r io.Reader, yield func(Record) bool) error {
 	return lines(first, err, in, line, yield)
 }
 
-// isDocument reports whether the text is a document of several lines instead of JSON Lines. In a document the
-// first line, which is not blank, is the beginning of a value, and the next one does not begin another
-// object.
+// isDocument reports whether the text is a document of several lines instead of JSON Lines. first is the
+// first line that is not blank. In a document, first is only the beginning of a value, and the next line does
+// not begin another object.
 func isDocument(first []byte, in *bufio.Reader) bool {
 	trimmed := bytes.TrimSpace(first)
 	if trimmed[0] == '[' {
@@ -62,8 +62,8 @@ func isDocument(first []byte, in *bufio.Reader) bool {
 
 var errLongLine = errors.New("line too long")
 
-// readLine returns the next line with its end. It returns io.EOF only if there is no more text. For a line
-// over MaxLine it returns the beginning and errLongLine, and skips the rest.
+// readLine returns the next line with its end. It returns io.EOF only if there is no more text. If a line is
+// longer than MaxLine, it returns the beginning and errLongLine, and skips the rest.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var b []byte
 	long := false
@@ -148,14 +148,13 @@ func document(r io.Reader, line int, yield func(Record) bool) error {
 		return d.broken(err)
 	}
 	if end := d.InputOffset(); list && len(bytes.TrimSpace(text[end:])) > 0 {
-		return fmt.Errorf(
-			"line %d: something follows the end of the array; write one array, or one order on each line",
-			d.lineAt(end))
+		return fmt.Errorf("line %d: something follows the end of the array; write one array, or one order "+
+			"on each line", d.lineAt(end))
 	}
 	return nil
 }
 
-// decoder returns a decoder of consecutive values. Each value is checked later whether it is an order.
+// decoder returns a decoder of consecutive values. Its caller checks whether each value is an order.
 func decoder(text []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true),
 		jsontext.AllowInvalidUTF8(true))
@@ -169,7 +168,7 @@ type reading struct {
 	line int   // line of that offset
 }
 
-// lineAt returns the line of an offset, which never goes back.
+// lineAt returns the line of an offset. The offset must not be smaller than at the last call.
 func (d *reading) lineAt(at int64) int {
 	if at > d.at {
 		d.line += bytes.Count(d.text[d.at:at], []byte{'\n'})

@@ -91,7 +91,7 @@ func TestRecordsReadError(t *testing.T) {
 	}
 }
 
-// FuzzRecords: whatever the input, the lines go up and every record that was read is not blank.
+// FuzzRecords: for every input, the line numbers increase and no record is blank.
 func FuzzRecords(f *testing.F) {
 	for _, text := range []string{"", "{\"a\":1}\n{\"a\":2}\n", "[\n{},{}\n]", "{\n\"a\":\n1}\n",
 		"\xef\xbb\xbf[", "nonsense\n\n{", "[1,\n", "\"\x00"} {

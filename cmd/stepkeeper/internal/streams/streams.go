@@ -68,7 +68,7 @@ func Test(terminal bool) (*Streams, *Buffers) {
 	}, b
 }
 
-// locked lets several goroutines write, as they can to a file.
+// locked is a writer that several goroutines may use at once, as they may use a file.
 type locked struct {
 	mu sync.Mutex
 	w  io.Writer

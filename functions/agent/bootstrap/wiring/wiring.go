@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/stepkeeper/stepkeeper/functions/agent/awsagent"
@@ -17,6 +18,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/secrets"
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 	"github.com/stepkeeper/stepkeeper/functions/internal/renewed"
+	"github.com/stepkeeper/stepkeeper/functions/internal/spans"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 	"github.com/stepkeeper/stepkeeper/shared/lambdaevent"
@@ -37,7 +39,7 @@ func New(lookup deployment.Lookup, log *slog.Logger) (lambdaevent.Function, erro
 	if err := check(data, settings, lookup); err != nil {
 		return nil, err
 	}
-	reader := secrets.New(c)
+	reader, tracer := secrets.New(c), spans.New(lookup, settings.Name, log)
 	// The worker is made with the first batch, and again when its secrets are old.
 	made := &renewed.Value[*worker.Worker]{
 		Now: time.Now,
@@ -53,6 +55,9 @@ func New(lookup deployment.Lookup, log *slog.Logger) (lambdaevent.Function, erro
 			if err != nil {
 				return nil, err
 			}
+			if tracer != nil {
+				agent.Tracer = tracer
+			}
 			return onlambda.NewWorker(c, settings, agent, log)
 		},
 		Stale: func(err error) {
@@ -62,7 +67,12 @@ func New(lookup deployment.Lookup, log *slog.Logger) (lambdaevent.Function, erro
 	get := func(ctx context.Context) (*worker.Worker, error) {
 		return made.Read(ctx, secrets.MaxAge(settings.Secrets))
 	}
-	return onlambda.Function(get, onlambda.Own(c, settings), log), nil
+	handle := onlambda.Function(get, onlambda.Own(c, settings), log)
+	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
+		response, err := handle(ctx, event)
+		tracer.Flush(ctx)
+		return response, err
+	}, nil
 }
 
 // placeholder stands for each secret until its value is read. It is a valid header and a valid address.

@@ -82,6 +82,35 @@ func request(t *testing.T, grade core.Grade, stopBy time.Time) events.SQSEvent {
 		Body: string(body), EventSourceARN: "arn:aws:sqs:eu-central-1:1:requests-payment"}}}
 }
 
+// The agent sends a span of each call, and its service gets that span as its parent.
+func TestSpansOfTheAgent(t *testing.T) {
+	spans, parents := make(chan string, 1), make(chan string, 1)
+	c := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		spans <- string(body)
+	}))
+	defer c.Close()
+	service := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		parents <- r.Header.Get("Traceparent")
+	}))
+	defer service.Close()
+	s := awsstub.New(t)
+	settings := variables(s, folder(t, service.URL))
+	settings[deployment.VarTraces] = c.URL
+	f, err := wiring.New(s.Environment(settings), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f(t.Context(), request(t, core.Idempotent, time.Now().Add(time.Minute))); err != nil {
+		t.Fatal(err)
+	}
+	parent := strings.Split(<-parents, "-")
+	if got := <-spans; len(parent) != 4 || !strings.Contains(got, `"traceId":"`+parent[1]+`"`) ||
+		!strings.Contains(got, `"payment.charge"`) {
+		t.Errorf("the service got %q; spans %s", parent, got)
+	}
+}
+
 func TestARequest(t *testing.T) {
 	future := time.Now().Add(time.Minute)
 	for _, c := range []struct {

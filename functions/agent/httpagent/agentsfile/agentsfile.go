@@ -1,5 +1,5 @@
-// Package agentsfile reads files of agents in YAML or JSON. It is apart from package httpagent so that
-// functions in the cloud contain no YAML: they get compiled settings.
+// Package agentsfile reads files of agents in YAML or JSON. It is separate from package httpagent so that
+// functions in the cloud, which get compiled settings, contain no YAML parser.
 package agentsfile
 
 import (
@@ -44,7 +44,7 @@ func text(file string) ([]byte, error) {
 	return data, nil
 }
 
-// Parse reads the text of such a file. Variables come from lookup.
+// Parse reads the text of an agents file. lookup returns the values of variables.
 func Parse(data []byte, lookup func(name string) (string, bool)) (httpagent.Config, error) {
 	c, err := Read(data)
 	if err != nil {

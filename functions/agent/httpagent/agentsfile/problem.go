@@ -106,8 +106,8 @@ func expected(t reflect.Type) string {
 	return "fields below it, each as NAME: VALUE"
 }
 
-// Check checks a file of agents on another machine than its own. It uses placeholders for variables that are
-// not set, and returns their names.
+// Check checks an agents file, also on a machine that does not run the agents. It uses placeholders for
+// environment variables that are not set, and returns their names.
 func Check(file string) (c httpagent.Config, unset []string, err error) {
 	data, err := text(file)
 	if err != nil {

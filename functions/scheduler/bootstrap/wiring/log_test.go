@@ -10,7 +10,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// A line of Lambda's log names the message by a key of its own: "message" is what the line says.
+// A line of Lambda's log has the message's ID under a key of its own, because "message" is the text of the
+// line.
 func TestLinesOfTheLog(t *testing.T) {
 	d := tripping(t)
 	log := awsstub.NewLog(t)

@@ -15,9 +15,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// notCalled counts replies without a call by agent, and writes a line of metrics for each batch that has such
-// replies. So an agent that calls its service costs nothing. An agent whose service answers not-yet does call
-// it (P45, "not now" is not a failure).
+// notCalled counts, by agent, the replies of agents that did not call their service. It writes a line of
+// metrics only for a batch with such replies, because AWS bills each metric. A reply not-yet is not one of
+// them: its agent has called the service (P45, "not now" is not a failure).
 type notCalled struct {
 	out        io.Writer
 	log        *slog.Logger
@@ -41,7 +41,7 @@ func (n *notCalled) replied(agent, _ string, r core.Reply) {
 	n.count[agent]++
 }
 
-// counted returns handle with the metrics written after each batch.
+// counted returns a handler that calls handle and then writes the metrics of the batch.
 func (n *notCalled) counted(handle func(context.Context, string, []port.Delivery) []string) func(
 	context.Context, string, []port.Delivery) []string {
 	return func(ctx context.Context, queue string, deliveries []port.Delivery) []string {

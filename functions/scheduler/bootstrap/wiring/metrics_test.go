@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -85,7 +88,50 @@ func TestMetricOfAnAgentThatMakesNoCalls(t *testing.T) {
 	}
 }
 
-// noSpace takes nothing.
+// The function writes an ended order as a metric, if the deployment asks for it.
+func TestMetricsOfEndedOrders(t *testing.T) {
+	for on, want := range map[string]int{"": 0, "true": 1} {
+		d := tripping(t)
+		d.settings["STEPKEEPER_STACK"], d.settings["STEPKEEPER_OUTCOMES"] = "Shop/Engine", on
+		var out bytes.Buffer
+		f, err := wiring.New(d.Environment(d.settings), &out, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.take(f, "intake", "AIDASHOP", strings.ReplaceAll(submission("o-1"), "trip", "pivot"))
+		if out.Len() > 0 {
+			t.Errorf("no order has ended, and this is written: %s", &out)
+		}
+		d.take(f, "replies", "AROAAGENT:x", reply("pay", "payment", core.OutcomeDone))
+		const ended = `"OrdersEnded":1,"State":"Processed","Workflow":"pivot"`
+		if n := strings.Count(out.String(), ended); n != want || strings.Count(out.String(), "\n") != want {
+			t.Errorf("with %q, want %d lines: %s", on, want, &out)
+		}
+	}
+}
+
+// The function sends a span of each handling before it returns, if the deployment names a collector.
+func TestSpansOfTheScheduler(t *testing.T) {
+	bodies := make(chan string, 1)
+	c := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		bodies <- string(body)
+	}))
+	defer c.Close()
+	d := tripping(t)
+	d.settings["STEPKEEPER_STACK"], d.settings["OTEL_EXPORTER_OTLP_ENDPOINT"] = "Shop/Engine", c.URL
+	d.take(d.instance("one"), "intake", "AIDASHOP", submission("o-1"))
+	select {
+	case got := <-bodies:
+		if !strings.Contains(got, `"Shop/Engine"`) || !strings.Contains(got, `"o-1"`) {
+			t.Errorf("sent: %s", got)
+		}
+	default:
+		t.Error("no spans were sent")
+	}
+}
+
+// noSpace is a writer that fails.
 type noSpace struct{}
 
 func (noSpace) Write([]byte) (int, error) { return 0, errors.New("no space") }

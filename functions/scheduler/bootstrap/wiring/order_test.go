@@ -24,7 +24,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-// trip has two steps beside each other, the second of them slow, and one after the first.
+// trip has two parallel steps, the second of them slow, and one step after the first.
 const trip = `
 workflow: trip
 steps:
@@ -33,14 +33,14 @@ steps:
   print: {agent: shipping, operation: print, after: [seat], timeout: 5s, onFailure: undo, undo: none, grade: fenced}
 `
 
-// pivot has one step, past which nothing is undone.
+// pivot has one step, which is a point of no return.
 const pivot = `
 workflow: pivot
 steps:
   pay: {agent: payment, operation: charge, timeout: 1s, onFailure: stop, pointOfNoReturn: true, grade: fenced}
 `
 
-// trips is a deployment of these workflows, whose tables are kept.
+// trips returns a deployment of these workflows with tables in memory.
 type trips struct {
 	t *testing.T
 	*awsstub.Stub
@@ -80,7 +80,7 @@ func tripping(t *testing.T) *trips {
 	return &trips{t, s, settings}
 }
 
-// instance starts one process, known by the end of its log stream's name.
+// instance starts one process, whose name is the end of its log stream's name.
 func (d *trips) instance(name string) lambdaevent.Function {
 	d.t.Helper()
 	settings := map[string]string{"AWS_LAMBDA_LOG_STREAM_NAME": "2026/11/21/[$LATEST]" + name}
@@ -92,14 +92,14 @@ func (d *trips) instance(name string) lambdaevent.Function {
 	return f
 }
 
-// take hands messages of one queue to an instance; sender is SQS's SenderId. It answers those that come
-// again.
+// take passes messages of one queue to an instance, with the SenderId of SQS. It returns the messages that
+// come again.
 func (d *trips) take(f lambdaevent.Function, queue, sender string, bodies ...string) (again []string) {
 	d.t.Helper()
 	return d.receive(f, queue, sender, 1, bodies...)
 }
 
-// receive hands over messages that come for the n-th time.
+// receive is like take, for messages that come for the n-th time.
 func (d *trips) receive(f lambdaevent.Function, queue, sender string, n int,
 	bodies ...string) (again []string) {
 	d.t.Helper()
@@ -130,7 +130,7 @@ func reply(step, agent string, outcome core.Outcome) string {
 	return string(text)
 }
 
-// shown is what a person sees of an item: of the order, or of one step.
+// shown is the part of an item, of the order or of one step, that a person sees.
 func shown(item map[string]map[string]any, step string) string {
 	if step != "" {
 		member := func(in map[string]any, name string) map[string]any {
@@ -212,8 +212,7 @@ func TestItemOfAnOrder(t *testing.T) {
 
 const ttl = "expiresAt"
 
-// An entry that SQS did not take, while it took the others of its batch, makes its own message come
-// again, and no other.
+// If SQS refuses one entry of a batch, only the message of this entry comes again.
 func TestEntriesThatAreNotTaken(t *testing.T) {
 	for _, senderFault := range []bool{false, true} {
 		d := tripping(t)
@@ -238,7 +237,7 @@ func TestEntriesThatAreNotTaken(t *testing.T) {
 	}
 }
 
-// P3: SQS says which role sent a reply, and the deployment which role each agent has.
+// P3: SQS reports which role sent a reply, and the deployment states which role each agent has.
 func TestReplyOfAnotherRole(t *testing.T) {
 	d := tripping(t)
 	d.settings[deployment.VarAgents] = deployment.Peers("", []deployment.Peer{
@@ -262,8 +261,8 @@ func TestReplyOfAnotherRole(t *testing.T) {
 	}
 }
 
-// An order that stops raises an alert that says all that is known of it, and the commands that it
-// accepts, for this very stack.
+// An order that stops raises an alert with everything that is known about it, and with the commands that it
+// accepts, for this stack.
 func TestAlertOfADeployment(t *testing.T) {
 	d := tripping(t)
 	d.settings[deployment.VarStack], d.settings["AWS_LAMBDA_LOG_GROUP_NAME"] = "Shop/Engine",
@@ -314,8 +313,8 @@ func TestAlertOfADeployment(t *testing.T) {
 	}
 }
 
-// The definition of a workflow is written once: a further process finds it, and writes nothing that
-// would be refused.
+// The definition of a workflow is written once. Another process finds it there, and makes no write that would
+// be refused.
 func TestDefinitionIsWrittenOnce(t *testing.T) {
 	d := tripping(t)
 	delete(d.settings, deployment.VarTaskTTL) // a create would look for a tombstone

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
+	"github.com/stepkeeper/stepkeeper/functions/internal/spans"
 	"github.com/stepkeeper/stepkeeper/functions/scheduler"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
@@ -26,14 +27,18 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent
 	if err := errors.Join(err, errClient, errWorkflows); err != nil {
 		return nil, err
 	}
-	engine, alerts := cloud.Open(c, settings.Engine, workflows, log)
+	engine, alerts, outcomes := cloud.Open(c, settings.Engine, workflows, out, log)
 	engine.Count = counted(log)
+	tracer := spans.New(lookup, settings.Stack, log)
+	if tracer != nil {
+		engine.Tracer = tracer
+	}
 	if settings.TokenKeys != "" {
 		engine.Tokens = cloud.NewTokenKeys(c, settings.TokenKeys, engine.Clock).Read
 	}
 	held := &notCalled{out: out, log: log, deployment: settings.Stack, now: engine.Clock.Now}
-	config := scheduler.Config{Parts: engine, FairQueues: settings.FairQueues,
-		Priorities: settings.Priorities, Senders: settings.Senders, Replied: held.replied}
+	engine.FairQueues, engine.Senders = settings.FairQueues, settings.Senders
+	config := scheduler.Config{Parts: engine, Priorities: settings.Priorities, Replied: held.replied}
 	if len(settings.Capacity) > 0 {
 		config.Capacity = func(agent string) int { return settings.Capacity[agent] }
 	}
@@ -48,7 +53,9 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent
 	}, log)
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 		response, err := batch(ctx, event)
+		outcomes.Write()
 		alerts.Wait(ctx)
+		tracer.Flush(ctx)
 		return response, err
 	}, nil
 }

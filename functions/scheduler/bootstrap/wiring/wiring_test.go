@@ -75,8 +75,8 @@ func event(queue string, bodies ...string) events.SQSEvent {
 
 const order = `{"schema":1,"orderId":"o-1","workflow":"order","replyTo":"shop","order":{"items":[{"sku":"a","quantity":1,"unitPrice":1}],"currency":"EUR","payment":{"card":"t"},"customer":{"email":"a@example.com"}}}`
 
-// An order from the intake is stored, its first two requests are sent, and its application is notified;
-// what cannot be read goes to quarantine and affects no other message.
+// An order from the intake is stored, its first two requests are sent, and its application is notified. A
+// message that cannot be read goes to quarantine and affects no other message.
 func TestAnOrderComesIn(t *testing.T) {
 	s := awsstub.New(t)
 	f, err := wiring.New(s.Environment(variables(s, compiled(t))), io.Discard, quiet)
@@ -98,8 +98,8 @@ func TestAnOrderComesIn(t *testing.T) {
 	}
 }
 
-// P44: where the deployment says what the agents take at a time, the queues of those that a step may choose
-// are asked for their lengths.
+// P44: if the deployment states how many requests the agents take at a time, the queue lengths of agents that
+// a step may choose are read.
 func TestLengthsOfQueues(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "order.yaml")
 	text := "workflow: order\nsteps:\n  pay: {agents: [payment, shipping], operation: charge, timeout: " +
@@ -128,7 +128,8 @@ func TestLengthsOfQueues(t *testing.T) {
 	}
 }
 
-// Rule 4: where the deployment says so, requests carry the tenant; status and quarantine do not.
+// Rule 4: if the deployment is set to do so, requests have the tenant's message group. Status messages and
+// quarantined messages do not.
 func TestFairQueues(t *testing.T) {
 	s := awsstub.New(t)
 	settings := variables(s, compiled(t))
@@ -167,8 +168,8 @@ func TestFairQueues(t *testing.T) {
 	}
 }
 
-// P46: an order of high priority comes from a queue of its own, its requests go to those that agents have for
-// it, and the application is not notified that the priority has no effect.
+// P46: an order of high priority comes from a separate queue, and its requests go to the agents' queues for
+// high priority. The application gets no message that the priority has no effect.
 func TestPriorities(t *testing.T) {
 	for _, queues := range []string{"intake-high", "requests-inventory-high"} {
 		s := awsstub.New(t)
@@ -208,8 +209,8 @@ func TestPriorities(t *testing.T) {
 	}
 }
 
-// What a fault of AWS's keeps from being done comes again; so does what came from a queue that is
-// not ours.
+// A message that could not be handled because of a fault of AWS comes again, and so does one from a queue
+// outside the deployment.
 func TestGivenBack(t *testing.T) {
 	s := awsstub.New(t)
 	f, err := wiring.New(s.Environment(variables(s, compiled(t))), io.Discard, quiet)
@@ -257,7 +258,7 @@ func TestGivenBack(t *testing.T) {
 	}
 }
 
-// One error reports all that is wrong with the deployment.
+// One error reports every fault of the deployment's settings.
 func TestCannotStart(t *testing.T) {
 	root := t.TempDir()
 	_, err := wiring.New(func(name string) (string, bool) {

@@ -18,8 +18,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/internal/awsstub"
 )
 
-// Rule 16: one sweep for each tick, which keeps time for its report; what failed is an error for Lambda, and
-// reported all the same.
+// Rule 16: each tick runs one sweep, which ends early enough to report. A failure is an error for Lambda, and
+// the sweep is reported all the same.
 func TestTick(t *testing.T) {
 	broken := errors.New("throttled")
 	sweeps, reports := 0, 0
@@ -90,8 +90,8 @@ func environment(name string) (string, bool) {
 	return v, ok
 }
 
-// The whole thing put together: no call is made at the start; a sweep without a store fails, and
-// its metric is in the log all the same.
+// The wired function makes no call at the start. A sweep without a store fails, and its metric is in the log
+// all the same.
 func TestPutTogether(t *testing.T) {
 	var out bytes.Buffer
 	f, err := wiring.New(environment, &out, slog.New(slog.DiscardHandler))

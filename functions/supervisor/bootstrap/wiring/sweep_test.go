@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -38,14 +39,14 @@ import (
 // quiet drops the log.
 var quiet = slog.New(slog.DiscardHandler)
 
-// charge is a workflow of one step, which stops for the operator at its first failure or its second.
+// charge returns a workflow of one step, which stops for the operator at its first or second failure.
 const charge = `
 workflow: charge
 steps:
   pay: {agent: payment, operation: charge, timeout: 1s, onFailure: stop, undo: refund, grade: fenced, retry: {maxFailures: %d}}
 `
 
-// sweeps is a deployment whose tables are kept.
+// sweeps is a deployment with tables in memory.
 type sweeps struct {
 	t *testing.T
 	*awsstub.Stub
@@ -83,7 +84,8 @@ func (d *sweeps) submit(at time.Time, maxFailures int, ids ...string) {
 	if err := errors.Join(problems.Err(), err, errClient); err != nil {
 		d.t.Fatal(err)
 	}
-	engine, _ := cloud.Open(c, settings.Engine, map[string]*core.Definition{def.Name: def}, quiet)
+	engine, _, _ := cloud.Open(c, settings.Engine, map[string]*core.Definition{def.Name: def}, io.Discard,
+		quiet)
 	engine.Clock = port.ClockFunc(func() time.Time { return at })
 	s := scheduler.New(scheduler.Config{Parts: engine})
 	for _, id := range ids {
@@ -95,7 +97,7 @@ func (d *sweeps) submit(at time.Time, maxFailures int, ids ...string) {
 	}
 }
 
-// sweep lets the function handle a tick. It answers the lines of metrics.
+// sweep lets the function handle a tick. It returns the lines of metrics.
 func (d *sweeps) sweep(ctx context.Context) (metrics []map[string]any) {
 	d.t.Helper()
 	d.out.Reset()
@@ -197,8 +199,8 @@ func TestASweep(t *testing.T) {
 	}
 }
 
-// P32: what an agent takes at a time is what the deployment says; more than that waiting is a backlog.
-// A queue that is not there holds none.
+// P32: the deployment states how many requests an agent takes at a time. More waiting requests are a backlog.
+// A missing queue has no backlog.
 func TestBacklogs(t *testing.T) {
 	for name, c := range map[string]struct {
 		capacity string
@@ -234,7 +236,7 @@ func TestBacklogs(t *testing.T) {
 	}
 }
 
-// Rule 17: the sweep begins at the shard that is the turn of its interval, by the clock.
+// Rule 17: each sweep begins at another shard, which follows from the clock and the interval.
 func TestFirstShardOfASweep(t *testing.T) {
 	const shards = 997
 	for every, interval := range map[string]time.Duration{"": time.Minute, "7m": 7 * time.Minute} {
@@ -289,6 +291,27 @@ func TestOrdersInError(t *testing.T) {
 	published := d.Published()
 	if len(published) != 1 || !strings.Contains(published[0], "--stack Shop/Engine show o-") {
 		t.Errorf("published %q", published)
+	}
+}
+
+// An order that a sweep stops is a metric of ended orders too, in the state Error, and has a span.
+func TestSweepWritesOutcomes(t *testing.T) {
+	spans := make(chan string, 1)
+	c := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		spans <- string(body)
+	}))
+	defer c.Close()
+	d := sweeping(t)
+	d.settings[deployment.VarTraces] = c.URL
+	d.settings[deployment.VarOutcomes] = "true"
+	d.submit(time.Now().Add(-3*time.Hour), 1, "o-1", "o-2")
+	if metrics := d.sweep(t.Context()); metrics[len(metrics)-1]["OrdersEnded"] != 2.0 ||
+		metrics[len(metrics)-1]["State"] != "Error" {
+		t.Errorf("%v", metrics)
+	}
+	if got := <-spans; !strings.Contains(got, `"supervisor"`) || !strings.Contains(got, `"o-2"`) {
+		t.Errorf("spans %s", got)
 	}
 }
 

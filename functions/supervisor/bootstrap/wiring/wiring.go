@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stepkeeper/stepkeeper/functions/internal/cloud"
+	"github.com/stepkeeper/stepkeeper/functions/internal/spans"
 	"github.com/stepkeeper/stepkeeper/functions/supervisor"
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 	"github.com/stepkeeper/stepkeeper/shared/core"
@@ -31,7 +32,11 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (Function, e
 	if err != nil {
 		return nil, err
 	}
-	engine, alerts := cloud.Open(c, settings.Engine, nil, log)
+	engine, alerts, outcomes := cloud.Open(c, settings.Engine, nil, out, log)
+	tracer := spans.New(lookup, settings.Stack, log)
+	if tracer != nil {
+		engine.Tracer = tracer
+	}
 	s := supervisor.New(supervisor.Config{
 		Parts: engine, Capacity: func(agent string) int { return settings.Capacity[agent] },
 		PagesPerSweep: settings.PagesPerSweep, Interval: settings.SweepEvery, Incidents: alerts.Sweep,
@@ -52,7 +57,9 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (Function, e
 	}
 	return func(ctx context.Context, event json.RawMessage) error {
 		err := tick.Run(ctx, event)
+		outcomes.Write()
 		alerts.Wait(ctx)
+		tracer.Flush(ctx)
 		return err
 	}, nil
 }

@@ -1,4 +1,4 @@
-// Command existing is a Lambda function that knows nothing of Stepkeeper: it was there before.
+// Command existing is a Lambda function that does not depend on Stepkeeper.
 package main
 
 import (

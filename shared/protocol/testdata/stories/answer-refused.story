@@ -35,7 +35,7 @@ event answer approve/1 no by=bob
 
 event resolve r1 approve happened
 ----
-  resolve r1 refused: the step is answered from outside, so there is nothing in doubt; fix: resubmit the order, and it is asked again where it was decided
+  resolve r1 refused: the step is answered from outside, so there is nothing in doubt; fix: resubmit the order, and it asks again if its round was decided
   attention 12:00:00
 
 event resubmit r2

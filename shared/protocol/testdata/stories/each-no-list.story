@@ -15,6 +15,6 @@ event done a/1
   Compensating, because of failure
     a Compensating, attempt 2, locked by scheduler-1, complete by 12:00:30
     ship Failed
-      error of attempt 0 at 12:00:00, expression: input: each is no list
+      error of attempt 0 at 12:00:00, expression: input: each is not a list
   -> a-agent: undo-a (undo/2), key o1/0/a, stop by 12:00:30 {"order":{"n":1},"seen":{"a":{"of":"a"}}}
   due 12:00:30

@@ -49,10 +49,10 @@
     text.className = "readout";
     place.replaceChildren(text);
     return new uPlot({
-      width: place.clientWidth, height: place.clientHeight - text.offsetHeight, legend: { show: false }, cursor: { drag: { x: false, y: false } },
-      scales: { x: { time: true }, y: { range: (u, low, high) => [0, Math.max(high * 1.1, 1)] } },
-      axes: [{ ...axis(), space: 70, values: (u, times, side, space, step) => times.map((t) => clock(new Date(t * 1000)).slice(0, step < 60 ? 8 : 5)) },
-        { ...axis(), size: 44, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 1e6] }],
+      width: place.clientWidth, height: place.clientHeight - text.offsetHeight, padding: [8, 28, 0, 0], legend: { show: false }, cursor: { drag: { x: false, y: false } },
+      scales: { x: { time: true, range: (u, low, high) => low === high ? [low - chart.every, high + chart.every] : [low, high] }, y: { range: (u, low, high) => [0, Math.max(high * 1.1, 1)] } },
+      axes: [{ ...axis(), size: 32, space: 70, values: (u, times, side, space, step) => times.map((t) => clock(new Date(t * 1000)).slice(0, step < 60 ? 8 : 5)) },
+        { ...axis(), size: 56, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 1e6] }],
       series: [{}, ...chart.lines.map((l) => ({ label: l.name, stroke: color(l.color), width: 2, points: { show: data[0].length < 3 } }))],
       hooks: { setCursor: [readout(text, chart.lines)] },
     }, data, place);

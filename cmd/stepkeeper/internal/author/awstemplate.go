@@ -1,0 +1,50 @@
+package author
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
+	"github.com/stepkeeper/stepkeeper/localstack/stack"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+)
+
+func newAWSTemplate(a *app.App) *cobra.Command {
+	o, out := &deployOptions{app: a, dir: "aws"}, "template"
+	return a.Command("aws template", app.Flags{"context": &o.context, "out": &out},
+		func(cmd *cobra.Command, given []string) error {
+			if len(given) == 1 {
+				o.dir = given[0]
+			}
+			if err := needCDK(); err != nil {
+				return err
+			}
+			dir, err := os.MkdirTemp("", "stepkeeper-cdk-")
+			if err != nil {
+				return failure.Wrap(err, failure.General, "",
+					"no folder could be made for the CDK app's output")
+			}
+			defer func() { _ = os.RemoveAll(dir) }()
+			assembly, err := o.synthesise(cmd.Context(), dir, o.context)
+			if err != nil {
+				return err
+			}
+			path, err := assembly.WritePlain(out)
+			if err != nil {
+				return failure.Wrap(err, failure.General, "", "the template was not written to %s", out)
+			}
+			if o.app.JSON() {
+				return o.app.PrintJSON(map[string]string{"stack": assembly.Stack, "template": path})
+			}
+			_, err = fmt.Fprintf(o.app.Streams.Out, `wrote %[1]s and the functions' zips. Deploy it with the AWS CLI alone:
+
+  aws s3 cp %[2]s s3://BUCKET/%[3]s/ --recursive --exclude "*" --include "*.zip"
+  aws cloudformation deploy --stack-name %[3]s --template-file %[1]s --s3-bucket BUCKET \
+    --capabilities CAPABILITY_NAMED_IAM --parameter-overrides %[4]s=BUCKET %[5]s=%[3]s/
+`, message.Quoted(path), message.Quoted(out), assembly.Stack, stack.ParamBucket, stack.ParamPrefix)
+			return app.Written(err)
+		})
+}

@@ -1,0 +1,70 @@
+package cloud
+
+import (
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/deployment"
+	"github.com/stepkeeper/stepkeeper/shared/state"
+)
+
+// maxValues bounds the values of one metric in a line of the embedded format.
+const maxValues = 100
+
+// Outcomes counts each end of an order, and each stop in Error, at most once. It counts after the commit that
+// brings the task to rest, which comes when the end is reported (P11, an end is reported until settled). A
+// process that dies between that commit and Write loses the count. A nil Outcomes counts nothing.
+type Outcomes struct {
+	deployment string
+	out        io.Writer
+	log        *slog.Logger
+
+	mu        sync.Mutex
+	durations map[[2]string][]int64 // milliseconds by workflow and state
+}
+
+// committed implements state.Config.OnCommit. A Cancel that came before its order has no workflow.
+func (o *Outcomes) committed(c state.Change) {
+	if o == nil || !c.Rested() || c.Task.IsTombstone() {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	of := [2]string{c.Task.Workflow, string(c.Task.ProcessState)}
+	o.durations[of] = append(o.durations[of], max(0, c.Task.End.At.Sub(c.Task.Created).Std().Milliseconds()))
+}
+
+// Write writes the counts of this invocation. It writes no duration for Error, because an operator can resume
+// the order.
+func (o *Outcomes) Write() {
+	if o == nil {
+		return
+	}
+	o.mu.Lock()
+	durations := o.durations
+	o.durations = map[[2]string][]int64{}
+	o.mu.Unlock()
+	byName := func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }
+	for _, of := range slices.SortedFunc(maps.Keys(durations), byName) {
+		for values := range slices.Chunk(durations[of], maxValues) {
+			units := map[string]string{deployment.MetricEnded: "Count"}
+			fields := map[string]any{deployment.MetricDeployment: o.deployment,
+				deployment.MetricWorkflow: of[0], deployment.MetricState: of[1],
+				deployment.MetricEnded: len(values)}
+			if of[1] != string(core.Error) {
+				units[deployment.MetricOrderDuration] = "Milliseconds"
+				fields[deployment.MetricOrderDuration] = values
+			}
+			if err := WriteMetrics(o.out, time.Now(), []string{deployment.MetricDeployment,
+				deployment.MetricWorkflow, deployment.MetricState}, units, fields); err != nil {
+				o.log.Error("the metrics of ended orders could not be written", "workflow", of[0], "state",
+					of[1], "orders", len(values), "error", err)
+			}
+		}
+	}
+}

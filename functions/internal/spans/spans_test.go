@@ -1,0 +1,245 @@
+package spans_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/stepkeeper/stepkeeper/functions/internal/spans"
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+func lookup(endpoint string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		return endpoint, name == "OTEL_EXPORTER_OTLP_ENDPOINT"
+	}
+}
+
+// ids are those of OTLP's JSON, which writes them in hexadecimal. protojson expects base64.
+var ids = regexp.MustCompile(`"(traceId|spanId)":"([0-9a-f]+)"`)
+
+func parsed(t *testing.T, body []byte) *collector.ExportTraceServiceRequest {
+	t.Helper()
+	body = ids.ReplaceAllFunc(body, func(found []byte) []byte {
+		m := ids.FindSubmatch(found)
+		id, err := hex.DecodeString(string(m[2]))
+		if err != nil {
+			t.Error(err)
+		}
+		return fmt.Appendf(nil, `"%s":"%s"`, m[1], base64.StdEncoding.EncodeToString(id))
+	})
+	in := &collector.ExportTraceServiceRequest{}
+	if err := protojson.Unmarshal(body, in); err != nil {
+		t.Errorf("%s is not OTLP: %v", body, err)
+	}
+	return in
+}
+
+// What is sent is OTLP, with a span of each handling, once.
+func TestSpans(t *testing.T) {
+	var lock sync.Mutex
+	var sent []*otlp.ResourceSpans
+	c := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s, %s", r.URL, r.Header)
+		}
+		lock.Lock()
+		defer lock.Unlock()
+		sent = append(sent, parsed(t, body).ResourceSpans...)
+	}))
+	defer c.Close()
+	var log bytes.Buffer
+	tracer := spans.New(lookup(c.URL), "Shop/Engine", slog.New(slog.NewTextHandler(&log, nil)))
+	tracer.Flush(t.Context()) // there are none yet
+	began := time.Now()
+	_, first := tracer.Begin(t.Context(), "scheduler")
+	_, second := tracer.Begin(t.Context(), "payment.charge")
+	parent := second.Traceparent()
+	first.End(port.Span{OrderID: "o-1", Run: 2, State: "Error", Trace: core.Trace("o-1", 2)}, nil)
+	second.End(port.Span{OrderID: "o-1", Run: 2, Step: "pay", Attempt: 3}, errors.New(
+		strings.Repeat("é", 2000)))
+	tracer.Flush(t.Context())
+	tracer.Flush(t.Context())
+	lock.Lock()
+	defer lock.Unlock()
+	if len(sent) != 1 || log.Len() > 0 {
+		t.Fatalf("%d messages were sent, the log is %s", len(sent), &log)
+	}
+	all := sent[0].ScopeSpans[0].Spans
+	if len(all) != 2 || !strings.Contains(fmt.Sprint(sent[0].Resource.Attributes), "Shop/Engine") {
+		t.Fatalf("%v", sent)
+	}
+	a, b := all[0], all[1]
+	if link := strings.Split(core.Trace("o-1", 2), "-"); len(a.Links) != 1 ||
+		hex.EncodeToString(a.Links[0].TraceId) != link[1] ||
+		hex.EncodeToString(a.Links[0].SpanId) != link[2] {
+		t.Errorf("links %v, want %s", a.Links, link)
+	}
+	if len(b.Links) != 0 || b.Status.GetCode() != otlp.Status_STATUS_CODE_ERROR ||
+		len(b.Status.Message) != 1024 || a.Status != nil {
+		t.Errorf("%v, %v", a, b)
+	}
+	if want := fmt.Sprintf("00-%x-%x-01", b.TraceId, b.SpanId); parent != want || len(b.TraceId) != 16 {
+		t.Errorf("the service is handed %s, want %s", parent, want)
+	}
+	if start, end := int64(a.StartTimeUnixNano), int64(a.EndTimeUnixNano); start < began.UnixNano() ||
+		end < start || end > time.Now().UnixNano() {
+		t.Errorf("from %d to %d", start, end)
+	}
+	for of, want := range map[*otlp.Span]string{
+		a: "scheduler SPAN_KIND_CONSUMER order=o-1 run=2 state=Error",
+		b: "payment.charge SPAN_KIND_CONSUMER order=o-1 run=2 step=pay attempt=3",
+	} {
+		got := of.Name + " " + of.Kind.String()
+		for _, x := range of.Attributes {
+			got += " " + strings.TrimPrefix(x.Key, "stepkeeper.") + "="
+			if v := x.Value.GetStringValue(); v != "" {
+				got += v
+			} else {
+				got += fmt.Sprint(x.Value.GetIntValue())
+			}
+		}
+		if got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// A collector that hangs or refuses delays one invocation by half a second, and no other for a minute. The
+// log counts the spans.
+func TestDroppedSpans(t *testing.T) {
+	release := make(chan struct{})
+	for name, handler := range map[string]http.HandlerFunc{
+		"hangs":   func(http.ResponseWriter, *http.Request) { <-release },
+		"refuses": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) },
+		"redirects": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/other", http.StatusFound)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var calls atomic.Int64
+			c := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				calls.Add(1)
+				_, _ = io.Copy(io.Discard, r.Body)
+				handler(w, r)
+			}))
+			defer c.CloseClientConnections()
+			var log bytes.Buffer
+			tracer := spans.New(lookup(c.URL), "shop", slog.New(slog.NewTextHandler(&log, nil)))
+			began := time.Now()
+			for range 3 {
+				for range 1500 {
+					_, h := tracer.Begin(t.Context(), "scheduler")
+					h.End(port.Span{OrderID: "o-1"}, nil)
+				}
+				tracer.Flush(context.Background())
+			}
+			if took := time.Since(began); took > 5*time.Second {
+				t.Errorf("three invocations waited %s", took)
+			}
+			if text := log.String(); calls.Load() != 1 || strings.Count(text, "spans were dropped") != 1 ||
+				!strings.Contains(text, "spans=1500") {
+				t.Errorf("%d calls, the log is %s", calls.Load(), text)
+			}
+		})
+	}
+	close(release)
+}
+
+// Without an address there is no Tracer. An address that cannot be used is in the log.
+func TestNoCollector(t *testing.T) {
+	for endpoint, want := range map[string]string{"": "", "127.0.0.1:4318": "no spans are sent",
+		"ftp://x": "no spans are sent", "http://u:secret@127.0.0.1": "no spans are sent"} {
+		var log bytes.Buffer
+		tracer := spans.New(lookup(endpoint), "shop", slog.New(slog.NewTextHandler(&log, nil)))
+		if tracer != nil || !strings.Contains(log.String(), want) || want == "" && log.Len() > 0 ||
+			strings.Contains(log.String(), "secret") {
+			t.Errorf("%q: %v, the log is %s", endpoint, tracer, &log)
+		}
+		tracer.Flush(t.Context())
+	}
+}
+
+// A connection that ended between two invocations, as while Lambda froze the process, loses no spans.
+func TestDeadConnection(t *testing.T) {
+	var calls atomic.Int64
+	c := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if calls.Add(1) == 2 { // the second request on the first connection
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_ = conn.Close()
+		}
+	}))
+	defer c.Close()
+	var log bytes.Buffer
+	tracer := spans.New(lookup(c.URL), "shop", slog.New(slog.NewTextHandler(&log, nil)))
+	for range 2 {
+		_, h := tracer.Begin(t.Context(), "scheduler")
+		h.End(port.Span{OrderID: "o-1"}, nil)
+		tracer.Flush(t.Context())
+	}
+	if calls.Load() != 3 || log.Len() > 0 {
+		t.Errorf("%d calls, the log is %s", calls.Load(), &log)
+	}
+}
+
+// A handling that ends while spans are sent waits for no collector. The next Flush sends its span.
+func TestEndDuringFlush(t *testing.T) {
+	arrived, release := make(chan string, 2), make(chan struct{})
+	c := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		arrived <- string(body)
+		<-release
+	}))
+	defer c.Close()
+	tracer := spans.New(lookup(c.URL), "shop", slog.New(slog.DiscardHandler))
+	_, first := tracer.Begin(t.Context(), "scheduler")
+	_, late := tracer.Begin(t.Context(), "scheduler")
+	first.End(port.Span{OrderID: "o-1"}, nil)
+	flushed := make(chan struct{})
+	go func() {
+		tracer.Flush(context.Background())
+		close(flushed)
+	}()
+	<-arrived
+	late.End(port.Span{OrderID: "o-2"}, nil)
+	select {
+	case <-flushed:
+		t.Error("End waited for the collector")
+	default:
+	}
+	close(release)
+	<-flushed
+	tracer.Flush(context.Background())
+	select {
+	case got := <-arrived:
+		if !strings.Contains(got, "o-2") {
+			t.Errorf("sent: %s", got)
+		}
+	default:
+		t.Error("the late span was not sent")
+	}
+}

@@ -1,0 +1,169 @@
+package stack_test
+
+import (
+	"archive/zip"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/localstack/stack"
+)
+
+const synthesised = `{"Resources":{
+ "CDKMetadata":{"Type":"AWS::CDK::Metadata","Condition":"CDKMetadataAvailable"},
+ "F":{"Type":"AWS::Lambda::Function","Properties":{"MemorySize":256,"Code":{
+  "S3Bucket":{"Fn::Sub":"cdk-hnb659fds-assets-${AWS::AccountId}-${AWS::Region}"},"S3Key":"abc.zip"}}},
+ "L":{"Type":"AWS::Logs::LogGroup","Properties":{"RetentionInDays":30}},
+ "T":{"Type":"AWS::SNS::Topic"},"Own":{"Type":"AWS::SNS::Topic"}EMAIL},
+ "Outputs":{"EngineAlertsTopic":{"Value":{"Ref":"T"}},"OwnUrl":{"Value":{"Ref":"Own"}}},
+ "Conditions":{"CDKMetadataAvailable":{"Fn::Equals":["a","a"]}},
+ "Parameters":{"BootstrapVersion":{"Type":"AWS::SSM::Parameter::Value<String>"}},
+ "Rules":{"CheckBootstrapVersion":{}}}`
+
+// assembly returns the output of an app with more resources.
+func assembly(t *testing.T, more string) *stack.Assembly {
+	t.Helper()
+	app := t.TempDir()
+	for name, text := range map[string]string{
+		"cdk.json":               `{"app":"cp -R out/. \"$CDK_OUTDIR\""}`,
+		"out/Shop.template.json": strings.Replace(synthesised, "EMAIL", more, 1),
+		"out/Shop.assets.json": `{"files":{"abc":{"source":{"path":"asset.abc","packaging":"zip"},"destinations":{"d":{"objectKey":"abc.zip"}}},
+			"def":{"source":{"path":"asset.def.jar","packaging":"file"},"destinations":{"d":{"objectKey":"x/def.jar"}}},
+			"t":{"source":{"path":"Shop.template.json","packaging":"file"},"destinations":{"d":{"objectKey":"t.json"}}}}}`,
+		"out/asset.abc/bootstrap": "program",
+		"out/asset.def.jar":       "archive",
+	} {
+		path := filepath.Join(app, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, err := stack.Synthesise(t.Context(), app, t.TempDir(), "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// plain writes the plain template of such an app.
+func plain(t *testing.T, more string) (dir string, written map[string]map[string]any) {
+	t.Helper()
+	a, dir := assembly(t, more), filepath.Join(t.TempDir(), "release")
+	path, err := a.WritePlain(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(data, &written)
+	}
+	if err != nil || path != filepath.Join(dir, "Shop.template.json") {
+		t.Fatal(path, err)
+	}
+	return dir, written
+}
+
+// A plain template names no bucket of the CDK's bootstrap, and its parameters keep the app's values.
+func TestPlainTemplate(t *testing.T) {
+	dir, got := plain(t, "")
+	text := func(v any) string {
+		data, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	for what, c := range map[string][2]string{
+		"code": {text(got["Resources"]["F"]), `{"Properties":{"Code":{"S3Bucket":{"Ref":"AssetsBucket"},"S3Key":{"Fn::Sub":"${AssetsPrefix}abc.zip"}},"MemorySize":{"Ref":"FMemory"}},"Type":"AWS::Lambda::Function"}`},
+		"memory": {text(got["Parameters"]["FMemory"]),
+			`{"Default":256,"Description":"Memory of F in MB","MaxValue":10240,"MinValue":128,"Type":"Number"}`},
+		"retention": {text(got["Resources"]["L"]),
+			`{"Properties":{"RetentionInDays":{"Ref":"LogRetention"}},"Type":"AWS::Logs::LogGroup"}`},
+		"e-mail": {text(got["Resources"]["TEmail"]), `{"Condition":"HasEmail","Properties":{"Endpoint":{"Ref":"AlarmEmail"},"Protocol":"email","TopicArn":{"Ref":"T"}},"Type":"AWS::SNS::Subscription"}`},
+	} {
+		if c[0] != c[1] {
+			t.Errorf("%s\n got %s\nwant %s", what, c[0], c[1])
+		}
+	}
+	if got["Resources"]["OwnEmail"] != nil {
+		t.Error("the app's own topic gets alarms")
+	}
+	for _, unwanted := range []string{"cdk-hnb659fds", "BootstrapVersion", "CDKMetadata"} {
+		if strings.Contains(text(got), unwanted) {
+			t.Errorf("the template has %s: %s", unwanted, text(got))
+		}
+	}
+	archive, err := zip.OpenReader(filepath.Join(dir, "abc.zip"))
+	if err != nil || len(archive.File) != 1 || archive.File[0].Name != "bootstrap" {
+		t.Errorf("the zip of the function: %+v %v", archive, err)
+	}
+}
+
+// The address that the app names is the parameter's default.
+func TestPlainTemplateWithAnAddress(t *testing.T) {
+	_, got := plain(
+		t,
+		`,"S":{"Type":"AWS::SNS::Subscription","Properties":{"Protocol":"email","Endpoint":"ops@example.com","TopicArn":{"Ref":"T"}}}`,
+	)
+	parameter, _ := got["Parameters"]["AlarmEmail"].(map[string]any)
+	if parameter["Default"] != "ops@example.com" || got["Resources"]["TEmail"] != nil ||
+		got["Conditions"]["HasEmail"] != nil {
+		t.Errorf("%+v", got)
+	}
+}
+
+// What has different values is the app's own business, and an asset that is no code needs the bootstrap.
+func TestPlainTemplateOfAnApp(t *testing.T) {
+	_, got := plain(t, `,"S":{"Type":"AWS::SNS::Subscription","Properties":{"Protocol":"email","Endpoint":"a@example.com","TopicArn":{"Ref":"T"}}},
+		"S2":{"Type":"AWS::SNS::Subscription","Properties":{"Protocol":"email","Endpoint":"b@example.com","TopicArn":{"Ref":"T"}}},
+		"L2":{"Type":"AWS::Logs::LogGroup","Properties":{"RetentionInDays":7}},
+		"G":{"Type":"AWS::Lambda::Function","Properties":{"Code":{"S3Bucket":"mine","S3Key":"own.zip"}}}`)
+	text, err := json.Marshal(got)
+	if err != nil || got["Parameters"]["LogRetention"] != nil || got["Parameters"]["AlarmEmail"] != nil ||
+		!strings.Contains(string(text), `"RetentionInDays":7`) ||
+		!strings.Contains(string(text), `{"S3Bucket":"mine","S3Key":"own.zip"}`) {
+		t.Errorf("%s %v", text, err)
+	}
+	a := assembly(t, `,"Y":{"Type":"AWS::Lambda::LayerVersion","Properties":{"Content":{"S3Bucket":"cdk-abc-assets-1"}}}`)
+	if _, err := a.WritePlain(t.TempDir()); err == nil ||
+		!strings.Contains(err.Error(), "deploy it with the CDK") {
+		t.Error(err)
+	}
+}
+
+// Subscriptions that are no mail of Stepkeeper's topics stay, code may be an archive, and memory may be an
+// expression.
+func TestPlainTemplateOfOtherResources(t *testing.T) {
+	dir, got := plain(t, `,"S":{"Type":"AWS::SNS::Subscription","Properties":{"Protocol":"https","Endpoint":"https://example.com","TopicArn":{"Ref":"T"}}},
+		"S2":{"Type":"AWS::SNS::Subscription","Properties":{"Protocol":"email","Endpoint":"a@example.com","TopicArn":{"Ref":"Own"}}},
+		"G":{"Type":"AWS::Lambda::Function","Properties":{"MemorySize":{"Ref":"Size"},"Code":{"S3Bucket":"files","S3Key":"x/def.jar"}}}`)
+	text, err := json.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"Endpoint":"https://example.com"`, `"Endpoint":"a@example.com"`,
+		`"TEmail":{"Condition":"HasEmail"`, `"S3Key":{"Fn::Sub":"${AssetsPrefix}def.zip"}`,
+		`"MemorySize":{"Ref":"Size"}`} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %s in %s", want, text)
+		}
+	}
+	if data, err := os.ReadFile(filepath.Join(dir, "def.zip")); err != nil || string(data) != "archive" {
+		t.Errorf("%q %v", data, err)
+	}
+}
+
+// A parameter of the app is not replaced.
+func TestPlainTemplateKeepsParameters(t *testing.T) {
+	a := assembly(t, "")
+	a.Template["Parameters"].(map[string]any)["LogRetention"] = map[string]any{"Type": "String"}
+	if _, err := a.WritePlain(t.TempDir()); err == nil ||
+		!strings.Contains(err.Error(), "parameter LogRetention, and the app has one") {
+		t.Error(err)
+	}
+}

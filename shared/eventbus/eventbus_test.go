@@ -1,0 +1,127 @@
+package eventbus_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/eventbus"
+	"github.com/stepkeeper/stepkeeper/shared/message"
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+const arn = "arn:aws:events:eu-central-1:111122223333:event-bus/shop"
+
+// bus accepts every event, except those of orders whose ID begins with a code of an error.
+type bus struct {
+	calls [][]types.PutEventsRequestEntry
+	err   error
+	short bool // answers for one event less
+}
+
+func (b *bus) put(_ context.Context, in *eventbridge.PutEventsInput,
+	_ ...func(*eventbridge.Options)) (*eventbridge.PutEventsOutput, error) {
+	b.calls = append(b.calls, in.Entries)
+	out := &eventbridge.PutEventsOutput{}
+	for _, e := range in.Entries {
+		var status core.Status
+		if err := json.Unmarshal([]byte(*e.Detail), &status); err != nil {
+			return nil, err
+		}
+		result := types.PutEventsResultEntry{EventId: aws.String("e")}
+		if code, _, refused := strings.Cut(status.OrderID, ":"); refused {
+			out.FailedEntryCount++
+			result = types.PutEventsResultEntry{ErrorCode: &code, ErrorMessage: aws.String("why")}
+		}
+		out.Entries = append(out.Entries, result)
+	}
+	if b.short {
+		out.Entries = out.Entries[1:]
+	}
+	return out, b.err
+}
+
+func status(id string, bytes int) port.Message {
+	return port.Message{Value: &message.Status{Schema: message.Schema, Status: core.Status{
+		Kind: core.StatusCompleted, OrderID: id, Seq: 3, Workflow: "order",
+		Output: json.RawMessage(`"` + strings.Repeat("x", bytes) + `"`)}}}
+}
+
+// One event is one status: its kind is the type, and the detail is the message that a queue would get.
+func TestEvent(t *testing.T) {
+	b := &bus{}
+	sent := status("o-1", 3)
+	if errs := eventbus.New(b.put, "events", arn).Send(t.Context(), []port.Message{sent}); errs[0] != nil {
+		t.Fatal(errs)
+	}
+	want, err := sent.Value.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := b.calls[0][0]; *e.EventBusName != arn || *e.Source != "stepkeeper" ||
+		*e.DetailType != "completed" || *e.Detail != string(want) || !strings.Contains(*e.Detail, `"seq":3`) {
+		t.Errorf("%s, %s, %s: %s", *e.EventBusName, *e.Source, *e.DetailType, *e.Detail)
+	}
+}
+
+// Entries that the bus refuses are named, so that their orders send them again; the others count as sent.
+// Broken by: FailedEntryCount is not looked at.
+func TestRefusedEntries(t *testing.T) {
+	b := &bus{}
+	errs := eventbus.New(b.put, "events", arn).Send(t.Context(), []port.Message{status("o-1", 1),
+		status("ThrottlingException:2", 1), status("o-3", 1), status("o-4", 70<<10), {Body: []byte("{}")}})
+	refused := (*eventbus.Refused)(nil)
+	if errs[0] != nil || errs[2] != nil || !errors.Is(errs[1], port.ErrUnavailable) ||
+		!errors.As(errs[1], &refused) || refused.Code != "ThrottlingException" {
+		t.Errorf("%v", errs)
+	}
+	if !errors.Is(errs[3], port.ErrTooLarge) || errs[4] == nil || len(b.calls) != 1 || len(b.calls[0]) != 3 {
+		t.Errorf("%v, %d calls", errs[3:], len(b.calls))
+	}
+	for _, broken := range []*bus{{err: errors.New("reset")}, {short: true}} {
+		errs := eventbus.New(broken.put, "events", arn).Send(t.Context(),
+			[]port.Message{status("o-1", 1), status("o-2", 1)})
+		for _, err := range errs {
+			if !errors.Is(err, port.ErrUnavailable) || !strings.Contains(err.Error(), `bus "events"`) {
+				t.Errorf("%v", err)
+			}
+		}
+	}
+}
+
+// A call has at most ten entries of less than 256 KiB together.
+func TestCallsStayWithinTheLimits(t *testing.T) {
+	for _, c := range []struct{ messages, bytes, calls int }{{10, 1, 1}, {11, 1, 2}, {4, 63 << 10, 1},
+		{5, 63 << 10, 2}, {0, 1, 0}} {
+		b := &bus{}
+		var messages []port.Message
+		for range c.messages {
+			messages = append(messages, status("o-1", c.bytes))
+		}
+		for _, err := range eventbus.New(b.put, "events", arn).Send(t.Context(), messages) {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		for _, entries := range b.calls {
+			size := 0
+			for _, e := range entries {
+				size += len(*e.Detail) + len(*e.Source) + len(*e.DetailType)
+			}
+			if size >= 256<<10 || len(entries) > 10 {
+				t.Errorf("a call has %d entries of %d bytes", len(entries), size)
+			}
+		}
+		if len(b.calls) != c.calls {
+			t.Errorf("%d messages of %d bytes are %d calls, want %d", c.messages, c.bytes, len(b.calls),
+				c.calls)
+		}
+	}
+}

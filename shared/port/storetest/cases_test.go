@@ -1,0 +1,494 @@
+package storetest_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/port"
+)
+
+// script is a case of batches, carried out one after the other: after each, everything is as in the model.
+func script(name string, batches ...[]port.Write) testCase {
+	ids := idsOf(batches)
+	return testCase{name: name, run: func(s *suite) {
+		for _, batch := range batches {
+			s.commit(batch...)
+			s.settled(ids...)
+		}
+	}}
+}
+
+func batch(writes ...port.Write) []port.Write { return writes }
+
+// createCases checks that the first record stays, whatever is created second (P14, submit creates once; P17,
+// a cancel is kept; P26, an ID never runs twice), and that IDs of every form are stored unchanged.
+func createCases() []testCase {
+	forms := []struct {
+		name   string
+		change func(*port.Write)
+	}{
+		{"an order", func(*port.Write) {}}, {"a tombstone", tombstone}, {"an order in its document", inline},
+		{"another content", apart([]byte(`{"item":"other"}`))},
+	}
+	var cases []testCase
+	for _, first := range forms {
+		for _, second := range forms {
+			cases = append(cases, script("first "+first.name+", then "+second.name,
+				batch(write("a", 0, first.change)),
+				batch(write("a", 0, holding([]byte(`{"second":true}`)), second.change)), batch(write("a", 1)),
+				batch(write("a", 0, second.change))))
+		}
+	}
+	for _, c := range []struct{ name, id, other string }{
+		{"128 characters", strings.Repeat("x", 128), strings.Repeat("x", 127)},
+		{"only signs", "._:-", "._:"},
+		{"a number", "0001", "1"},
+		{"a long number", "9007199254740993", "9007199254740992"},
+		{"scientific", "1e3", "1000"},
+		{"a path", "..", "."},
+		{"colons like a composed key", "task:1:lease", "task:1"},
+		{"upper and lower case differ", "Order-A", "order-a"},
+		{"null in words", "null", "NULL"},
+		{"leading dash", "--help", "-help"},
+	} {
+		cases = append(cases, script("strange ID: "+c.name, batch(write(c.id, 0), write(c.other, 0)),
+			batch(write(c.id, 1))))
+	}
+	return append(cases, need(hasForget, []testCase{
+		{name: "an order whose record has expired exists (P26), and is in no index", run: func(s *suite) {
+			for _, change := range []func(*port.Write){func(*port.Write) {}, inline, tombstone} {
+				id := fmt.Sprint("a", len(s.rows()))
+				s.commit(write(id, 0, change), write("b"+id, 0))
+				s.commit(write(id, 1, finished), write("b"+id, 1))
+				s.same(forgets(id, "unknown"))
+				s.settled(id, "b"+id)
+				s.commit(write(id, 0))
+				s.commit(write(id, 1))
+				s.commit(write(id, 2))
+				s.settled(id, "b"+id)
+			}
+		}},
+	})...)
+}
+
+// replaceCases tries every expected version against every stored version (P8, every commit is conditional).
+// Version 0 means no record.
+func replaceCases() []testCase {
+	var cases []testCase
+	for _, stored := range []int64{0, 1, 2, 5} {
+		for _, expected := range []int64{0, 1, 2, 4, 5, 6} {
+			var before [][]port.Write
+			for v := range stored {
+				before = append(before, batch(write("a", v)))
+			}
+			cases = append(cases, script(fmt.Sprintf("version %d is stored, %d is expected", stored,
+				expected),
+				append(before, batch(write("a", expected, holding([]byte(`{"new":true}`)))))...))
+		}
+	}
+	hundred := testCase{name: "a hundred versions, each read back at once", run: func(s *suite) {
+		for v := range int64(100) {
+			s.commit(write("a", v, holding(document(int(2+v*v)))))
+			s.same(loads("a"))
+		}
+	}}
+	return append(cases, hundred)
+}
+
+// badWrite is a write that a Store refuses.
+type badWrite struct {
+	name  string
+	write port.Write
+}
+
+func badWrites() []badWrite {
+	bad := []badWrite{
+		{"too large", write("bad", 0, holding(document(port.MaxDocument+1)))},
+		{"too large a replacement", write("there", 1, holding(document(2*port.MaxDocument)))},
+		{"too large an order", write("bad", 0, apart(document(port.MaxOrder+1)))},
+		{"a create that exists", write("there", 0)},
+		{"a replace on another version", write("there", 3)}, {"a replace of nothing", write("bad", 1)},
+		{"an empty ID", write("", 0)},
+		{"a content without its hash", write("bad", 0, func(w *port.Write) { w.Hash = "" })},
+		{"a content that is missing", write("bad", 0, func(w *port.Write) { w.Content = nil })},
+		{"a content that changes", write("there", 1, apart([]byte("1")))},
+	}
+	for _, version := range []int64{-1, 0, 2, 7} {
+		bad = append(bad, badWrite{fmt.Sprintf("a create of version %d", version),
+			write("bad", 0, func(w *port.Write) { w.Record.Version = version })})
+	}
+	for _, version := range []int64{0, 1, 3, 100} {
+		bad = append(bad, badWrite{fmt.Sprintf("a replace to version %d", version),
+			write("there", 1, func(w *port.Write) { w.Record.Version = version })})
+	}
+	return append(bad, badWrite{"a negative expected version",
+		write("bad", 0, func(w *port.Write) { w.Expected, w.Record.Version = -1, 0 })})
+}
+
+// batchCases checks that each write of a batch succeeds or fails on its own, at its index.
+func batchCases() []testCase {
+	bad := badWrites()
+	var cases []testCase
+	for n, b := range bad {
+		writes := batch(write("a", 0), write("b", 0), write("c", 1), write("d", 0))
+		cases = append(cases, script(b.name+" in a batch", batch(write("there", 0), write("c", 0)),
+			slices.Insert(writes, []int{0, 2, 4}[n%3], b.write), batch(write("there", 1))))
+	}
+	all := make([]port.Write, 0, len(bad))
+	var many, further []port.Write
+	for _, b := range bad {
+		all = append(all, b.write)
+	}
+	for i := range 300 {
+		many = append(many, write(fmt.Sprint("task-", i), 0))
+		further = append(further, write(fmt.Sprint("task-", i), int64(1+i%2)))
+	}
+	return append(cases, script("all fail", batch(write("there", 0)), all),
+		script("hundreds of writes", many, further),
+		script("no writes", nil), testCase{name: "two writes for one version: one wins", run: func(s *suite) {
+			s.commit(write("b", 0))
+			for _, pair := range [][]port.Write{
+				{write("a", 0, holding([]byte("1"))), write("a", 0, holding([]byte("2")))},
+				{write("b", 1, holding([]byte("1"))), write("b", 1, holding([]byte("2")))},
+			} {
+				winner, refused := pair[0], []error{port.ErrExists, port.ErrConflict}[pair[0].Expected]
+				errs := s.Store.Commit(s.ctx, pair)
+				if errs[0] != nil {
+					errs[0], errs[1], winner = errs[1], errs[0], pair[1]
+				}
+				if errs[0] != nil || class(errs[1]) != class(refused) {
+					s.Errorf("errors %v", errs)
+				}
+				s.holds(winner.Record)
+			}
+		}})
+}
+
+// taskDocument is a document as the core writes it, with room for further members.
+func taskDocument(further string) string {
+	return `{"Schema":1,"OrderID":"a","ProcessState":"Processing","LockedBy":null,"CompleteBy":null,"FailureCount":0,"Version":1,` +
+		`"Workflow":"order","Created":"2026-11-21T10:00:00.000Z"` + further + `,"Steps":{"pay":{"N":0,"ProcessState":"Pending","LockedBy":null,"CompleteBy":null,"FailureCount":0}}}`
+}
+
+// strangeDocuments are documents that a Store must keep, whatever is in them.
+var strangeDocuments = map[string]string{
+	"unknown fields of a task": taskDocument(`,"later":{"deep":[1,2,{"x":null}]},"aNewFlag":true`),
+	"unknown fields of a step": strings.Replace(taskDocument(""), `"FailureCount":0}}`,
+		`"FailureCount":0,"later":{"a":1}}}`, 1),
+	"members in another order": `{"Workflow":"order","Version":1,"Steps":{},"OrderID":"a","ProcessState":"Processing","Created":"2026-11-21T10:00:00.000Z"}`,
+	"names that an index has": taskDocument(
+		`,"bucket":"due#0","dueAt":"x","expiresAt":1,"Writer":"w","Document":"d","row":1,"order_id":"b"`),
+	"names that a query has": taskDocument(`,"#n":1,":v":2,"a.b":3,"a[0]":4,"":5,"$.x":6,"select":7`),
+	"names that stand twice": taskDocument(`,"x":1,"x":2`),
+	"what people have sent": taskDocument(
+		`,"output":{ "b":1.50,"a":"\u0041\/" },"Order":{"z":1e3,"y":[ ]},"answers":{"votes":[{"value": "x"}]}`),
+	"of another task and version": strings.Replace(strings.Replace(taskDocument(""), `"OrderID":"a"`,
+		`"OrderID":"b"`, 1), `"Version":1`, `"Version":7`, 1),
+	"numbers of every form": taskDocument(
+		`,"n":[0,-0,1.0,1e3,1E+400,0.0001,123456789012345678901234567890,-1.5e-7]`),
+	"text of every form": taskDocument(
+		`,"t":["é","\u00e9","\n","\u0000","\/","😀","\ud83d\ude00","' OR 1=1 --"]`),
+	"empty things":                 taskDocument(`,"e":[{},[],"",null,[[]],[{}]]`),
+	"deep":                         taskDocument(`,"d":` + strings.Repeat("[", 60) + strings.Repeat("]", 60)),
+	"white space":                  " { \"a\" :\t1 ,\n \"b\":[ 1 , 2 ] } ",
+	"no object":                    `["a",1]`,
+	"no JSON":                      "hello, 'world' \"; -- {",
+	"not even text":                "\xff\xfe\x00\x01\x80",
+	"control characters and signs": "{\"text\":\"\x00\x01 \u00e4\u65e5\U0001F600 ' \\\" ; --\"}",
+}
+
+// keptCases checks that a Store returns every field unchanged, and every document byte for byte, including
+// documents of newer code. Options.Reorders is the exception.
+func keptCases() []testCase {
+	var cases []testCase
+	kept := func(name string, change func(*port.Write)) {
+		replaced := func(w *port.Write) { change(w); w.Content = nil }
+		cases = append(cases, script("kept: "+name, batch(write("a", 0, change)),
+			batch(write("a", 1, replaced, holding([]byte("{}")))), batch(write("a", 2, replaced))))
+	}
+	for name, text := range strangeDocuments {
+		kept(name, holding([]byte(text)))
+	}
+	for _, size := range []int{2, 1023, 1024, 1025, 4095, 4096, 4097, 65_536, 262_145, port.MaxDocument - 1,
+		port.MaxDocument} {
+		kept(fmt.Sprintf("a document of %d bytes", size), holding(document(size)))
+	}
+	for _, size := range []int{2, 1024, 4096, port.MaxOrder - 1, port.MaxOrder} {
+		kept(fmt.Sprintf("an order of %d bytes", size), apart(document(size)))
+	}
+	for _, state := range []string{"Pending", "Processed", "Error", "Compensating", "a state of later code"} {
+		kept("state "+state, func(w *port.Write) { w.Record.State = state })
+	}
+	for _, workflow := range []string{"w", strings.Repeat("w", 40), "with space", "größe-日本",
+		"'; DROP TABLE tasks; --"} {
+		kept("workflow "+workflow, func(w *port.Write) { w.Record.Workflow = workflow })
+	}
+	for name, t := range map[string]time.Time{
+		"at the beginning of time": time.Unix(0, 1e6), "before the epoch": time.Date(1969, 12, 31, 23, 59, 59,
+			999e6, time.UTC),
+		"far away": far, "a leap day": time.Date(2028, 2, 29, 0, 0, 0, 1e6, time.UTC),
+		"of another zone": time.Date(2026, 11, 21, 1, 2, 3, 4e6, time.FixedZone("there", -5*3600)),
+	} {
+		kept("created: "+name, created(t))
+		kept("due: "+name, in(port.DueBucket, t))
+	}
+	largest := make([]port.Write, 5)
+	for i := range largest {
+		largest[i] = write(fmt.Sprint("task-", i), 0, holding(document(port.MaxDocument)))
+	}
+	return append(cases, script("a batch of the largest documents", largest),
+		testCase{name: "bytes are apart from the caller's and a reader's", run: func(s *suite) {
+			w, want := write("a", 0), write("a", 0)
+			s.answers(commits(w), "success")
+			w.Record.Document[0], w.Content[0] = 'X', 'X'
+			records, _ := s.Store.Load(s.ctx, []string{"a"})
+			content, _ := s.Store.Content(s.ctx, "a", want.Hash)
+			if records[0] == nil || len(content) == 0 {
+				s.Fatalf("%v, %s", records, content)
+			}
+			records[0].Document[1], content[1] = 'X', 'X'
+			if hasList(s) {
+				if page, _ := s.Store.List(s.ctx, port.Query{Limit: 1}); len(page.Records) == 1 {
+					page.Records[0].Document[2] = 'X'
+				}
+			}
+			s.holds(want.Record)
+			if content, err := s.Store.Content(s.ctx, "a", want.Hash); err != nil ||
+				string(content) != string(want.Content) {
+				s.Errorf("the stored content changed: %s, %v", content, err)
+			}
+		}})
+}
+
+// eraseCases checks that an erasure removes the content for good, and nothing else (P52, erase removes
+// content, not identity).
+var eraseCases = []testCase{
+	{name: "content goes, the record stays, and a create that comes late does not bring it back",
+		run: func(s *suite) {
+			w := write("a", 0, apart([]byte(`{"of":"a person"}`)))
+			s.answers(commits(w), "success")
+			none := func(when string) {
+				s.Helper()
+				if content, err := s.Store.Content(s.ctx, "a", w.Hash); !errors.Is(err, port.ErrNotFound) {
+					s.Errorf("%s: the content is %s, %v", when, content, err)
+				}
+			}
+			for _, when := range []string{"erased", "erased again"} {
+				if err := s.Store.Erase(s.ctx, "a", w.Hash); err != nil {
+					s.Fatal(when, err)
+				}
+				none(when)
+			}
+			s.holds(w.Record)
+			s.answers(commits(w), "already exists")
+			none("after a create that came late")
+			next := write("a", 1)
+			s.answers(commits(next), "success")
+			none("after a commit")
+			s.holds(next.Record)
+		}},
+	{name: "another hash, and an order that is not there, change nothing", run: func(s *suite) {
+		w := write("a", 0, apart([]byte(`{}`)))
+		s.answers(commits(w), "success")
+		for _, of := range [][2]string{{"a", "of-nothing"}, {"b", w.Hash}} {
+			if err := s.Store.Erase(s.ctx, of[0], of[1]); err != nil {
+				s.Fatal(of, err)
+			}
+		}
+		if content, err := s.Store.Content(s.ctx, "a", w.Hash); err != nil || string(content) != `{}` {
+			s.Errorf("the content is %s, %v", content, err)
+		}
+		b := write("b", 0, apart([]byte(`{}`)))
+		s.answers(commits(b), "success")
+		if content, err := s.Store.Content(s.ctx, "b", b.Hash); err != nil || string(content) != `{}` {
+			s.Errorf("the content of an order that came afterwards is %s, %v", content, err)
+		}
+	}},
+}
+
+// dueCases moves tasks from every bucket to every other, to later and earlier times (P9, tasks not at rest
+// are due; P11, an end is reported until settled), and checks where a page of the index begins and ends.
+func dueCases() []testCase {
+	places := []func(*port.Write){
+		in(port.DueBucket, at(50)), in(port.DueBucket, at(90)), in(port.AttentionBucket, at(50)), finished,
+		func(w *port.Write) { in(port.AttentionBucket, at(50))(w); w.Record.State = "Error" },
+	}
+	var cases []testCase
+	for i, from := range places {
+		for j, to := range places {
+			cases = append(cases, script(fmt.Sprintf("from place %d to place %d", i, j),
+				batch(write("a", 0, from)), batch(write("a", 1, to)),
+				batch(write("a", 1, in(port.AttentionBucket, at(1)))), batch(write("a", 2, from)),
+				batch(write("a", 3, from))))
+		}
+	}
+	return append(cases,
+		testCase{name: "pages begin after an entry, end before a time, and hold what was asked for",
+			run: func(s *suite) {
+				var ids []string // six of one shard: two at 1 s, two at 2 s, two at 3 s
+				for i := 0; len(ids) < 6; i++ {
+					if id := fmt.Sprintf("task-%05d", i); port.ShardOf(id, s.Store.Shards()) == 0 {
+						ids = append(ids, id)
+					}
+				}
+				for i := range slices.Backward(ids) {
+					s.commit(write(ids[i], 0, in(port.DueBucket, at(i/2+1))))
+				}
+				for _, before := range []time.Time{at(0), at(2).Add(-time.Millisecond), at(2), at(3), far} {
+					for _, limit := range []int{0, 1, 3, 4, 6, 10} {
+						s.soon(readsPage(before, nil, limit))
+						for _, after := range []port.Due{
+							{ID: ids[2], At: at(2)}, {ID: ids[3], At: at(2)}, {ID: ids[5], At: at(3)},
+							{ID: "x", At: at(2).Add(time.Millisecond)}, {ID: "0", At: at(2)},
+						} {
+							s.soon(readsPage(before, &after, limit))
+						}
+					}
+				}
+				after := port.Due{ID: ids[2], At: at(2)}
+				s.commit(write(ids[2], 1, finished)) // it has gone, and the next page begins after it
+				s.soon(readsPage(far, &after, 10))
+			}}, testCase{name: "earliest first, equal times by ID, in pages of any size and over all shards",
+			run: func(s *suite) {
+				var writes []port.Write
+				for i := range 50 {
+					writes = append(writes, write(fmt.Sprint("task-", i), 0, in(port.DueBucket, at(i*7%11))))
+				}
+				s.commit(writes...)
+				for _, size := range []int{1, 2, 3, 7, 50, 1000} {
+					s.soon(readsDue(port.DueBucket, far, size), readsDue(port.DueBucket, at(5), size))
+				}
+			}})
+}
+
+// samples are tasks of several states, workflows and times, newest last, created in another order.
+func samples(s *suite) {
+	for _, i := range []int{3, 0, 5, 1, 4, 2} {
+		state, workflow := []string{"Processing", "Error", "Processing", "Compensating", "Processing",
+			"Error"}[i], []string{"order", "order", "provision"}[i%3]
+		s.commit(write(string(rune('a'+i)), 0, created(at(i)),
+			func(w *port.Write) { w.Record.State, w.Record.Workflow = state, workflow }))
+	}
+}
+
+func listsAll(s *suite, queries ...port.Query) {
+	s.Helper()
+	for _, q := range queries {
+		for _, size := range []int{1, 2, 3, 6, 100} {
+			s.soon(lists(q, size, false))
+		}
+	}
+}
+
+var listCases = need(hasList, []testCase{
+	{name: "an empty store", run: func(s *suite) { listsAll(s, port.Query{}) }},
+	{name: "by state, workflow and time, newest first", run: func(s *suite) {
+		samples(s)
+		queries := []port.Query{{State: "x' OR '1'='1"}, {Workflow: "%"}, {Workflow: "unknown"}}
+		for _, state := range []string{"", "Processing", "Error"} {
+			for _, workflow := range []string{"", "order"} {
+				for _, between := range [][2]time.Time{{}, {at(3)}, {{}, at(3)}, {at(1), at(4)},
+					{at(4), at(1)}, {at(1), at(5)}} {
+					queries = append(queries, port.Query{State: state, Workflow: workflow, After: between[0],
+						Before: between[1]})
+				}
+			}
+		}
+		if !s.options.ListsFinished {
+			queries = queries[1:] // A query for a final state is an error there.
+		}
+		listsAll(s, queries...)
+	}},
+	{name: "the oldest", run: func(s *suite) {
+		samples(s)
+		for _, q := range []port.Query{
+			{State: "Processing"}, {State: "Processing", Workflow: "order"},
+			{State: "Processing", After: at(2)},
+			{State: "Error"}, {State: "Processing", Workflow: "unknown"},
+			{State: "Processing", Before: at(0)},
+		} {
+			q.Oldest = true
+			listsAll(s, q)
+		}
+	}},
+	{name: "the present state counts", run: func(s *suite) {
+		samples(s)
+		s.commit(write("c", 1, created(at(2)),
+			func(w *port.Write) { w.Record.State, w.Record.Workflow = "Error", "provision" }))
+		listsAll(s, port.Query{State: "Processing"}, port.Query{State: "Error"})
+	}},
+	{name: "each state, finished and open in one listing", needs: listsFinished, run: func(s *suite) {
+		states := []string{"Pending", "Processing", "Compensating", "Error", "Processed", "Compensated",
+			"Cancelled"}
+		queries := []port.Query{{}, {Workflow: "order", State: "Processed"}}
+		for i, state := range states {
+			for j, place := range []func(*port.Write){in(port.DueBucket, at(5)),
+				in(port.AttentionBucket, at(5)), finished} {
+				s.commit(write(fmt.Sprint(i, j), 0, place, created(at(3*i+j)),
+					func(w *port.Write) { w.Record.State = state }))
+			}
+			queries = append(queries, port.Query{State: state},
+				port.Query{State: state, After: at(3 * i), Before: at(3*i + 2)})
+		}
+		s.commit(write("32", 1, created(at(11)))) // opened again
+		listsAll(s, queries...)
+	}},
+	{name: "a forgotten task is not listed", needs: func(s *suite) bool { return hasForget(s) && hasList(s) },
+		run: func(s *suite) {
+			samples(s)
+			s.same(forgets("d"))
+			listsAll(s, port.Query{})
+		}},
+	{name: "many of one millisecond, each once", run: func(s *suite) {
+		for i := range 25 {
+			s.commit(write(fmt.Sprintf("task-%02d", i), 0))
+		}
+		for _, size := range []int{1, 4, 24, 25, 26} {
+			s.soon(lists(port.Query{}, size, true))
+		}
+	}},
+	{name: "pages stay where they are while tasks arrive", run: func(s *suite) {
+		samples(s)
+		listsAll(s, port.Query{})
+		q, got := port.Query{Limit: 2}, ""
+		for n := 0; n == 0 || q.Cursor != ""; n++ {
+			page, err := s.Store.List(s.ctx, q)
+			if err != nil {
+				s.Fatalf("%v", err)
+			}
+			for _, r := range page.Records {
+				got += r.ID
+			}
+			q.Cursor = page.Next
+			s.commit(write(fmt.Sprint("new-", n), 0, created(at(100+n))))
+		}
+		if got != "fedcba" {
+			s.Errorf("pages hold %q", got)
+		}
+	}},
+	{name: "a strange limit or cursor is refused", run: func(s *suite) {
+		samples(s)
+		for _, q := range []port.Query{
+			{Limit: -1}, {Limit: 0}, {Limit: 1001}, {Limit: 5, Cursor: "!"},
+			{Limit: 5, Cursor: "' OR 1=1 --"}, {Limit: 5, Cursor: "\x00"},
+			{Limit: 5, Cursor: "...."}, {Limit: 5, Cursor: "99999999999999999999999999.1"},
+		} {
+			if _, err := s.Store.List(s.ctx, q); err == nil {
+				s.Errorf("%+v is taken", q)
+			}
+		}
+	}},
+})
+
+// need gives every case that has none a condition.
+func need(condition func(*suite) bool, cases []testCase) []testCase {
+	for i := range cases {
+		if cases[i].needs == nil {
+			cases[i].needs = condition
+		}
+	}
+	return cases
+}

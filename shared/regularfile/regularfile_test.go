@@ -1,0 +1,91 @@
+//go:build unix
+
+package regularfile_test
+
+import (
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/shared/regularfile"
+)
+
+// Each kind of file that is not regular is named, and not opened.
+func TestOtherFilesAreNamed(t *testing.T) {
+	t.Chdir(t.TempDir()) // the path of a socket is short
+	if err := syscall.Mkfifo("pipe", 0o600); err != nil {
+		t.Fatal(err)
+	}
+	socket, err := net.Listen("unix", "socket")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	for file, kind := range map[string]string{".": "a directory", "pipe": "a named pipe",
+		"socket": "a socket", "/dev/null": "a device or another special file"} {
+		_, err := regularfile.Read(file, 10)
+		if !errors.Is(err, regularfile.ErrNotRegular) || !strings.Contains(err.Error(), "it is "+kind+",") {
+			t.Errorf("%s: %v; want %s", file, err, kind)
+		}
+	}
+	if _, err := regularfile.Read("none", 10); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+// A file may be removed, or replaced by a pipe, between the check and the opening. The result is either an
+// error or the file's content.
+func TestAFileThatIsReplacedMeanwhile(t *testing.T) {
+	dir := t.TempDir()
+	file, pipe, path := filepath.Join(dir, "file"), filepath.Join(dir, "pipe"), filepath.Join(dir, "path")
+	err := errors.Join(os.WriteFile(file, []byte("content"), 0o600), syscall.Mkfifo(pipe, 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	stop, stopped := make(chan struct{}), make(chan error, 1)
+	go func() {
+		for {
+			select {
+			case <-stop:
+				stopped <- nil
+				return
+			default:
+			}
+			for _, target := range []string{file, pipe} {
+				if err := errors.Join(os.Link(target, path), os.Remove(path)); err != nil {
+					stopped <- err
+					return
+				}
+			}
+		}
+	}()
+	read := 0
+	for end := time.Now().Add(time.Second); time.Now().Before(end); {
+		for _, once := range []func() ([]byte, error){
+			func() ([]byte, error) { return regularfile.Read(path, 10) },
+			func() ([]byte, error) { return regularfile.ReadIn(root, "path", 10) },
+		} {
+			data, err := once()
+			if err == nil && string(data) != "content" {
+				t.Fatalf("read %q without an error", data)
+			}
+			if err == nil {
+				read++
+			}
+		}
+	}
+	close(stop)
+	if err := <-stopped; err != nil || read == 0 {
+		t.Errorf("read %d times; %v", read, err)
+	}
+}

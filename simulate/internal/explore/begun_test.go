@@ -1,0 +1,175 @@
+package explore
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+	"github.com/stepkeeper/stepkeeper/simulate"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/workflows"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
+)
+
+// TestMovedOrdersHoldEveryInvariant takes orders out of runs of drawn workflows where they stop, are undone
+// or wait, moves them to another definition, and runs what follows with every fault. A tape of such a run
+// plays it again.
+func TestMovedOrdersHoldEveryInvariant(t *testing.T) {
+	n, most := uint64(400), 12
+	if testing.Short() {
+		n, most = 150, 6
+	}
+	begun, ends := map[core.State]int{}, map[core.State]int{}
+	for seed := range n {
+		def := drawnWorkflow(seed)
+		for _, task := range stopped(def, seed) {
+			from := definitionOf(def, task.Definition)
+			for _, to := range workflows.Variants(def) {
+				sc, err := deployment.MoveTask(task, from, to, deployment.NoContent,
+					core.Time(world.Noon)+core.Time(core.Hour))
+				if err != nil {
+					continue
+				}
+				begun[task.ProcessState]++
+				sc.Prepare()
+				for k := range uint64(most) {
+					r := simulate.Run(sc, simulate.NewSeeded(seed<<8|k), simulate.Options{})
+					if r.Violation != nil {
+						t.Fatalf("workflow %d, seed %d, to %s: %v", seed, k, to.Hash, r.Violation)
+					}
+					for state, n := range r.Ends {
+						ends[state] += n
+					}
+					if k > 0 {
+						continue
+					}
+					if again := played(t, simulate.NewTape(sc, r.Choices, nil)); again.Steps != r.Steps ||
+						again.Hash != r.Hash {
+						t.Fatalf("workflow %d, seed %d: the tape plays %d events, and the run had %d", seed,
+							k, again.Steps, r.Steps)
+					}
+				}
+			}
+		}
+	}
+	t.Log(begun, ends)
+	if begun[core.Error] < 20 || begun[core.Processing] < 20 || begun[core.Compensated] < 20 ||
+		ends[core.Processed] < 100 || ends[core.Compensated] < 20 {
+		t.Error("too few orders were moved, or came to an end")
+	}
+}
+
+// played plays a tape that was written and read again.
+func played(t *testing.T, tape *simulate.Tape) simulate.Result {
+	t.Helper()
+	data, err := json.Marshal(tape)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := simulate.ParseTape(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := again.Play(simulate.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func definitionOf(def *core.Definition, hash string) *core.Definition {
+	sc := simulate.Scenario{Definition: def}
+	for _, d := range sc.Definitions() {
+		if d.Hash == hash {
+			return d
+		}
+	}
+	return nil
+}
+
+// stopped are the orders of a run in the first moments in which they rest in Error, are Compensated, or go
+// forward with nothing in flight.
+func stopped(def *core.Definition, seed uint64) (all []*core.Task) {
+	sc := simulate.Scenario{Definition: def, Orders: 2}
+	sc.Prepare()
+	w := deployment.NewSimulation(sc, simulate.NewSeeded(seed))
+	deployment.SetUp(w)
+	seen := map[string]bool{}
+	for w.Violation == nil && len(w.Agenda) > 0 && w.Events < 20_000 {
+		w.Events++
+		deployment.Next(w)
+		for _, o := range w.AllOrders {
+			t := w.Store.Task(o.Id)
+			if t == nil || t.InFlight() || t.End.ResendAt != 0 {
+				continue
+			}
+			of := o.Id + string(t.ProcessState)
+			if s := t.ProcessState; !seen[of] && (s == core.Error || s == core.Compensated ||
+				s == core.Processing) {
+				seen[of] = true
+				all = append(all, t)
+			}
+		}
+	}
+	deployment.Stop(w)
+	return all
+}
+
+// An order that waits for an answer is simulated all the same: without one it cannot end Processed, which is
+// no fault of the move.
+func TestMovedOrderThatWaitsForAnAnswer(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "asking.yaml")
+	text := `
+workflow: asking
+steps:
+  a: {agent: mail, operation: ask, timeout: 4s, onFailure: undo, undo: none, grade: idempotent}
+  w:
+    approval: {question: "may it?", answers: ["yes", "no"], timeout: 40s, onTimeout: undo}
+    after: [a]
+`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	def, problems := source.LoadFile(file, source.Options{})
+	if def == nil {
+		t.Fatal(problems)
+	}
+	sc := simulate.Scenario{Definition: def}
+	to := sc.Newer()
+	for _, task := range stopped(def, 1) {
+		sc, err := deployment.MoveTask(task, definitionOf(def, task.Definition), to, deployment.NoContent,
+			core.Time(world.Noon)+core.Time(core.Second))
+		if err != nil || task.ProcessState != core.Processing {
+			continue
+		}
+		sc.Prepare()
+		if all := simulate.Diagnose(sc); len(all) != 1 || !all[0].Advice || all[0].Step != "w" {
+			t.Errorf("%+v", all)
+		}
+		return
+	}
+	t.Error("no order waits")
+}
+
+// The state of child orders is not a part of their parent's task.
+func TestMovedOrderWithChildren(t *testing.T) {
+	for seed := range uint64(2000) {
+		def := drawnWorkflow(seed)
+		if len(world.ChildrenOf(def)) == 0 {
+			continue
+		}
+		for _, task := range stopped(def, seed) {
+			_, err := deployment.MoveTask(task, definitionOf(def, task.Definition),
+				workflows.Variants(def)[0], deployment.NoContent,
+				core.Time(world.Noon)+core.Time(core.Hour))
+			if err != nil && strings.Contains(err.Error(), "has started child orders") {
+				return
+			}
+		}
+	}
+	t.Error("no order with children could be moved but for them")
+}

@@ -1,0 +1,223 @@
+package explore
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+	"github.com/stepkeeper/stepkeeper/simulate"
+)
+
+// TestEveryInvariantIsChecked checks that runs look at every listed invariant.
+func TestEveryInvariantIsChecked(t *testing.T) {
+	seen := map[string]int{}
+	for seed := range uint64(300) {
+		r := simulate.Run(simulate.Scenario{Definition: drawnWorkflow(seed)}, simulate.NewSeeded(seed),
+			simulate.Options{})
+		for name, n := range r.Checks {
+			seen[name] += n
+		}
+	}
+	for _, i := range simulate.Invariants() {
+		if seen[i.Name] == 0 {
+			t.Errorf("invariant %s is never checked: %s", i.Name, i.Text)
+		}
+		delete(seen, i.Name)
+	}
+	for name := range seen {
+		t.Errorf("%s is checked and not listed", name)
+	}
+}
+
+// TestATapeGivesTheSameRun checks that a tape holds all choices of a seed, also after it was written to a
+// file and read.
+func TestATapeGivesTheSameRun(t *testing.T) {
+	for seed := range uint64(200) {
+		sc := simulate.Scenario{Definition: drawnWorkflow(seed)}
+		first := simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{})
+		file := filepath.Join(t.TempDir(), "tape.json")
+		if err := simulate.NewTape(sc, first.Choices, nil).Write(file); err != nil {
+			t.Fatal(err)
+		}
+		tape, err := simulate.ReadTape(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := tape.Play(simulate.Options{})
+		if err != nil || again.Hash != first.Hash || !reflect.DeepEqual(again.Ends, first.Ends) {
+			t.Fatalf("seed %d: %x, and from its tape %x, %v", seed, first.Hash, again.Hash, err)
+		}
+	}
+}
+
+// TestShrink checks that the counterexample of a wrong service shrinks to a few choices.
+func TestShrink(t *testing.T) {
+	sc := simulate.Scenario{Definition: load(t, "../../../examples/simulate/transfer.yaml"),
+		Services: simulate.Services{"creditor": {Forgets: 2 * core.Second}}}
+	r := simulate.Find(sc, simulate.Search{Seeds: 2000, Workers: 1})
+	if r.Violation == nil || r.Violation.Invariant != "3" || len(r.Tape.Choices) > 10 {
+		t.Fatalf("%v, tape %+v", r.Violation, r.Tape)
+	}
+}
+
+// TestShrinkToTheOrdersThatMatter checks that a run of several orders shrinks to one, or to the orders
+// without which nothing breaks.
+func TestShrinkToTheOrdersThatMatter(t *testing.T) {
+	for _, c := range []struct {
+		workflow, first uint64
+		service         simulate.Service
+		orders          int
+	}{
+		{1, 0, simulate.Service{Grade: core.Plain}, 1},           // order 3 alone
+		{6, 0, simulate.Service{Forgets: 2 * core.Second}, 1},    // a crash at the call of another order
+		{24, 0, simulate.Service{Forgets: 2 * core.Second}, 1},   // the second message of a queue
+		{8, 2000, simulate.Service{Forgets: 2 * core.Second}, 1}, // one seed of nine
+		{50, 540, simulate.Service{Grade: core.Plain}, 2},        // a process ends with the work for two
+	} {
+		sc := simulate.Scenario{Definition: drawnWorkflow(c.workflow), Services: simulate.Services{}}
+		for i := range sc.Definition.Steps {
+			if a := sc.Definition.Steps[i].Agent; a != "" {
+				sc.Services[a] = c.service
+			}
+		}
+		found := simulate.Find(sc, simulate.Search{First: c.first, Seeds: 60, Workers: 1})
+		if found.Violation == nil {
+			t.Errorf("workflow %d: nothing was found", c.workflow)
+			continue
+		}
+		r, err := found.Tape.Play(simulate.Options{})
+		if err != nil || r.Violation == nil || r.Orders != c.orders {
+			t.Errorf("workflow %d: %d orders, want %d: %v, %v, %+v", c.workflow, r.Orders, c.orders,
+				r.Violation, err, found.Tape.Choices)
+		}
+	}
+}
+
+// TestFaultsOutlastWaits checks that faults also happen after a wait of days, so that the run finds a service
+// behind it that differs from its workflow.
+func TestFaultsOutlastWaits(t *testing.T) {
+	sc := simulate.Scenario{Definition: load(t, "../../../examples/trial/trial.yaml"),
+		Order:    []byte(`{"email":"a@b","trialEnds":"2026-01-13T12:00:00Z","amount":5}`),
+		Services: simulate.Services{"payment": {Grade: core.Plain}}}
+	r := simulate.Find(sc, simulate.Search{Seeds: 3000, Workers: 1})
+	if r.Violation == nil || r.Violation.Invariant != "3" || r.Violation.At < int64(11*core.Day) {
+		t.Fatalf("%v after %d seeds", r.Violation, r.Seeds)
+	}
+}
+
+// TestOnlyRestarts checks that every order is done if only processes fail and no commands are given.
+func TestOnlyRestarts(t *testing.T) {
+	var faults []simulate.Fault
+	for _, name := range []string{"crash-before", "crash-after", "timeout-after", "frozen", "zombie",
+		"fresh-copy",
+		"redelivery"} {
+		faults = append(faults, simulate.FaultNamed(name))
+	}
+	for seed := range uint64(300) {
+		d := drawnWorkflow(seed)
+		d.Deadline, d.OnDeadline, d.HopBudget = 0, "", 10_000
+		for i := range d.Steps {
+			if d.Steps[i].Fail != nil {
+				d.Steps[i].When = "false"
+				continue
+			}
+			if d.Steps[i].Wait != nil {
+				d.Steps[i].Input = nil // a time that is none
+				continue
+			}
+			if d.Steps[i].Answer != nil { // no answer comes
+				d.Steps[i].Answer.Refuse, d.Steps[i].Answer.TimeoutValue, d.Steps[i].Input = "",
+					json.RawMessage(`"yes"`), nil
+				continue
+			}
+			if e := d.Steps[i].Each; e != nil {
+				d.Steps[i].Input = json.RawMessage(`[{"n":1},{"n":2}]`)
+				for k := range e.Child.Steps {
+					e.Child.Steps[k].Retry.MaxFailures, e.Child.Steps[k].Grade = 1000, core.Idempotent
+				}
+				e.Child.HopBudget = 10_000
+				if err := workflow.Seal(e.Child); err != nil {
+					t.Fatal(err)
+				}
+				e.Definition = e.Child.Hash
+				continue
+			}
+			d.Steps[i].Retry.MaxFailures, d.Steps[i].Grade = 1000, core.Idempotent
+		}
+		if err := workflow.Seal(d); err != nil {
+			t.Fatal(err)
+		}
+		r := simulate.Run(simulate.Scenario{Definition: d, Alone: true,
+			Only: faults}, simulate.NewSeeded(seed), simulate.Options{})
+		if r.Violation != nil || r.Ends[core.Processed] < r.Orders || len(r.Ends) > 1 {
+			t.Fatalf("seed %d: %v, %v of %d orders", seed, r.Violation, r.Ends, r.Orders)
+		}
+	}
+}
+
+// FuzzRun lets a fuzzer choose.
+func FuzzRun(f *testing.F) {
+	f.Add([]byte{}, uint64(1))
+	f.Add([]byte("0000000010000000030000000"), uint64(3))
+	f.Fuzz(func(t *testing.T, data []byte, workflow uint64) {
+		r := simulate.Run(simulate.Scenario{Definition: drawnWorkflow(workflow)}, &bytesChooser{data},
+			simulate.Options{})
+		if r.Violation != nil {
+			t.Fatal(r.Violation)
+		}
+	})
+}
+
+// bytesChooser chooses by the bytes of a fuzzer: one for each choice, and 0 when they are used up.
+type bytesChooser struct{ data []byte }
+
+func (b *bytesChooser) Choose(_ simulate.Point, n int, _ float64) int {
+	if len(b.data) == 0 {
+		return 0
+	}
+	v := int(b.data[0]) % n
+	b.data = b.data[1:]
+	return v
+}
+
+// rapidly lets rapid choose: anything but the plain course as often as asked for.
+type rapidly struct{ t *rapid.T }
+
+func (r rapidly) Choose(p simulate.Point, n int, odds float64) int {
+	if odds < 0.5 && rapid.IntRange(0, 99).Draw(r.t, p.Site+"?") < 100-max(1, int(100*odds)) {
+		return 0
+	}
+	return rapid.IntRange(0, n-1).Draw(r.t, p.Site)
+}
+
+// TestRapidChooses checks that the choices of rapid, with its shrinking, break nothing and give a tape like
+// any other.
+func TestRapidChooses(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sc := simulate.Scenario{Definition: drawnWorkflow(rapid.Uint64Range(0, 500).Draw(t, "workflow")),
+			Orders: 1}
+		r := simulate.Run(sc, rapidly{t}, simulate.Options{})
+		if r.Violation != nil {
+			t.Fatal(r.Violation)
+		}
+		if again := simulate.Run(sc, simulate.NewPlayer(r.Choices),
+			simulate.Options{}); again.Hash != r.Hash {
+			t.Fatalf("%x, and from its tape %x", r.Hash, again.Hash)
+		}
+	})
+}
+
+func load(t testing.TB, file string) *core.Definition {
+	t.Helper()
+	def, problems := source.LoadFile(file, source.Options{})
+	if def == nil {
+		t.Fatal(problems)
+	}
+	return def
+}

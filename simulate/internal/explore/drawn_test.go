@@ -1,0 +1,462 @@
+package explore
+
+import (
+	"encoding/json"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/workflow"
+	"github.com/stepkeeper/stepkeeper/simulate"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/workflows"
+)
+
+// drawnWorkflow returns a small workflow that validation would accept, drawn by a seed: 1 to 4 steps of any
+// grade in any order, with retries, conditions, deadlines and a point of no return.
+func drawnWorkflow(seed uint64) *core.Definition {
+	d := &drawing{rand.New(rand.NewPCG(seed, 0xd4a3))} //nolint:gosec // not for secrets
+	return d.definition(seed)
+}
+
+type drawing struct{ *rand.Rand }
+
+func (d *drawing) chance(n int) bool { return d.IntN(n) == 0 }
+
+func (d *drawing) definition(seed uint64) *core.Definition {
+	def := &core.Definition{
+		Name: "drawn", Agents: map[string]core.AgentDefinition{}, Grace: 5 * core.Second,
+		ResendAfter: 20 * core.Second, HopBudget: 4 + d.IntN(20),
+		Notify: []core.StatusKind{core.StatusReceived, core.StatusCompleted, core.StatusFailed,
+			core.StatusUndone, core.StatusCancelled},
+	}
+	if d.chance(2) {
+		def.Notify = append(def.Notify, core.StatusStarted, core.StatusStepFinished, core.StatusUndoing,
+			core.StatusProgress)
+	}
+	n := 1 + d.IntN(4)
+	for i := range n {
+		def.Steps = append(def.Steps, d.step(i))
+		agent := core.AgentDefinition{QueueAllowance: core.Duration(2+d.IntN(20)) * core.Second,
+			ClockSkew: core.Second}
+		if d.chance(4) {
+			agent.KeyRetention = 10 * core.Minute
+		}
+		def.Agents[def.Steps[i].Agent] = agent
+	}
+	if n > 1 && d.chance(3) {
+		d.noReturn(def)
+	}
+	putAgents(rand.New(rand.NewPCG(seed, 0x44a9)), def)   //nolint:gosec // not for secrets
+	putWaits(rand.New(rand.NewPCG(seed, 0x3a17)), def)    //nolint:gosec // not for secrets
+	putAnswers(rand.New(rand.NewPCG(seed, 0xa25e)), def)  //nolint:gosec // not for secrets
+	putRule(rand.New(rand.NewPCG(seed, 0xfa11)), def)     //nolint:gosec // not for secrets
+	putGoOn(rand.New(rand.NewPCG(seed, 0x900d)), def)     //nolint:gosec // not for secrets
+	putAsks(rand.New(rand.NewPCG(seed, 0xa5c0)), def)     //nolint:gosec // not for secrets
+	putPolls(rand.New(rand.NewPCG(seed, 0x9011)), def)    //nolint:gosec // not for secrets
+	putLong(rand.New(rand.NewPCG(seed, 0x1046)), def)     //nolint:gosec // not for secrets
+	putChildren(rand.New(rand.NewPCG(seed, 0xc41d)), def) //nolint:gosec // not for secrets
+	def.AlertUndone, def.Events = seed%3 == 0, seed%7 == 3
+	if d.chance(4) {
+		def.Deadline, def.OnDeadline = core.Duration(20+d.IntN(60))*core.Second, core.OnFailureUndo
+		if d.chance(2) {
+			def.OnDeadline = core.OnFailureStop
+		}
+	}
+	return sealed(def)
+}
+
+// sealed returns the definition with its expressions compiled, and its hash.
+func sealed(d *core.Definition) *core.Definition {
+	if err := workflow.Seal(d); err != nil {
+		panic("simulate: " + err.Error()) // its expressions are constants
+	}
+	return d
+}
+
+func (d *drawing) step(i int) core.StepDefinition {
+	name := string(rune('a' + i))
+	retry := core.Retry{MaxFailures: 1 + d.IntN(3),
+		Backoff: core.Backoff{Initial: 2 * core.Second, Max: 10 * core.Second, Multiplier: 2, Jitter: 0.3}}
+	s := core.StepDefinition{
+		Name: name, Agent: name + "-agent", Operation: "do-" + name,
+		Timeout: core.Duration(2+d.IntN(10)) * core.Second, MaxQueueTime: 5 * core.Minute,
+		Retry: retry, OnFailure: core.OnFailureUndo,
+		Grade: []core.Grade{core.Fenced, core.Idempotent, core.Plain}[d.IntN(3)],
+	}
+	if d.chance(4) {
+		s.Retry.ExtendedRounds, s.Retry.ExtendedInterval = 1, 20*core.Second
+	}
+	if d.chance(4) {
+		s.OnFailure = core.OnFailureStop
+	}
+	if !d.chance(6) {
+		retry.MaxFailures = 1 + d.IntN(3)
+		s.Undo = &core.Undo{Operation: "undo-" + name, Timeout: s.Timeout, Retry: retry}
+	}
+	if d.chance(5) {
+		s.When = []string{"true", "false"}[d.IntN(2)]
+	}
+	if d.chance(3) { // then the order has to be read
+		s.Input = json.RawMessage(`{"for":"${ orderId }"}`)
+	}
+	for j := range i {
+		if d.chance(2) {
+			s.After = append(s.After, string(rune('a'+j)))
+		}
+	}
+	return s
+}
+
+// noReturn adds a point of no return if P22 (a point of no return forbids undo) permits it. The point, and
+// every step that can run beside or after it, stops on failure. Steps after it have no undo.
+func (d *drawing) noReturn(def *core.Definition) {
+	at := d.IntN(len(def.Steps))
+	before := map[string]bool{}
+	for i := at; i >= 0; i-- {
+		if i == at || before[def.Steps[i].Name] {
+			for _, a := range def.Steps[i].After {
+				before[a] = true
+			}
+		}
+	}
+	behind := map[string]bool{def.Steps[at].Name: true}
+	for i := range def.Steps {
+		s := &def.Steps[i]
+		if !before[s.Name] {
+			s.OnFailure = core.OnFailureStop
+		}
+		if i > at && slices.ContainsFunc(s.After, func(a string) bool { return behind[a] }) {
+			behind[s.Name] = true
+		}
+		if behind[s.Name] {
+			s.Undo = nil
+		}
+	}
+	def.Steps[at].PointOfNoReturn, def.Steps[at].When = true, ""
+	if d.chance(2) { // a proven refusal permits undo (P22a)
+		def.Steps[at].OnFailure = core.OnFailureUndo
+	}
+}
+
+// putAgents adds a second agent for the same service to some calls, in every third workflow (P44, several
+// agents can do one step).
+func putAgents(r *rand.Rand, def *core.Definition) {
+	if r.IntN(3) > 0 {
+		return
+	}
+	for i := range def.Steps {
+		s := &def.Steps[i]
+		if s.Grade == core.Plain || s.PointOfNoReturn || r.IntN(2) == 0 {
+			continue
+		}
+		other := def.Agents[s.Agent]
+		other.QueueAllowance = core.Duration(2+r.IntN(20)) * core.Second
+		s.Others = []string{s.Agent + "-other", s.Agent + "-third"}[:1+r.IntN(2)]
+		for _, name := range s.Others {
+			def.Agents[name] = other
+		}
+	}
+}
+
+// putWaits turns some steps into waits, in every third workflow: short ones, ones that are longer than a
+// message can be delayed, and until times that have passed, come soon, or are invalid. It changes nothing
+// else.
+func putWaits(r *rand.Rand, def *core.Definition) {
+	if r.IntN(3) > 0 {
+		return
+	}
+	for i := range def.Steps {
+		s := &def.Steps[i]
+		if s.PointOfNoReturn || r.IntN(2) == 0 {
+			continue
+		}
+		for _, a := range s.AllAgents() {
+			delete(def.Agents, a)
+		}
+		*s = core.StepDefinition{Name: s.Name, After: s.After, When: s.When, OnFailure: s.OnFailure,
+			Wait: &core.Wait{}}
+		if r.IntN(4) == 0 {
+			times := []string{`"2026-01-01T11:00:00Z"`, `"2026-01-01T12:00:30Z"`,
+				`"2026-01-01T12:20:00+00:00"`, `"2027-06-01T00:00:00Z"`, `"soon"`, `"${ order.at }"`}
+			s.Input = json.RawMessage(times[r.IntN(len(times))])
+			continue
+		}
+		spans := []core.Duration{0, core.Duration(1+r.IntN(9)) * core.Second,
+			core.Duration(20+r.IntN(70)) * core.Second, 14*core.Minute + 55*core.Second,
+			core.Duration(16+r.IntN(10)) * core.Minute}
+		if s.Wait.For = spans[r.IntN(len(spans))]; s.Wait.For > 0 && r.IntN(3) == 0 {
+			s.Wait.Spread = core.Duration(1+r.IntN(30)) * core.Second
+		}
+	}
+}
+
+// putAnswers makes some steps ask for an answer, in every third workflow: approvals of one or more people,
+// and events of one name. It changes nothing else.
+func putAnswers(r *rand.Rand, def *core.Definition) {
+	if r.IntN(3) > 0 {
+		return
+	}
+	for i := range def.Steps {
+		s := &def.Steps[i]
+		if s.PointOfNoReturn || r.IntN(2) == 0 {
+			continue
+		}
+		for _, a := range s.AllAgents() {
+			delete(def.Agents, a)
+		}
+		*s = core.StepDefinition{Name: s.Name, After: s.After, When: s.When, OnFailure: s.OnFailure,
+			Timeout: core.Duration(20+r.IntN(200)) * core.Second, Answer: &core.Answer{}}
+		if r.IntN(3) == 0 {
+			s.Answer.Event = workflows.Bought
+		} else {
+			s.Answer.Values = []string{"yes", "no"}
+			questions := []string{"", `{"question":"may it?"}`, `{"need":2}`,
+				`{"need":2,"who":["ann","bob","cleo"]}`, `{"notSelf":"ann"}`,
+				`{"who":["bob"],"timeout":"45s"}`,
+				`{"need":2,"who":["ann"]}`, `{"question":"${ order.by }"}`, `{"timeout":"16m"}`}
+			s.Input = json.RawMessage(questions[r.IntN(len(questions))])
+		}
+		if len(s.Input) == 0 {
+			s.Input = nil
+		}
+		if r.IntN(2) == 0 {
+			s.Answer.Refuse = `value == "no"`
+		}
+		switch r.IntN(3) {
+		case 0:
+			s.Answer.OnTimeout = core.OnFailureUndo
+		case 1:
+			s.Answer.OnTimeout = core.OnFailureStop
+		default:
+			s.Answer.TimeoutValue = json.RawMessage([]string{`"yes"`, `"no"`}[r.IntN(2)])
+		}
+	}
+}
+
+// putAsks adds calls that ask for some of the answers (P38, an ask sends the question). It changes nothing
+// else.
+func putAsks(r *rand.Rand, def *core.Definition) {
+	for i := range len(def.Steps) {
+		s := &def.Steps[i]
+		if s.Answer == nil || r.IntN(2) == 0 {
+			continue
+		}
+		ask := core.StepDefinition{
+			Name: s.Name + "-ask", Agent: s.Name + "-agent", Operation: "ask-" + s.Name,
+			After: slices.Clone(s.After), When: s.When,
+			Timeout: core.Duration(2+r.IntN(10)) * core.Second, MaxQueueTime: 5 * core.Minute,
+			OnFailure: s.OnFailure, Grade: []core.Grade{core.Fenced, core.Idempotent, core.Plain}[r.IntN(3)],
+			Retry: core.Retry{MaxFailures: 1 + r.IntN(3), Backoff: core.Backoff{Initial: 2 * core.Second,
+				Max: 10 * core.Second, Multiplier: 2, Jitter: 0.3}},
+			Input: json.RawMessage(`{"link":"${ token('` + s.Name + `', 'ann') }"}`),
+		}
+		def.Agents[ask.Agent] = core.AgentDefinition{QueueAllowance: core.Duration(2+
+			r.IntN(20)) * core.Second, ClockSkew: core.Second}
+		s.After, s.Answer.Ask = append(slices.Clone(s.After), ask.Name), ask.Name
+		if r.IntN(2) == 0 {
+			s.Answer.Remind = core.Duration(2+r.IntN(60)) * core.Second
+		}
+		def.Steps = append(def.Steps, ask)
+	}
+}
+
+// putPolls makes every third call poll for a longer or shorter time than its agent may be unable to call its
+// service (P45, "not now" is not a failure).
+func putPolls(r *rand.Rand, def *core.Definition) {
+	for i := range def.Steps {
+		if s := &def.Steps[i]; s.Agent != "" && r.IntN(3) == 0 {
+			s.PollFor = core.Duration(10+r.IntN(1200)) * core.Second
+		}
+	}
+}
+
+// putLong lets every fourth call take longer than its timeout while it reports (P43, long work reports
+// progress).
+func putLong(r *rand.Rand, def *core.Definition) {
+	for i := range def.Steps {
+		if s := &def.Steps[i]; s.Agent != "" && s.Grade != core.Plain && !s.PointOfNoReturn &&
+			r.IntN(4) == 0 {
+			s.MaxDuration = s.Timeout * core.Duration(2+r.IntN(10))
+		}
+	}
+}
+
+// putChildren turns one call into a step of child orders, in every fifth workflow: of a list of up to four,
+// or of one child (P40, a step can have child orders).
+func putChildren(r *rand.Rand, def *core.Definition) {
+	if r.IntN(5) > 0 {
+		return
+	}
+	asked := func(s *core.StepDefinition) bool {
+		return slices.ContainsFunc(def.Steps, func(o core.StepDefinition) bool {
+			return o.Answer != nil && o.Answer.Ask == s.Name
+		})
+	}
+	for i := range def.Steps {
+		s := &def.Steps[i]
+		if s.Agent == "" || s.PointOfNoReturn || asked(s) {
+			continue
+		}
+		for _, a := range s.AllAgents() {
+			delete(def.Agents, a)
+		}
+		leaf := drawnLeaf(r)
+		// one deployment's
+		maps.Copy(def.Agents, leaf.Agents)
+		e := &core.Each{Workflow: leaf.Name, Definition: leaf.Hash, Child: leaf, Concurrency: 1}
+		*s = core.StepDefinition{Name: s.Name, After: s.After, When: s.When, OnFailure: s.OnFailure, Each: e}
+		if lists := []string{`[]`, `[{"n":1}]`, `[{"n":1},{"n":2}]`, `[{"n":1},{"n":2},{"n":3},{"n":4}]`,
+			`[{"n":1},{"n":2},"no object"]`}; r.IntN(5) > 0 {
+			s.Input = json.RawMessage(lists[r.IntN(len(lists))])
+			e.Concurrency, e.Tolerate, e.Collect = 1+r.IntN(3), r.IntN(2), r.IntN(2) == 0
+		}
+		return
+	}
+}
+
+// drawnLeaf returns the workflow of children: one or two calls.
+func drawnLeaf(r *rand.Rand) *core.Definition {
+	leaf := &core.Definition{Name: "leaf", Agents: map[string]core.AgentDefinition{}, Grace: 5 * core.Second,
+		ResendAfter: 20 * core.Second, HopBudget: 4 + r.IntN(20)}
+	for i, name := range []string{"x", "y"}[:1+r.IntN(2)] {
+		retry := core.Retry{MaxFailures: 1 + r.IntN(3), Backoff: core.Backoff{Initial: 2 * core.Second,
+			Max: 10 * core.Second, Multiplier: 2, Jitter: 0.3}}
+		timeout := core.Duration(2+r.IntN(10)) * core.Second
+		s := core.StepDefinition{Name: name, Agent: name + "-agent", Operation: "do-" + name,
+			Timeout: timeout, MaxQueueTime: 5 * core.Minute, Retry: retry, OnFailure: core.OnFailureUndo,
+			Undo:  &core.Undo{Operation: "undo-" + name, Timeout: timeout, Retry: retry},
+			Grade: []core.Grade{core.Fenced, core.Idempotent, core.Plain}[r.IntN(3)]}
+		if r.IntN(3) == 0 {
+			s.OnFailure = core.OnFailureStop
+		}
+		if i > 0 && r.IntN(2) == 0 {
+			s.After = []string{"x"}
+		}
+		leaf.Agents[s.Agent] = core.AgentDefinition{QueueAllowance: core.Duration(2+r.IntN(20)) * core.Second,
+			ClockSkew: core.Second}
+		leaf.Steps = append(leaf.Steps, s)
+	}
+	return sealed(leaf)
+}
+
+// putRule adds a failure by rule (P50, a rule can fail the order) before a step, in every fifth workflow.
+// Mostly its condition is false. It stops on failure if that step does, as P22 demands.
+func putRule(r *rand.Rand, def *core.Definition) {
+	if r.IntN(5) > 0 {
+		return
+	}
+	s := &def.Steps[r.IntN(len(def.Steps))]
+	rule := core.StepDefinition{Name: "rule", After: slices.Clone(s.After), When: "false",
+		OnFailure: s.OnFailure, Fail: &core.Fail{Code: "by-rule", Message: "the rule holds"}}
+	switch r.IntN(6) {
+	case 0, 1:
+		rule.When = "true"
+	case 2:
+		rule.When = "order.missing.field > 1"
+	}
+	s.After = append(s.After, rule.Name)
+	def.Steps = append(def.Steps, rule)
+}
+
+// putGoOn lets orders continue without some calls (P42, orders can go on after failures), in every third
+// workflow. These include calls after a point of no return, if they have an undo, and calls whose inputs and
+// conditions fail. Later steps ask whether they failed. It changes nothing else.
+func putGoOn(r *rand.Rand, def *core.Definition) {
+	if r.IntN(3) > 0 {
+		return
+	}
+	for i := range def.Steps {
+		s := &def.Steps[i]
+		if s.Agent == "" || s.PointOfNoReturn || r.IntN(3) == 0 {
+			continue
+		}
+		s.OnFailure = core.OnFailureContinue
+		if s.Undo == nil && behindNoReturn(def, s) {
+			s.Undo = &core.Undo{Operation: "undo-" + s.Name, Timeout: s.Timeout,
+				Retry: core.Retry{MaxFailures: s.Retry.MaxFailures, Backoff: s.Retry.Backoff}}
+		}
+		switch r.IntN(12) {
+		case 0:
+			s.When = "order.missing.field > 1"
+		case 1:
+			s.Input = json.RawMessage(`{"for":"${ order.missing.field }"}`)
+		case 2:
+			if s.Undo != nil {
+				undo := *s.Undo
+				undo.Input = json.RawMessage(`{"because":"${ steps.` + s.Name +
+					`.error }","for":"${ order.missing.field }"}`)
+				s.Undo = &undo
+			}
+		}
+	}
+	for i := range def.Steps {
+		s := &def.Steps[i]
+		if s.PointOfNoReturn || s.When != "" || len(s.After) == 0 || r.IntN(2) == 0 {
+			continue
+		}
+		before := def.Steps[slices.IndexFunc(def.Steps,
+			func(o core.StepDefinition) bool { return o.Name == s.After[0] })]
+		if before.OnFailure != core.OnFailureContinue {
+			continue
+		}
+		if s.When = "steps." + before.Name + ".failed"; r.IntN(3) == 0 {
+			s.When = "not " + s.When
+		}
+		if s.Agent != "" && s.OnFailure == core.OnFailureContinue {
+			s.Input = json.RawMessage(`{"because":"${ steps.` + before.Name + `.error }"}`)
+		}
+	}
+}
+
+// behindNoReturn reports whether a step comes after a point of no return, directly or not.
+func behindNoReturn(def *core.Definition, s *core.StepDefinition) bool {
+	return slices.ContainsFunc(def.Steps, func(o core.StepDefinition) bool {
+		return slices.Contains(s.After, o.Name) && (o.PointOfNoReturn || behindNoReturn(def, &o))
+	})
+}
+
+// TestDrawnWorkflows runs many small workflows, each with some seeds.
+func TestDrawnWorkflows(t *testing.T) {
+	n := uint64(600)
+	if testing.Short() {
+		n = 240
+	}
+	var total simulate.Stats
+	bad := 0
+	for seed := range n {
+		sc := simulate.Scenario{Definition: drawnWorkflow(seed)}
+		sc.Prepare()
+		for k := range uint64(4) {
+			r := simulate.Run(sc, simulate.NewSeeded(seed<<8|k), simulate.Options{})
+			total.Orders += r.Orders
+			for f, h := range r.Hits {
+				total.Hits[f] += h
+			}
+			if r.Violation != nil {
+				if bad++; bad < 10 {
+					t.Errorf("workflow %d, seed %d: %v", seed, seed<<8|k, r.Violation)
+				}
+			}
+		}
+	}
+	for _, f := range simulate.Faults() {
+		if total.Hits[f] == 0 {
+			t.Errorf("fault %s never happened", f)
+		}
+	}
+	t.Logf("%d orders, %d violations", total.Orders, bad)
+}
+
+// An order whose question is open for long sends hundreds of reminders (P37), which is no work without an
+// end.
+func TestManyReminders(t *testing.T) {
+	sc := simulate.Scenario{Definition: drawnWorkflow(8339)} // a reminder every 3 s, for up to 16 min
+	sc.Prepare()
+	for _, seed := range []uint64{8339<<8 | 11, 8339<<8 | 192} {
+		if r := simulate.Run(sc, simulate.NewSeeded(seed), simulate.Options{}); r.Violation != nil {
+			t.Errorf("seed %d: %v", seed, r.Violation)
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package soak_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/demo/agents"
+	"github.com/stepkeeper/stepkeeper/demo/process"
+	"github.com/stepkeeper/stepkeeper/demo/services"
+	"github.com/stepkeeper/stepkeeper/demo/shifted"
+	"github.com/stepkeeper/stepkeeper/demo/stage"
+	"github.com/stepkeeper/stepkeeper/workflows"
+)
+
+// readyPatience is the longest time until a process is ready, on a busy machine.
+const readyPatience = time.Minute
+
+// site holds everything that runs: services, proxies before them, engine, agents outside.
+type site struct {
+	*stage.Stage
+	proxies map[string]*proxy
+	front   *cutListener // address of the engine, the same for each of its processes
+	agents  map[string]*process.Process
+	api     *client.Client // through the front
+	once    *client.Client // the same without retries
+	base    atomic.Int64   // offset of all clocks, in nanoseconds
+}
+
+// now returns the time by the agents' clock, which the operator and the application use too.
+func (s *site) now() time.Time { return time.Now().Add(time.Duration(s.base.Load())) }
+
+// build makes the site. It starts only the services and proxies.
+func build(ctx context.Context, o Options, dir string) (*site, error) {
+	s := &site{proxies: map[string]*proxy{}, agents: map[string]*process.Process{}}
+	rates := services.DefaultRates()
+	for name, r := range rates {
+		r.Lie = o.Lie[name]
+		rates[name] = r
+	}
+	workflows, clock := filepath.Join(dir, "workflows"), filepath.Join(dir, "engine.clock")
+	var err error
+	if s.Stage, err = stage.New(ctx, dir, o.Binary, workflows, services.Options{Seed: o.Seed, Rates: rates},
+		"--clock-offset", clock); err != nil {
+		return s, err
+	}
+	s.Engine.Patience = readyPatience
+	for _, name := range services.Names() {
+		w := faultShares(name == services.Inventory, name != services.Shipping)
+		if s.proxies[name], err = newProxy(ctx, name, s.Fleet.URL(name), o.Seed, w); err != nil {
+			return s, err
+		}
+	}
+	if s.front, err = newForwarder(ctx, s.address); err != nil {
+		return s, err
+	}
+	if s.api, err = client.New(s.front.url(), client.WithRetry(1000, time.Minute)); err != nil {
+		return s, err
+	}
+	if s.once, err = client.New(s.front.url(), client.WithRetry(1, time.Second)); err != nil {
+		return s, err
+	}
+	return s, s.files(o)
+}
+
+// files writes the files of engine and agents, and sets how the agents are started.
+func (s *site) files(o Options) error {
+	text, err := workflows.Files.ReadFile("order.yaml")
+	if err != nil {
+		return err
+	}
+	const shipped = "clockSkew: 100ms"
+	if n := strings.Count(string(text), shipped); n != len(services.Names()) {
+		return fmt.Errorf(
+			"workflows/order.yaml declares %q for %d agents, not for all: the soak cannot change it", shipped,
+			n)
+	}
+	workflow := strings.ReplaceAll(string(text), shipped, "clockSkew: "+clockSkew.String())
+	url := func(name string) string { return s.proxies[name].url() }
+	isOutside := func(name string) bool { return slices.Contains(outside, name) }
+	if err := os.MkdirAll(s.File("workflows"), 0o700); err != nil {
+		return err
+	}
+	for name, text := range map[string][]byte{
+		filepath.Join("workflows", "order.yaml"): []byte(workflow),
+		"agents.yaml":                            agents.File(url, isOutside),
+		"outside-agents.yaml":                    agents.File(url, nil),
+	} {
+		if err := os.WriteFile(s.File(name), text, 0o600); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(shifted.Set(s.File("engine.clock"), 0),
+		shifted.Set(s.File("agents.clock"), 0)); err != nil {
+		return err
+	}
+	for _, name := range outside {
+		s.agents[name] = &process.Process{
+			Name: "agent " + name, Binary: o.Self, Patience: readyPatience,
+			Log: s.File("agent-" + name + ".log"),
+			Env: []string{
+				agentVariable + "=" + name, fileVariable + "=" + s.File("outside-agents.yaml"),
+				clockVariable + "=" + s.File("agents.clock"),
+				"STEPKEEPER_ENDPOINT=" + s.front.url(), "STEPKEEPER_LEDGER_FOLDER=" + s.File("ledger-"+name),
+				"AWS_REGION=eu-central-1", "AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=thing",
+			},
+		}
+	}
+	return nil
+}
+
+// address returns the address of the present engine.
+func (s *site) address() string { return strings.TrimPrefix(s.Engine.URL(), "http://") }
+
+// start starts engine and agents.
+func (s *site) start(ctx context.Context) (engine time.Duration, err error) {
+	if engine, err = s.Start(ctx); err != nil {
+		return engine, err
+	}
+	for _, name := range outside {
+		if _, err := s.agents[name].Start(ctx); err != nil {
+			return engine, err
+		}
+	}
+	return engine, nil
+}
+
+// stop ends the processes. The agents end first, so that they hold no requests.
+func (s *site) stop() error {
+	var errs []error
+	for _, name := range outside {
+		if a := s.agents[name]; a != nil {
+			errs = append(errs, a.Stop())
+		}
+	}
+	return errors.Join(append(errs, s.Engine.Stop())...)
+}
+
+// close ends everything that is left.
+func (s *site) close() error {
+	if s.Stage == nil {
+		return nil
+	}
+	err := s.stop()
+	if s.front != nil {
+		s.front.end()
+	}
+	for _, p := range s.proxies {
+		if p != nil {
+			p.end()
+		}
+	}
+	return errors.Join(err, s.Fleet.Close())
+}
+
+// endFaults ends the faults of the services and the network.
+func (s *site) endFaults() {
+	s.Fleet.Calm()
+	for _, p := range s.proxies {
+		p.faultsOff.Store(true)
+	}
+}
+
+// setClocks sets the offset of the engine's clock from the others.
+func (s *site) setClocks(engine time.Duration) error {
+	base := time.Duration(s.base.Load())
+	return errors.Join(shifted.Set(s.File("engine.clock"), base+engine),
+		shifted.Set(s.File("agents.clock"), base))
+}
