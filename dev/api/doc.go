@@ -1,8 +1,12 @@
-// Package api is the HTTP edge of the embedded runtime. It serves orders under /v1 (described by the OpenAPI
-// 3.1 document at /openapi.json and /openapi.yaml), health, and the queues in SQS's own JSON protocol
-// (package sqsproto) at POST /.
+// Package api is the HTTP edge of the embedded runtime. It serves three things:
 //
-// It makes no decisions. It checks form and size, refuses web pages of other origins, and passes requests to
-// a Backend. It acknowledges a submission or a command only after the Backend's commit (P27, the embedded
-// runtime survives its queues). It logs IDs, never bodies.
+//   - Orders and commands, under /v1. The OpenAPI 3.1 document at /openapi.json and /openapi.yaml describes
+//     them.
+//   - Health checks, at /healthz and /readyz.
+//   - The queues, at POST /, in the JSON protocol of SQS (package sqsproto).
+//
+// The edge makes no decisions about orders. It checks the form and size of requests, refuses requests from
+// web pages of other origins, and passes all other requests to a Backend. It acknowledges a submission or a
+// command only after the Backend's commit (P27, the embedded runtime survives its queues). It logs IDs, never
+// bodies.
 package api
