@@ -1,4 +1,4 @@
-// Package examples holds the workflows of this folder that `stepkeeper dev --example=NAME` runs.
+// Package examples holds the workflows of this folder. `stepkeeper dev --example=NAME` runs one example.
 package examples
 
 import "embed"

@@ -1,5 +1,5 @@
-// Package booking is the project that `stepkeeper init` writes: a workflow of two steps, the services
-// that it calls, an order, and a test.
+// Package booking contains the project that `stepkeeper init` writes: a workflow of two steps, the services
+// that the steps call, an order, and a test.
 package booking
 
 import "embed"
