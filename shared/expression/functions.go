@@ -33,7 +33,7 @@ var functions = map[string]function{
 	"token":   {1, 2, token},
 }
 
-// functionNames lists all functions for an error text.
+// functionNames returns the names of all functions, sorted.
 func functionNames() []string {
 	names := slices.AppendSeq(slices.Collect(maps.Keys(functions)), maps.Keys(iterators))
 	slices.Sort(names)
@@ -128,7 +128,7 @@ func addTime(e *evaluation, args []any) (any, error) {
 	return t.Format(time.RFC3339Nano), nil
 }
 
-const costOfTime = 5 // charge for reading and writing a time, besides its bytes
+const costOfTime = 5 // charge for parsing and formatting a time, besides the charge for its text
 
 // maxDays is the largest number of days in a time span.
 const maxDays = 100_000

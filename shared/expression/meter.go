@@ -5,13 +5,13 @@ import (
 	"math/bits"
 )
 
-// Limits of the language. They bound the time and the memory of one evaluation for every expression and
-// order. Each operation is charged for the data that it uses, before it or directly after it. One charged
-// step takes up to a hundred nanoseconds.
+// Limits of the language. They limit the time and the memory of an evaluation, for every expression and
+// order. Each operation is charged for the data that it uses. One charged step takes at most about a hundred
+// nanoseconds.
 const (
 	// MaxSource is the length of one expression in bytes. Stepkeeper refuses the file.
 	MaxSource = 4096
-	MaxNodes  = 500 // nodes of one expression's syntax tree
+	MaxNodes  = 500 // nodes in the syntax tree of one expression
 	MaxHoles  = 256 // expressions in one template
 	// MaxSteps is the number of metered steps of one evaluation; see charge. The step with the expression
 	// fails.
@@ -24,11 +24,13 @@ const (
 	MaxDepth = 200
 )
 
-// meter counts the work of one evaluation.
 type meter struct{ steps int }
 
-// charge adds n steps, or fails if the budget is used up. A step is a node of the expression, an element, a
-// byte of a text that is made or searched, or four bytes of a decoded document.
+// charge adds n steps. It returns an error if the sum exceeds MaxSteps. One step pays for one of these:
+//
+//   - a node of the expression or an element of a list,
+//   - a byte of a text that is made or searched,
+//   - four bytes of a decoded document.
 func (m *meter) charge(n int) error {
 	if n < 0 || n > MaxSteps || m.steps > MaxSteps-n {
 		m.steps = MaxSteps

@@ -12,10 +12,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// lazyOperators lists the operators that evaluate their right side only if it matters.
+// lazyOperators lists the operators that evaluate their right side only if the result depends on it.
 var lazyOperators = map[string]bool{"&&": true, "and": true, "||": true, "or": true, "??": true}
 
-// operators holds the functions of operators, which compute with the values of both sides.
+// operators contains the functions that implement the other binary operators.
 var operators = map[string]func(e *evaluation, op string, a, b any) (any, error){
 	"+": add, "-": arithmetic, "*": arithmetic, "/": arithmetic, "%": arithmetic,
 	"==": equality, "!=": equality,
@@ -69,7 +69,8 @@ func (e *evaluation) binary(n *ast.BinaryNode) (any, error) {
 	return operators[n.Operator](e, n.Operator, a, b)
 }
 
-// add adds numbers and joins texts. The bytes of a joined text are charged, which bounds repeated doubling.
+// add adds numbers and joins texts. The length of a joined text is charged, so that repeated joining is
+// limited.
 func add(e *evaluation, op string, a, b any) (any, error) {
 	x, ok1 := a.(string)
 	y, ok2 := b.(string)
@@ -85,8 +86,8 @@ func add(e *evaluation, op string, a, b any) (any, error) {
 	return x + y, nil
 }
 
-// computed is the context of computations. They use decimals of up to 34 digits, as IEEE 754 decimal128 does.
-// Operations on whole numbers are exact, or fail.
+// computed is the context of all computations. They use decimals of up to 34 digits, as IEEE 754 decimal128
+// does. Addition, subtraction and multiplication of whole numbers are exact or fail.
 var computed = apd.Context{Precision: 34, MaxExponent: rawjson.MaxExponent, MinExponent: -rawjson.MaxExponent,
 	Rounding: apd.RoundHalfEven, Traps: apd.DefaultTraps | apd.Subnormal}
 
@@ -140,7 +141,7 @@ func arithmetic(e *evaluation, op string, a, b any) (any, error) {
 	return valueOf(d), nil
 }
 
-// smallIntegers computes with 64-bit integers. ok reports whether the result fits.
+// smallIntegers computes with 64-bit integers. ok reports whether the result fits into 64 bits.
 func smallIntegers(op string, i, j int64) (v int64, ok bool) {
 	switch op {
 	case "+":
@@ -167,8 +168,8 @@ func magnitude(i int64) uint64 {
 	return uint64(i)
 }
 
-// digits returns the charge for a computation: one step for eight digits of both numbers, written with the
-// same number of decimals.
+// digits returns the charge for a computation: one step for eight digits. It counts both numbers as if they
+// had the same number of decimals.
 func digits(x, y *apd.Decimal) int {
 	low := min(x.Exponent, y.Exponent)
 	high := max(x.NumDigits()+int64(x.Exponent), y.NumDigits()+int64(y.Exponent))
@@ -180,8 +181,8 @@ func equality(e *evaluation, op string, a, b any) (any, error) {
 	return same == (op == "=="), err
 }
 
-// equal reports whether two values are equal at every depth. It charges each comparison, because shared parts
-// are compared several times.
+// equal reports whether two values are equal, including all their parts. It charges each comparison, because
+// a value may contain the same part many times.
 func (e *evaluation) equal(a, b any) (bool, error) {
 	if err := e.meter.charge(1); err != nil {
 		return false, err
@@ -212,7 +213,7 @@ func (e *evaluation) equal(a, b any) (bool, error) {
 		if err := e.meter.charge(costOfKeys(x)); err != nil {
 			return false, err
 		}
-		// The keys are sorted, so that the charge does not depend on the order of a map.
+		// The keys are sorted, so that the charge does not depend on the order of the map.
 		for _, k := range sortedKeys(x) {
 			v, ok := y[k]
 			if !ok {

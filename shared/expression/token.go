@@ -8,11 +8,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
-// functionToken is the name of the function that makes tokens of answers (P39, a token is an answer's
-// permission).
+// functionToken is the name of the function that makes tokens (P39, a token is an answer's permission).
 const functionToken = "token"
 
-// token returns the token with which a person, or anyone who has it, answers a step.
+// token returns a token for a step. With a second argument, only the named person may use the token.
 func token(e *evaluation, args []any) (any, error) {
 	step, person := args[0].(string), ""
 	if len(args) > 1 {
@@ -31,10 +30,11 @@ func token(e *evaluation, args []any) (any, error) {
 	return text, e.meter.charge(costOfToken)
 }
 
-// costOfToken is the charge for a token, in steps: a hash of some hundred bytes.
+// costOfToken is the charge for making a token, which hashes some hundred bytes.
 const costOfToken = 100
 
-// token checks that the function is in an allowed place, and names a step that waits for an answer.
+// token checks that a call of the function token is allowed here, and that it names a step that waits for an
+// answer.
 func (c *check) token(arguments []ast.Node) error {
 	if c.scope.Answered == nil {
 		return fail(
