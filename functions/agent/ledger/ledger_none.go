@@ -4,5 +4,5 @@ package ledger
 
 import "github.com/stepkeeper/stepkeeper/functions/agent"
 
-// InFolder has no effect in a program that was built for Lambda: its ledger is a table.
+// InFolder has no effect in a program that was built for Lambda, because there the ledger is a table.
 func InFolder(folder string) agent.Option { return agent.WithLedgerFolder(folder, nil) }
