@@ -23,7 +23,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 )
 
-// NewAWS returns the command aws with its subcommands.
+// NewAWS returns the command `aws` with its subcommands.
 func NewAWS(a *app.App) *cobra.Command {
 	script := func(run func(context.Context, *app.App) error) func(*cobra.Command, []string) error {
 		return func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), a) }
@@ -59,10 +59,10 @@ func runDown(ctx context.Context, a *app.App) error {
 type deployOptions struct {
 	app     *app.App
 	dir     string            // folder of the CDK app
-	context map[string]string // settings of the CDK app
+	context map[string]string // context values of the CDK app
 }
 
-// localStack is the output of aws local deploy with --output json.
+// localStack is the JSON output of `aws local deploy`.
 type localStack struct {
 	Stack    string            `json:"stack"`
 	Endpoint string            `json:"endpoint"`
@@ -70,7 +70,7 @@ type localStack struct {
 	Outputs  map[string]string `json:"outputs"`
 }
 
-// needCDK returns an error if a program is missing that CDK apps need.
+// needCDK returns an error if Go or Node is missing. CDK apps need both programs.
 func needCDK() error {
 	for _, tool := range []string{"go", "node"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -81,7 +81,8 @@ func needCDK() error {
 	return nil
 }
 
-// synthesise runs the CDK app with the settings, and writes into the folder dir.
+// synthesise runs the CDK app with the settings as context values. It writes the app's output to the folder
+// dir.
 func (o *deployOptions) synthesise(ctx context.Context, dir string,
 	settings map[string]string) (*stack.Assembly, error) {
 	fmt.Fprintln(o.app.Streams.Err, "building the functions and the template …")
@@ -112,7 +113,8 @@ func runDeploy(ctx context.Context, o *deployOptions) error {
 	if err != nil {
 		return failure.Wrap(err, failure.General, "", "LocalStack cannot be used")
 	}
-	// LocalStack takes the account from the access key. The user's own key would name another one.
+	// LocalStack derives the account from the access key. The user's own access key would select a different
+	// account.
 	c.Credentials = credentials.NewStaticCredentialsProvider("test", "test", "")
 	dir, err := os.MkdirTemp("", "stepkeeper-cdk-")
 	if err != nil {
@@ -145,7 +147,8 @@ func (o *deployOptions) print(deployed localStack) error {
 	fmt.Fprintf(&b, "the stack %s is deployed. --output json prints all outputs; an application needs\n\n",
 		deployed.Stack)
 	for _, key := range slices.Sorted(maps.Keys(deployed.Outputs)) {
-		// The other outputs of the construct are for the command line.
+		// Names of the construct's outputs begin with Engine. Of these, an application needs only the URL of
+		// the intake queue.
 		if strings.HasSuffix(key, "IntakeUrl") || !strings.HasPrefix(key, "Engine") {
 			fmt.Fprintf(&b, "  %-20s %s\n", key, deployed.Outputs[key])
 		}
