@@ -25,21 +25,22 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-// Prefix is the beginning of the path of every page. The order ID, "/" and the token follow it.
+// Prefix is the beginning of the path of every page. The rest of the path is the order ID, a slash and the
+// token.
 const Prefix = "/answer/"
 
 const maxForm = 4 << 10
 
 // Backend finds the question for a token, and accepts answers.
 type Backend interface {
-	// Question checks the token, and returns the data that the page may show. It returns an error for a refused
+	// Question checks the token, and returns the data that the page may show. The error is a refusal of the
 	// token, port.ErrNotFound or port.ErrUnavailable.
-	// Command passes an answer on, and returns the verdict.
 	Question(ctx context.Context, order, token string) (Question, error)
+	// Command passes an answer on, and returns the verdict.
 	Command(ctx context.Context, c message.Control) (core.Verdict, error)
 }
 
-// Question is the content of a page.
+// Question is the content of a page that asks for an answer.
 type Question struct {
 	Text    string
 	Show    []Field
@@ -49,7 +50,7 @@ type Question struct {
 	Closed  string // reason why the step takes no answer now; "" if the step takes answers
 }
 
-// Field is a name and a value that the page shows below the question.
+// Field is a value that the page shows with the question, and its name.
 type Field struct{ Name, Value string }
 
 // Read returns the question of a step. The question contains only those parts of the order that the workflow
@@ -120,7 +121,7 @@ type shown struct {
 	Message string // text shown instead of the question
 }
 
-// New returns the handler for the answer pages. The handler responds with 404 to all other paths.
+// New returns the handler for the answer pages. The handler responds to all other paths with 404.
 func New(b Backend) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc(Prefix+"{id}/{token}", func(w http.ResponseWriter, r *http.Request) { serve(w, r, b) })
@@ -207,7 +208,7 @@ func reason(err error) string {
 	return "This cannot be answered now. Open the link again later."
 }
 
-// write writes the page. The headers keep the page, whose address contains the token, out of frames and
+// write writes the page. The address of the page contains the token. Therefore the headers forbid frames and
 // caches, and keep the address from other sites.
 func write(w http.ResponseWriter, status int, what shown) {
 	var b bytes.Buffer

@@ -15,7 +15,7 @@ import (
 )
 
 // Backend is the embedded runtime, as package api uses it. All methods may be called concurrently. An error
-// that a method's comment does not name is an internal failure.
+// that the comment of a method does not name is an internal failure.
 //
 // Submit, Reject and Command finish their work even if ctx ends, because no queue would deliver the request
 // again (P12a, who emits again).
@@ -24,17 +24,17 @@ type Backend interface {
 	// sequence of the orders. Submit returns only after the commit (P27, the embedded runtime survives its
 	// queues).
 	Submit(ctx context.Context, orders []message.SubmitOrder) []SubmitResult
-	// Reject handles a message that was sent to the SQS endpoint and is refused. The sender has no error to
-	// read, because SQS acknowledges every message. If the reply-to is known, the backend sends the status
-	// "refused". Otherwise it puts the message into quarantine. If both fail, Reject returns an error, and the
-	// sender has to send again.
+	// Reject handles a refused message from the SQS endpoint. The sender gets no error, because SQS
+	// acknowledges every message. If the reply-to is known, the backend sends the status "refused". Otherwise
+	// it puts the message into quarantine. Reject returns an error if the status or the message could not be
+	// stored. The sender must then send the message again.
 	Reject(ctx context.Context, r Rejected) error
-	// Command executes a command. If a command with the same ID was executed before, Command returns the stored
-	// verdict (P5, commands have a number and an ID). It returns port.ErrNotFound for an unknown order. It
-	// returns core.ErrStale if the command names a run that the order has not begun.
+	// Command executes a command. If a command with the same ID was executed before, Command returns the
+	// stored verdict (P5, commands have a number and an ID). It returns port.ErrNotFound for an unknown
+	// order. It returns core.ErrStale if the command names a run that the order has not begun.
 	Command(ctx context.Context, c message.Control) (core.Verdict, error)
-	// Task returns a task and its definition, or port.ErrNotFound or port.ErrDamaged. The definition is nil if a
-	// Cancel came before the order (P17, a cancel is kept).
+	// Task returns a task and its definition, or port.ErrNotFound or port.ErrDamaged. The definition is nil
+	// if a Cancel came before the order (P17, a cancel is kept).
 	Task(ctx context.Context, id string) (*core.Task, *core.Definition, error)
 	// Question returns the data that the answer page may show for a token (P39, a token is an answer's
 	// permission). It returns an error for an invalid token.
@@ -43,18 +43,18 @@ type Backend interface {
 	Target(ctx context.Context, workflow, definition string) (core.Target, error)
 	// Order returns the content of a task's order, as it was submitted. It may return port.ErrNotFound.
 	Order(ctx context.Context, t *core.Task) (json.RawMessage, error)
-	// Wait blocks until done returns true for the task, or ctx ends. It returns the last version of the task,
-	// also if ctx ends. It returns port.ErrNotFound for an unknown task.
+	// Wait blocks until done returns true for a version of the task, or ctx ends. Even if ctx ends, Wait
+	// returns the last version of the task. It returns port.ErrNotFound for an unknown task.
 	Wait(ctx context.Context, id string, done func(*core.Task) bool) (*core.Task, error)
 	// Follow sends the committed versions of a task that are newer than after, beginning with the present
-	// version. A slow reader may miss versions, but always gets the last one. Follow closes the channel when ctx
-	// ends. It may return port.ErrNotFound.
+	// version. A slow reader may miss versions, but always gets the last one. Follow closes the channel when
+	// ctx ends. The error may be port.ErrNotFound.
 	Follow(ctx context.Context, id string, after int64) (<-chan *core.Task, error)
 	// List returns the selected tasks, newest first. next is the cursor of the next page, or "" on the last
 	// page. The caller sets q.Limit. List marks a task as damaged if its document cannot be read.
 	List(ctx context.Context, q port.Query) (orders []view.Summary, next string, err error)
-	// Queue returns a queue for the SQS endpoint, or port.ErrNotFound. The edge passes messages for "intake" and
-	// "control" to Submit and Command instead, so it never asks for these two queues.
+	// Queue returns a queue for the SQS endpoint, or port.ErrNotFound. The edge passes messages for "intake"
+	// and "control" to Submit and Command instead, so it never asks for these two queues.
 	Queue(name string) (port.Queue, error)
 	// QueueNames returns the names of the queues.
 	QueueNames() []string
@@ -81,7 +81,7 @@ type SubmitResult struct {
 	Err error
 }
 
-// Rejected is a refused message from the SQS endpoint.
+// Rejected is a message from the SQS endpoint that is refused.
 type Rejected struct {
 	Queue string               // port.Intake or port.Control
 	Body  []byte               // body as it was sent
@@ -112,5 +112,5 @@ type Health struct {
 	Release    view.Release      `json:"release"` // release of the server
 }
 
-// Throttled makes the SQS edge return an error that an AWS SDK retries by itself.
+// Throttled reports true. The SQS endpoint then returns an error after which an AWS SDK retries.
 func (e *BusyError) Throttled() bool { return true }

@@ -165,7 +165,8 @@ func (e *edge) registerMove(doc huma.API) {
 	}, e.plan)
 }
 
-// answer sets the run and the round that the sender left out to the present ones, and passes the answer on.
+// answer fills in the run and the round if the sender has left them out. It passes the answer on to the
+// backend.
 func (e *edge) answer(ctx context.Context, in *answerInput) (*verdictOutput, error) {
 	b := &in.Body
 	a := core.Answered{ID: b.ID, Step: b.Step, Name: b.Event, Round: b.Round, Value: b.Value,
@@ -193,7 +194,7 @@ func (e *edge) answer(ctx context.Context, in *answerInput) (*verdictOutput, err
 	return e.command(ctx, message.Control{OrderID: in.ID, Event: a})
 }
 
-// plan returns the effects of a move, without moving the order.
+// plan returns what a move would change. It does not move the order.
 func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
 	t, def, err := e.backend.Task(ctx, in.ID)
 	if err != nil {
@@ -204,7 +205,7 @@ func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
 		return nil, ofOrder(in.ID, err)
 	}
 	order, err := e.backend.Order(ctx, t)
-	// only in.Documents needs the order: without an order, PlanOf reports at most that a move is possible
+	// without the order, PlanOf still works, but DocumentsOf does not
 	if err != nil && in.Documents {
 		return nil, ofOrder(in.ID, err)
 	}
@@ -222,7 +223,8 @@ func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
 	return &planOutput{Body: p}, nil
 }
 
-// command passes a command on and returns the verdict. It makes an ID if the sender gave none.
+// command passes a command on to the backend, and returns the verdict. It makes an ID if the sender gave
+// none.
 func (e *edge) command(ctx context.Context, c message.Control) (*verdictOutput, error) {
 	if given := core.CommandOf(c.Event); given.ID == "" {
 		c.Event = core.Stamped(c.Event, uuid.NewString(), given.From, given.Number)
@@ -242,7 +244,8 @@ func (e *edge) command(ctx context.Context, c message.Control) (*verdictOutput, 
 	return &verdictOutput{Body: v}, nil
 }
 
-// onlyJSON refuses a body that is not JSON, because a web page may send text/plain to any address.
+// onlyJSON refuses a body that is not JSON. A web page of another site may send text/plain to any address,
+// but not JSON.
 func onlyJSON(ctx huma.Context, next func(huma.Context)) {
 	if ctx.Method() == http.MethodPost && mediaType(ctx.Header("Content-Type")) != jsonType {
 		h := ctx.Header("Content-Type")

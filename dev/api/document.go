@@ -54,8 +54,9 @@ func configOf(version string) huma.Config {
 
 var jsonFormat = huma.Format{Marshal: writeFormat, Unmarshal: readFormat}
 
-// writeFormat writes the whole value or nothing. It panics if a value cannot be encoded, and guard turns the
-// panic into a response. huma itself would append an error text to a response with status 200.
+// writeFormat writes the whole value or nothing. If the value cannot be encoded, writeFormat panics, and
+// guard turns the panic into a response. huma itself would append an error text to a response with status
+// 200.
 func writeFormat(w io.Writer, v any) error {
 	var b bytes.Buffer
 	if err := huma.DefaultJSONFormat.Marshal(&b, v); err != nil {
@@ -91,7 +92,7 @@ func readFormat(data []byte, to any) error {
 }
 
 // withFloats converts each number to a float64, as huma expects. A number beyond the range of float64 becomes
-// infinite. Only values from users and services may contain such large numbers (see rawjson.MaxExponent).
+// infinite. Only values from users and services may contain such numbers (see rawjson.MaxExponent).
 func withFloats(v any) any {
 	switch v := v.(type) {
 	case json.Number:
@@ -148,8 +149,9 @@ func responses(doc huma.API, by map[int]*huma.Response, problems ...int) map[str
 	return all
 }
 
-// documentSubmit describes POST /v1/orders. huma does not handle this operation, because message.DecodeSubmit
-// reads the body, with the same refusals as for messages in the intake queue.
+// documentSubmit describes POST /v1/orders in the OpenAPI document. huma does not handle this operation,
+// because message.DecodeSubmit reads the body. So the refusals are the same as for messages in the intake
+// queue.
 func (e *edge) documentSubmit(doc huma.API) {
 	ref := schemaOf[SubmitOrder](doc)
 	doc.OpenAPI().Components.Schemas.SchemaFromRef(ref.Ref).Properties["orderId"].Not =

@@ -48,8 +48,8 @@ func New(c Config) http.Handler {
 	})))
 }
 
-// Answers returns a handler for a listener that a proxy may open to the world. It serves only the answer
-// page. It accepts every Host and Origin, because a request needs a valid token.
+// Answers returns a handler for a listener that a proxy may open to the world. The handler serves only the
+// answer page. It accepts every Host and Origin, because an answer needs a valid token.
 func Answers(b answerpage.Backend) http.Handler { return guard(answerpage.New(b)) }
 
 // routes serves the API, the queues, and the pages for operators.
@@ -83,7 +83,7 @@ func routes(c Config) http.Handler {
 	return mux
 }
 
-// elsewhere responds with 404 to unknown paths. It responds with 405 to known paths with an unknown method.
+// elsewhere responds to unknown paths with 404, and to unknown methods of known paths with 405.
 func elsewhere(mux *http.ServeMux) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var allow []string

@@ -80,7 +80,7 @@ func (e *edge) writeEvents(ctx context.Context, w http.ResponseWriter, def *core
 			if !open {
 				return
 			}
-			// the definition changes if a move names a new one, or if an order arrives after its refused cancel
+			// a move has changed the definition, or the order has arrived after a refused Cancel
 			if def == nil || t.Definition != def.Hash {
 				if _, d, err := e.backend.Task(ctx, t.OrderID); err == nil {
 					def = d

@@ -65,7 +65,7 @@ func thisMachine(next http.Handler) http.Handler {
 }
 
 // ownOrigin refuses requests from web pages of other origins. Any page in a browser may send requests to the
-// loopback interface, but the browser adds an Origin or Sec-Fetch-Site header to them.
+// loopback interface, but the browser adds the header Origin or Sec-Fetch-Site.
 func ownOrigin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if o := r.Header.Get("Origin"); o != "" && o != "http://"+r.Host {
@@ -85,7 +85,7 @@ func ownOrigin(next http.Handler) http.Handler {
 }
 
 // response delays the status until the first bytes of the body. If encoding the body fails, the handler can
-// still set another status.
+// still set the status of an error.
 type response struct {
 	http.ResponseWriter
 	status int // 0 means that the handler has set no status yet
@@ -127,7 +127,7 @@ const maxDiscarded = 64 << 20
 
 // finish sends the status of a response without a body. After a refusal it also reads the rest of the
 // request's body. Otherwise a client that sends its whole body first would get a connection reset instead of
-// the response. The time limit of the request also limits this read.
+// the response. The time limit of the request limits this read too.
 func (w *response) finish(expect string, body io.Reader) {
 	if w.status != 0 {
 		w.begin()
@@ -159,7 +159,8 @@ func loopbackHost(host string) bool {
 }
 
 // recovered turns a panic into a problem. It logs the stack, but never the body. If the response has begun,
-// it breaks the connection, because the client could read an appended problem as a part of the response.
+// recovered breaks the connection, because the client could read an appended problem as a part of the
+// response.
 func recovered(w *response) {
 	v := recover()
 	if v == nil {

@@ -73,7 +73,7 @@ func (e *edge) getTask(ctx context.Context, in *taskInput) (v view.Task, err err
 	if err != nil {
 		return v, err
 	}
-	order, _ := e.backend.Order(ctx, t) // if this fails, the response has no inputs
+	order, _ := e.backend.Order(ctx, t) // if this fails, the response does not contain the inputs
 	v = view.Detailed(t, def, order, e.clock.Now())
 	v.Await(e.backend.Unattended(ctx))
 	if t.Workflow != "" {
@@ -128,7 +128,7 @@ func parseAge(text string) (time.Duration, bool) {
 	return d, err == nil && d >= 0
 }
 
-// ofOrder turns an error of the backend into a problem that names the order. It returns nil for nil.
+// ofOrder turns an error of the backend into a problem that names the order. For a nil error it returns nil.
 func ofOrder(id string, err error) error {
 	var p *Problem
 	if err == nil || errors.As(err, &p) {

@@ -153,7 +153,8 @@ func statusOf(code string, other int) int {
 	return other
 }
 
-// requests counts internal failures. The count becomes a part of the ID that the response and the log share.
+// requests counts internal failures. The count is a part of the request ID, which is in the response and in
+// the log.
 var requests atomic.Int64
 
 func internalProblem(err error) *Problem {
@@ -175,8 +176,8 @@ func writeProblem(w http.ResponseWriter, p *Problem) {
 	_ = json.NewEncoder(w).Encode(p) // a failure means that the client has disconnected
 }
 
-// useProblems makes huma return each of its own errors as a Problem. Invalid parameters get status 400 and a
-// list of the places to correct.
+// useProblems makes huma return a Problem for each of its own errors. The Problem for invalid parameters has
+// status 400 and lists the places to correct.
 var useProblems = sync.OnceFunc(func() {
 	huma.NewError = func(status int, msg string, errs ...error) huma.StatusError {
 		if status == http.StatusUnprocessableEntity {

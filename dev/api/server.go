@@ -19,7 +19,7 @@ const (
 	writeTimeout  = MaxWait + 30*time.Second
 	idleTimeout   = 2 * time.Minute
 	maxHeader     = 32 << 10
-	drainTimeout  = 3 * time.Second // shorter than the 5 s in which SIGTERM ends the whole process
+	drainTimeout  = 3 * time.Second // less than the 5 s after SIGTERM in which the process must end
 )
 
 // Listen opens a TCP address of the loopback interface, such as "127.0.0.1:7070". Port 0 selects a free port.
@@ -40,8 +40,8 @@ func Listen(address string) (net.Listener, error) {
 
 type drainKey struct{}
 
-// Serve serves h on ln until ctx ends. After that, waits, streams of events and long polls end at once, and
-// all other requests get 3 seconds to finish. Serve always closes the listener.
+// Serve serves h on ln until ctx ends. Then waiting requests, streams of events and long polls end at once.
+// All other requests have 3 seconds to finish. Serve always closes the listener.
 func Serve(ctx context.Context, ln net.Listener, h http.Handler) error {
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -70,8 +70,8 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler) error {
 	return err
 }
 
-// closeUnused makes Shutdown close connections that have sent no request. Browsers open some connections in
-// advance, and Shutdown would wait for them.
+// closeUnused makes Shutdown close connections on which no request has come. Browsers open some connections
+// in advance, and Shutdown would wait for them.
 func closeUnused(s *http.Server) {
 	var unused sync.Map
 	s.ConnState = func(c net.Conn, state http.ConnState) {
@@ -83,7 +83,7 @@ func closeUnused(s *http.Server) {
 	}
 	s.RegisterOnShutdown(func() {
 		unused.Range(func(c, _ any) bool {
-			_ = c.(net.Conn).Close() // no request is lost, because none was read
+			_ = c.(net.Conn).Close() // no request is lost, because the server has read none
 			return true
 		})
 	})

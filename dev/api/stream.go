@@ -63,8 +63,8 @@ type group struct {
 	done    chan struct{}
 }
 
-// submitStream reads lines, and submits them in groups. Several groups run at once. It writes the results in
-// the sequence of the lines, while it still reads.
+// submitStream reads lines, and submits the orders in groups. Several groups run at once. It writes the
+// results in the sequence of the lines, and does not wait for the last line before it begins to write.
 func (e *edge) submitStream(w http.ResponseWriter, r *http.Request) {
 	rc := http.NewResponseController(w)
 	if err := rc.EnableFullDuplex(); err != nil && !errors.Is(err, http.ErrNotSupported) {
@@ -104,7 +104,7 @@ func (e *edge) submitStream(w http.ResponseWriter, r *http.Request) {
 }
 
 // wakeReader ends a blocked read when ctx ends. The caller must call the returned function before the request
-// ends. That function blocks until no deadline can be set any more.
+// ends. The returned function blocks until ctx can no longer change the read deadline.
 func wakeReader(ctx context.Context, rc *http.ResponseController) func() {
 	woken := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -127,7 +127,8 @@ type patientReader struct {
 
 func (p *patientReader) Read(b []byte) (int, error) {
 	_ = p.rc.SetReadDeadline(time.Now().Add(lineTimeout))
-	if err := p.ctx.Err(); err != nil { // the deadline above may have replaced the deadline that wakeReader set
+	// the deadline above may have replaced the deadline that wakeReader set
+	if err := p.ctx.Err(); err != nil {
 		_ = p.rc.SetReadDeadline(time.Now()) // net/http reads the rest of the body when the request ends
 		return 0, err
 	}
@@ -193,8 +194,9 @@ func nextLine(in *bufio.Reader, number int) (l line, blank bool, err error) {
 	return l, false, err
 }
 
-// submitGroups divides the lines into groups and submits the groups. A group contains the lines that are
-// ready, up to the limits. If two lines have the same order ID, the earlier one is submitted first.
+// submitGroups divides the lines into groups, and submits the groups. A group contains the lines that are
+// ready, up to the limits of a group. If two lines have the same order ID, submitGroups submits the second
+// one after the first one has ended.
 func (e *edge) submitGroups(ctx context.Context, lines <-chan line, groups chan<- *group) {
 	var pending []*group
 	onTheWay := map[string]bool{}
@@ -233,8 +235,8 @@ func (e *edge) submitGroups(ctx context.Context, lines <-chan line, groups chan<
 	settle(0)
 }
 
-// fill adds the first line, and all lines that are ready. It stops at a line with a repeated order ID, and
-// returns that line for the next group. The returned line has the number 0 if there is no such line.
+// fill adds the first line, and all lines that are ready, up to the limits of a group. It stops at a line
+// whose order ID is already in progress, and returns this line as next. Otherwise the number of next is 0.
 func (g *group) fill(first line, lines <-chan line, onTheWay map[string]bool) (next line, more bool) {
 	size := 0
 	for l := first; ; {
@@ -299,7 +301,7 @@ func (e *edge) submitGroup(ctx context.Context, g *group) {
 	}
 }
 
-// fail gives every line without a result the error.
+// fail sets the error of every line without a result.
 func (g *group) fail(err error) {
 	for i := range g.results {
 		if !g.results[i].Accepted && g.results[i].Error == nil {

@@ -111,8 +111,8 @@ func (e *edge) submitOne(w http.ResponseWriter, r *http.Request, wait time.Durat
 		result.Unattended})
 }
 
-// waited blocks until the order ends or the time is over, and returns the task. It needs no second read of
-// the task, because Wait returns the task.
+// waited blocks until the order ends or the time is over. It returns the version of the task that Wait
+// returned, without another read of the task.
 func (e *edge) waited(ctx context.Context, id string, wait time.Duration) (view.Task, error) {
 	drained, cancel := untilDrain(ctx)
 	defer cancel()
@@ -122,7 +122,7 @@ func (e *edge) waited(ctx context.Context, id string, wait time.Duration) (view.
 	if err != nil && (t == nil || within.Err() == nil) {
 		return view.Task{}, err
 	}
-	if t.Definition == "" { // only a Cancel has come (P17, a cancel is kept)
+	if t.Definition == "" { // the order has not come, only its Cancel (P17, a cancel is kept)
 		return view.Of(t, nil), nil
 	}
 	pinned, err := e.backend.Target(ctx, t.Workflow, t.Definition)

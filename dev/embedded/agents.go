@@ -20,8 +20,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// agent is an agent that the workflows can name. This process runs the agent if it has operations. Otherwise
-// a process of the user receives the requests from the agent's queue.
+// agent is an agent that workflows can name. If the agent has operations, this process runs it. Otherwise a
+// process of the user receives the requests from the agent's queue.
 type agent struct {
 	httpagent.Agent
 	name       string
@@ -72,7 +72,7 @@ func (a *agent) build(clock port.Clock) (err error) {
 		return nil
 	}
 	var c aws.Config
-	if a.NeedsAWS() { // credentials of the user, or of an emulator
+	if a.NeedsAWS() { // loads the credentials of the user, or the endpoint of an emulator
 		c, err = awsclient.Load(context.Background(), awsclient.Options{
 			Endpoint: os.Getenv("AWS_ENDPOINT_URL"), Region: cmp.Or(a.Region(), a.SigningRegion())})
 		if err != nil {

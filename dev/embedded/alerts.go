@@ -30,8 +30,8 @@ type OnAlert struct {
 	// Webhook is a URL that gets each alert as JSON in a POST request. It has 10 s to respond with 2xx. The
 	// runtime does not follow redirects, and counts a redirect as a failure. "" means no webhook.
 	Webhook string
-	// Command is a program with its arguments. The runtime starts it without a shell, with the alert as JSON on
-	// its standard input. It has 30 s to exit with status 0. nil means no command.
+	// Command is a program with its arguments. The runtime starts it without a shell, with the alert as JSON
+	// on its standard input. It has 30 s to exit with status 0. nil means no command.
 	Command []string
 	Timeout time.Duration // time limit of the webhook and of the command; 0 means the 10 s and 30 s above
 	// Window is the time for which an incident collects orders before an alert reports their number. 0 means
@@ -77,8 +77,8 @@ func (o OnAlert) Check() error {
 // than sweeps, because each check counts the orders in Error.
 const lookEvery = 20
 
-// watch periodically checks the incidents, sends the alerts that are due, and updates the metrics of orders
-// in Error.
+// watch checks the incidents periodically. Each check publishes the due alerts and updates the metrics of
+// orders in Error.
 func (s *Runtime) watch(ctx context.Context) {
 	every(ctx, lookEvery*s.options.SweepEvery, func() {
 		stopped, err := s.incidents.Sweep(ctx)
@@ -91,8 +91,8 @@ func (s *Runtime) watch(ctx context.Context) {
 	})
 }
 
-// alertRefusals opens an incident when the runtime refuses new orders because MaxOpen orders are active. The
-// refusal ends when fewer than nine tenths of MaxOpen are active.
+// alertRefusals opens an incident when the runtime refuses new orders because MaxOpen orders are active. It
+// keeps the incident open until fewer than nine tenths of MaxOpen are active.
 func (s *Runtime) alertRefusals(ctx context.Context) {
 	last, active := s.refused.Load(), s.hub.activeOrders()
 	if last == nil {
@@ -108,8 +108,8 @@ func (s *Runtime) alertRefusals(ctx context.Context) {
 	}
 }
 
-// newIncidents returns the incidents of the runtime. It publishes alerts in goroutines of its own, so callers
-// do not wait for the webhook or the command. Close ends both.
+// newIncidents returns the incidents of the runtime. They publish alerts in goroutines of their own, so
+// callers do not wait for the webhook or the command. Close ends these goroutines.
 func (s *Runtime) newIncidents() *incident.Incidents {
 	sinks := alertSinks{
 		OnAlert: s.options.OnAlert, log: s.log, server: s.options.server,
@@ -126,7 +126,8 @@ func (s *Runtime) newIncidents() *incident.Incidents {
 	})
 }
 
-// alertSinks publishes alerts to the log, the webhook and the command.
+// alertSinks publishes alerts to the log, the webhook and the command. The operator also finds the orders in
+// the list of orders (P27, the embedded runtime survives its queues).
 type alertSinks struct {
 	OnAlert
 	log         *slog.Logger

@@ -40,9 +40,9 @@ func (q *attended) count(receivers int) {
 	q.last = now
 }
 
-// unattended reports whether the queue has no consumer. A queue has a consumer if a Receive call runs or has
-// ended within unattendedAfter. A message in flight also proves a consumer, because a busy agent may hold one
-// for long.
+// unattended reports whether the queue has no consumer. A queue has a consumer if a Receive call runs, or has
+// ended within unattendedAfter. A message in flight also proves a consumer, because a busy agent may hold a
+// message for long.
 func (q *attended) unattended(ctx context.Context, agent string) (view.Unattended, bool) {
 	q.mu.Lock()
 	since, receivers := q.last, q.receivers
@@ -60,7 +60,7 @@ func (s *Runtime) Unattended(ctx context.Context) []view.Unattended {
 	return s.unattended(ctx, func(string) bool { return true })
 }
 
-// unattendedOf returns those queues without a consumer that the workflow's agents receive from.
+// unattendedOf returns the queues without a consumer from which agents of the workflow receive.
 func (s *Runtime) unattendedOf(ctx context.Context, workflow string) []view.Unattended {
 	def := s.workflows.current(workflow)
 	if def == nil {

@@ -24,7 +24,7 @@ import (
 
 var _ api.Backend = (*Runtime)(nil)
 
-// busyRetry is the pause that a refused sender is asked for when too many orders are active.
+// busyRetry is the pause that the runtime asks of a sender when too many orders are active.
 const busyRetry = 2 * time.Second
 
 // Submit stores and starts orders. While MaxOpen tasks are active, Submit refuses new orders with
@@ -114,8 +114,8 @@ func (s *Runtime) carry(ctx context.Context) (_ context.Context, done func(), er
 }
 
 // Reject handles a refused message from the SQS endpoint, as the Scheduler handles a refused message from a
-// queue. It sends the application a status, or puts the message into quarantine. It only logs a message with
-// a kind that clients may not send.
+// queue. It sends the application a status, or puts the message into quarantine. If clients may not send this
+// kind of message, Reject only logs the message.
 func (s *Runtime) Reject(ctx context.Context, r api.Rejected) error {
 	var forbidden *core.Refusal
 	if errors.As(r.Err, &forbidden) && forbidden.Code == api.CodeForbidden {
@@ -141,8 +141,8 @@ func (s *Runtime) Reject(ctx context.Context, r api.Rejected) error {
 	return nil
 }
 
-// answered reports whether Submit has already sent the refusal as a status. Submit does so if the message can
-// be parsed and names a known reply-to.
+// answered reports whether Submit has already sent the refusal as a status. Submit sends a status if the
+// message can be parsed and names a known reply-to.
 func (s *Runtime) answered(body []byte) bool {
 	o, err := message.DecodeSubmit(body)
 	if err != nil {
@@ -153,7 +153,7 @@ func (s *Runtime) answered(body []byte) bool {
 }
 
 // Command executes a command. Only a Cancel may come before its order. The error is port.ErrUnavailable if
-// all attempts to commit conflicted with other writers; the sender may then send the command again.
+// every attempt to commit conflicted with another writer. The sender may then send the command again.
 func (s *Runtime) Command(ctx context.Context, c message.Control) (core.Verdict, error) {
 	ctx, done, err := s.carry(ctx)
 	if err != nil {
@@ -202,7 +202,8 @@ func (s *Runtime) Target(ctx context.Context, workflow, definition string) (core
 	return s.state.Target(ctx, workflow, definition, definition == message.Latest)
 }
 
-// Question implements api.Backend (P39, a token is an answer's permission).
+// Question returns the data that the answer page may show for a token (P39, a token is an answer's
+// permission).
 func (s *Runtime) Question(ctx context.Context, id, token string) (answerpage.Question, error) {
 	of, err := s.tokens.Read(id, token, core.TimeOf(s.clock.Now()))
 	if err != nil {
@@ -283,8 +284,10 @@ func (s *Runtime) QueueNames() []string {
 }
 
 // startScheduled submits the orders of schedules for the Supervisor. The limit of active orders does not
-// apply, because a schedule starts few orders and no client would send them again. startScheduled logs a
-// refused order and returns no error for it, because another attempt would be refused too.
+// apply, because a schedule starts few orders and no client would send them again.
+//
+// startScheduled logs a refused order and returns no error for it, because another attempt would be refused
+// too.
 func (s *Runtime) startScheduled(ctx context.Context, orders []message.SubmitOrder) []error {
 	errs := make([]error, len(orders))
 	for i, r := range s.submit(ctx, orders, math.MaxInt32) {
@@ -325,8 +328,9 @@ func process() (goroutines, heapBytes int64) {
 	return int64(runtime.NumGoroutine()), int64(sample[0].Value.Uint64())
 }
 
-// intake describes whether new orders are accepted, for Health. Readiness does not depend on it. Agents in
-// other processes reach their queues only through a ready server, and they have to end the active orders.
+// intake describes, for Health, whether new orders are accepted. Readiness does not depend on the number of
+// active orders. Agents in other processes reach their queues only through a ready server, and these agents
+// must end the active orders.
 func (s *Runtime) intake(active int64) string {
 	if active < int64(s.options.MaxOpen) {
 		return "ok"

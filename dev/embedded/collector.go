@@ -2,7 +2,7 @@ package embedded
 
 import "runtime/debug"
 
-// ballast enlarges the heap that the garbage collector counts. The operating system assigns no memory to it,
+// ballast makes the heap larger for the garbage collector. The operating system assigns no memory to ballast,
 // because the program never reads or writes it.
 var ballast []byte //nolint:unused // a global variable stays reachable
 

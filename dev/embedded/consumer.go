@@ -14,8 +14,8 @@ const (
 	visibility = 30 * time.Second
 )
 
-// consumer receives messages from a queue and passes them to a handler, until the context receiving ends. The
-// handler runs under the context work, which lasts longer, so that a running handler can finish.
+// consumer receives messages from a queue and passes them to a handler. It stops when the context receiving
+// ends. The handler runs with the context work, which lasts longer, so that a running handler can finish.
 type consumer struct {
 	queue  port.Queue
 	handle func(ctx context.Context, queue string, deliveries []port.Delivery) (failed []string)
@@ -36,8 +36,8 @@ func (p *consumer) run(receiving, work context.Context) {
 		if len(deliveries) > 0 {
 			begun := p.clock.Now()
 			failed := p.handle(work, p.queue.Name(), deliveries)
-			// after the visibility timeout another consumer may have received these messages and may still have to
-			// send their effects (P12a, who emits again)
+			// after the visibility timeout, another consumer may have received the messages, and may still
+			// have to send their effects (P12a, who emits again)
 			if p.clock.Now().Sub(begun) < visibility {
 				p.finish(work, deliveries, failed)
 			}

@@ -10,8 +10,8 @@ import (
 )
 
 // hub receives every committed task. It wakes the goroutines that wait for a task. It also counts the active
-// tasks, because active tasks use memory. A task is active if it is due and does not only wait for a time, an
-// answer or a child.
+// tasks, because active tasks use memory. A task is active if it has a due time, and does not only wait for a
+// time, an answer or a child.
 type hub struct {
 	mu       sync.Mutex
 	active   map[string]int64 // versions of active tasks, by order ID
@@ -33,7 +33,8 @@ func newHub() *hub {
 }
 
 // committed implements state.Config.OnCommit. Two goroutines may report two commits of one task in the wrong
-// order. Therefore committed ignores a version that is older than the newest one.
+// order. Therefore an older version changes neither the set of active tasks nor the newest version of a
+// watcher.
 func (h *hub) committed(c state.Change) {
 	t := c.Task
 	h.mu.Lock()
@@ -66,7 +67,7 @@ func (h *hub) restarted(t *core.Task) {
 }
 
 // count records whether a version of a task is active. It ignores a version that is older than the recorded
-// one.
+// version.
 func (h *hub) count(t *core.Task) {
 	switch active := t.Due != 0 && !core.OnlyWaits(t); {
 	case active && h.passive[t.OrderID] < t.Version:

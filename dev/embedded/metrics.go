@@ -17,8 +17,8 @@ import (
 )
 
 // telemetry holds the metrics for GET /metrics. Names and units follow the conventions of Prometheus. The
-// labels are names of workflows, steps, agents and queues. Order IDs are no labels, because their number is
-// not limited.
+// labels are names of workflows, steps, agents and queues. Order IDs are not labels, because there is no
+// limit to their number.
 type telemetry struct {
 	registry  *prometheus.Registry
 	ended     *prometheus.CounterVec

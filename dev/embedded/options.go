@@ -14,8 +14,8 @@ import (
 type Options struct {
 	Data   string // folder of the database; the runtime creates it if it does not exist
 	Listen string // loopback address and port; "" means 127.0.0.1:8377; port 0 selects a free port
-	// AnswersListen is a loopback address for a second listener, which serves only the answer pages. A proxy may
-	// open it to the world. If it is "", only Listen serves the answer pages.
+	// AnswersListen is a loopback address for a second listener, which serves only the answer pages. A proxy
+	// may open it to the world. If it is "", only Listen serves the answer pages.
 	AnswersListen string
 	Workflows     string // folder of workflow files
 	Agents        string // agents file, see package httpagent; "" means no file
@@ -24,15 +24,16 @@ type Options struct {
 	Operations map[string]worker.Operations
 	Inside     Inside   // settings of the agents in Operations
 	ReplyTo    []string // reply-to names that orders may use; each has a queue "status-<name>"
-	// MaxOpen is the largest number of active tasks. At this number the runtime refuses new orders with status
-	// 429. 0 means 20,000. A task that only waits for a time, an answer or its child orders is not active.
+	// MaxOpen is the largest number of active tasks. At this number the runtime refuses new orders with
+	// status 429. 0 means 20,000. A task that only waits for a time, an answer or its child orders is not
+	// active.
 	MaxOpen    int
 	SweepEvery time.Duration // time between two sweeps of the Supervisor; 0 means 500 ms
 	// StatisticsEvery is the interval of Statistics. 0 means 10 s. The runtime keeps 360 intervals.
 	StatisticsEvery time.Duration
-	// Keep is the time for which an order at rest stays readable, at least sqlite.MinKeep. 0 means for ever. The
-	// runtime keeps the ID and hash of an expired order, so that the order never runs again (P26, an ID never
-	// runs twice).
+	// Keep is the time for which an order at rest stays readable, at least sqlite.MinKeep. 0 means for ever.
+	// The runtime keeps the ID and hash of an expired order, so that the order never runs again (P26, an ID
+	// never runs twice).
 	Keep time.Duration
 	// NewTokenKey makes the runtime create a new key for the tokens of answers (P39, a token is an answer's
 	// permission). Tokens of the previous key stay valid for 400 days.
@@ -42,8 +43,8 @@ type Options struct {
 	Log         *slog.Logger
 	Clock       port.Clock
 	Version     string // version of the program, for the OpenAPI document
-	// Pages returns a handler of web pages. Run serves the pages on Listen, under the patterns in PagePaths. The
-	// parameter server is the address of Listen. nil means no pages.
+	// Pages returns a handler of web pages. Run serves the pages on Listen, under the patterns in PagePaths.
+	// The parameter server is the address of Listen. nil means no pages.
 	Pages     func(server string) http.Handler
 	PagePaths []string
 	// Ready is called once, when orders may be submitted.

@@ -44,8 +44,9 @@ func Run(ctx context.Context, o Options) error {
 		started.Checked = s.store.Checked()
 		o.Ready(started)
 	}
-	serving, within := errgroup.WithContext(ctx)   // if one listener fails, the other one ends too
-	stop := context.AfterFunc(within, s.receiving) // the actors stop receiving when the HTTP server shuts down
+	serving, within := errgroup.WithContext(ctx) // if one listener fails, the other one ends too
+	// the actors stop receiving when the HTTP server shuts down
+	stop := context.AfterFunc(within, s.receiving)
 	defer stop()
 	serve := func(on net.Listener, h http.Handler) {
 		serving.Go(func() error {

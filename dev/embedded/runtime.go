@@ -29,8 +29,9 @@ const (
 	controlConsumers = 4
 	taskConsumers    = 8
 	cachedTasks      = 20_000
-	// inlineOrder is the largest order that a task's row contains. A larger order gets a row of its own. For a
-	// smaller order a row of its own would cost more than it saves, because SQLite writes whole pages.
+	// inlineOrder is the size in bytes of the largest order that a task's row contains. A larger order gets a
+	// row of its own. For a smaller order a row of its own would cost more than it saves, because SQLite
+	// writes whole pages.
 	inlineOrder = 1 << 10
 	wakeSlack   = 2 * time.Millisecond
 )
@@ -60,7 +61,7 @@ type Runtime struct {
 	counts     sync.Map // counts of messages, as *counter by name and reason
 	rejects    atomic.Int64
 	ready      atomic.Bool
-	// most recent refusal because of MaxOpen; nil after alertRefusals has seen room
+	// most recent refusal because of MaxOpen; nil once alertRefusals sees room for new orders
 	refused atomic.Pointer[api.BusyError]
 
 	receiving context.CancelFunc // stops receiving from the queues
@@ -231,7 +232,7 @@ type sweepFailure struct {
 	at   time.Time
 }
 
-// isNews reports whether err must be logged. The same text is logged at most once a minute.
+// isNews reports whether err must be logged. An error with the same text is logged at most once a minute.
 func (f *sweepFailure) isNews(err error, now time.Time) bool {
 	if err.Error() == f.text && now.Sub(f.at) < time.Minute {
 		return false
@@ -265,8 +266,8 @@ func (s *Runtime) expire(ctx context.Context) {
 // drainTime is the time that running handlers get to finish. It is a part of the 5 s after a SIGTERM.
 const drainTime = 1500 * time.Millisecond
 
-// Close stops receiving messages, waits for running handlers and clients' requests, and closes the store. The
-// next start sends the messages in the memory queues again.
+// Close stops receiving messages, waits for running handlers and clients' requests, and closes the store. At
+// the next start, the runtime sends the messages of the queues in memory again.
 func (s *Runtime) Close() error {
 	s.ready.Store(false)
 	s.receiving()

@@ -150,8 +150,8 @@ func (s *Runtime) overdue(ctx context.Context) (o view.Overdue, err error) {
 	return o, nil
 }
 
-// seriesOf assigns the samples to intervals. If a sample is missing, the next count covers several intervals.
-// seriesOf then leaves the interval of that count empty, because the count cannot be divided.
+// seriesOf assigns the samples to intervals. If a sample is missing, the next count of ended orders covers
+// several intervals. seriesOf then drops this count, because it cannot be divided among the intervals.
 func seriesOf(all []sample, every time.Duration) []view.Series {
 	place := func(at time.Time) int { return int(at.Sub(all[0].at).Round(every)/every) - 1 }
 	intervals := max(place(all[len(all)-1].at)+1, 0)

@@ -12,15 +12,16 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// uncalled records which operations the agents cannot call at present, as their replies state (P45, "not now"
-// is not a failure). An operation that returns "not yet" counts as called, because its service works.
+// uncalled records which operations the agents do not call at present, as their replies state (P45, "not now"
+// is not a failure). An operation whose service returns "not yet" counts as called, because the service
+// works.
 type uncalled struct {
 	clock port.Clock
 	log   *slog.Logger
 
 	mu  sync.Mutex
 	now map[string]waiting // operations that are not called at present, by agent and operation
-	// time when the last such period of an operation ended, by agent and operation
+	// time when the agent last began to call an operation again, by agent and operation
 	worked map[string]core.Time
 }
 
@@ -31,15 +32,16 @@ type waiting struct {
 	reported      bool
 }
 
-// settling is the time after the end of such a period in which a new period is not reported, because old
-// replies may arrive late.
+// settling is the time after an agent has begun to call an operation again. In this time no alert is logged,
+// because old replies may arrive late.
 const settling = core.Minute
 
 // replied implements scheduler.Config.Replied. It logs one alert when a period without calls begins, however
-// many orders wait. The period ends only when a reply shows that the service was called.
+// many orders wait. The period ends only when a reply shows that the agent has called the service.
 func (u *uncalled) replied(agent, operation string, r core.Reply) {
 	name, now := "agent "+agent+" "+operation, core.TimeOf(u.clock.Now())
-	// the message of an agent in a user's process may contain a token (P39, a token is an answer's permission)
+	// the message of an agent in a user's process may contain a token (P39, a token is an answer's
+	// permission)
 	message := core.RedactText(r.Message)
 	u.mu.Lock()
 	defer u.mu.Unlock()

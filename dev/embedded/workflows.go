@@ -30,9 +30,9 @@ type deployed struct {
 	empty    bool                // the folder contains no workflow file
 }
 
-// workflows keeps the definitions of a folder up to date. If a new version of a file has a problem, new
-// orders get the previous version. A running task pins its definition by hash, so a new version does not
-// affect it.
+// workflows keeps the definitions of a folder up to date. If the newest version of a file has a problem, new
+// orders get the previous version. A running task pins its definition by hash, so a change of the file does
+// not affect the task.
 type workflows struct {
 	dir  string
 	load func(dir string) ([]source.File, error)
@@ -42,7 +42,7 @@ type workflows struct {
 
 // loadFiles reads every workflow file of the folder, and checks that the named agents exist. It refuses
 // workflows that make tokens if other users of the machine may read the keys. The first call does not check
-// the keys, because s.tokens is still nil; wire checks them after the call.
+// the keys, because s.tokens is still nil. wire checks the keys after this call.
 func (s *Runtime) loadFiles(dir string) ([]source.File, error) {
 	var names []string
 	for _, a := range s.agents {

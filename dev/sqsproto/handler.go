@@ -35,8 +35,8 @@ type Sink func(ctx context.Context, bodies [][]byte) []error
 type Config struct {
 	Queues Queues
 	Sinks  map[string]Sink // sinks by queue name; Queues does not contain these queues
-	// LongPoll derives the context for a long poll from the context of the request. The derived context may end
-	// earlier, when the process shuts down. nil means the context of the request.
+	// LongPoll derives the context for a long poll from the context of the request. The derived context may
+	// end earlier, when the process shuts down. nil means the context of the request.
 	LongPoll func(context.Context) (context.Context, context.CancelFunc)
 	Clock    port.Clock // nil means the system clock
 	// ReceiptKey is the key for the receipt handles. nil means a new random key. A handler accepts no receipt

@@ -11,9 +11,10 @@ import (
 var errLarge = fail(fmt.Sprintf("the result is larger than %d bytes", MaxResult),
 	"pass a reference instead of the data")
 
-// appendValue appends a value as compact JSON with sorted keys, so that equal values give equal bytes (P12).
-// It returns an error as soon as the result is larger than MaxResult. The early check is necessary because a
-// value may contain the same part many times. The recursion is limited by MaxDepth and MaxNodes.
+// appendValue appends a value as compact JSON with sorted keys, so that equal values give equal bytes (P12,
+// effects are emitted again). It returns an error as soon as the result is larger than MaxResult. The early
+// check is necessary because a value may contain the same part many times. The recursion is limited by
+// MaxDepth and MaxNodes.
 func appendValue(b []byte, v any) ([]byte, error) {
 	var err error
 	switch v := v.(type) {

@@ -16,33 +16,37 @@ import (
 type Scope struct {
 	// Steps contains the names of all steps of the workflow.
 	Steps []string
-	// Visible contains the steps whose output the expression may read: all direct and indirect predecessors of
-	// its step. Only their outputs are the same at every evaluation (P12). nil means all steps.
+	// Visible contains the steps whose output the expression may read: all direct and indirect predecessors
+	// of its step. Only their outputs are the same at every evaluation (P12, effects are emitted again). nil
+	// means all steps.
 	Visible map[string]bool
 	// Value reports whether the expression may read the value of an answer, as value.
 	Value bool
-	// Answered contains the steps that wait for an answer. The value is true if only certain people may answer.
-	// nil means that the expression must not make tokens (P39, a token is an answer's permission).
+	// Answered contains the steps that wait for an answer. The value is true if only certain people may
+	// answer. nil means that the expression must not make tokens (P39, a token is an answer's permission).
 	Answered map[string]bool
-	// Decided has the same keys as Answered. The outputs of these steps have only the members of core.Decided.
-	// nil means that every member is allowed.
+	// Decided has the same keys as Answered. The outputs of these steps have only the members of
+	// core.Decided. nil means that every member is allowed.
 	Decided map[string]bool
-	// Item reports whether the expression may read item, an element of the list in each, and its position index.
+	// Item reports whether the expression may read item, an element of the list in each, and its position
+	// index.
 	Item bool
 	// Step is the step to which the expression belongs, or "" for the output of the workflow.
 	Step string
-	// Undo reports whether the expression is in the input of an undo. Such an expression may read the output of
-	// its own step. But it must also work without this output, which may be lost (P24, an undo needs no output).
+	// Undo reports whether the expression is in the input of an undo. Such an expression may read the output
+	// of its own step. But it must also work without this output, which may be lost (P24, an undo needs no
+	// output).
 	Undo bool
-	// Skippable contains the steps that may be skipped, with their conditions. The output of a skipped step is
-	// null. Therefore an expression must read the output's members with ?., unless a condition ensures that the
-	// step was not skipped. The condition may be When or a part of the expression.
+	// Skippable contains the steps that may be skipped, with their conditions. The output of a skipped step
+	// is null. Therefore an expression must read the output's members with ?., unless a condition ensures
+	// that the step was not skipped. The condition may be When or a part of the expression.
 	Skippable map[string]string
 	// Continues contains the steps with onFailure: continue. After its failure, the output of such a step is
 	// null. Only these steps have the properties failed and error. nil means that all steps have these
 	// properties.
 	Continues map[string]bool
-	// When is the condition of the step, which is true when the expression is evaluated. "" means no condition.
+	// When is the condition of the step, which is true when the expression is evaluated. "" means no
+	// condition.
 	When string
 }
 

@@ -20,8 +20,8 @@ import (
 const (
 	// Key is the ledger key of the document. It cannot be an order ID, because no order ID contains a '#'.
 	Key = "#incidents"
-	// MostOpen is the largest number of separate incidents. The orders of all other incidents share one incident
-	// without a name. With the longest texts, the document is smaller than 200 KB.
+	// MostOpen is the largest number of separate incidents. The orders of all other incidents share one
+	// incident without a name. With the longest texts, the document is smaller than 200 KB.
 	MostOpen = 50
 	// DefaultWindow is the time for which an incident collects orders before an alert reports their number.
 	DefaultWindow = 15 * time.Minute
@@ -83,11 +83,12 @@ type document struct {
 type Config struct {
 	Records port.Ledger
 	Tasks   Tasks
-	// Publish publishes an alert. It returns nil only if the operator will see the alert. It must limit its own
-	// time, and the number of alerts that it sends at once.
+	// Publish publishes an alert. It returns nil only if the operator will see the alert. It must limit its
+	// own time, and the number of alerts that it sends at once.
 	Publish func(ctx context.Context, alert message.Alert) error
 	// Go starts a publication in a goroutine and returns at once. A caller of Raise must not wait for systems
-	// other than its store and its queues. The context of the publication must end only when the process stops.
+	// other than its store and its queues. The context of the publication must end only when the process
+	// stops.
 	Go       func(publication func(ctx context.Context))
 	Clock    port.Clock
 	Window   time.Duration // 0 means DefaultWindow

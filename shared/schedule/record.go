@@ -13,8 +13,8 @@ import (
 const (
 	// kept is the number of starts, and the number of skipped times, that a record lists.
 	kept = 20
-	// startsAtOnce and timesAtOnce limit the work of one sweep after a long outage. The next sweep continues the
-	// work.
+	// startsAtOnce and timesAtOnce limit the work of one sweep after a long outage. The next sweep continues
+	// the work.
 	startsAtOnce = 100
 	timesAtOnce  = 10_000
 	// prefix is the beginning of a record's ledger key. It cannot start an order ID, because no order ID

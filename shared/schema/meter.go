@@ -13,8 +13,8 @@ import (
 // Limits of a validation. The library itself has no limits. A schema that branches and refers to itself, or
 // that contains long lists of values, could take very long.
 const (
-	// MaxValidation limits the steps of one validation, for each 16 KiB of the value. One step takes at most two
-	// microseconds and 150 bytes.
+	// MaxValidation limits the steps of one validation, for each 16 KiB of the value. One step takes at most
+	// two microseconds and 150 bytes.
 	MaxValidation = 100_000
 	maxPattern    = 2_000 // instructions of a regular expression
 )

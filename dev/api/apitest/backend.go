@@ -1,5 +1,5 @@
-// Package apitest has a backend in memory, for tests of package api and of the client. A test sets the tasks
-// of the backend. A test can also make the backend busy or unavailable, or make it refuse orders.
+// Package apitest provides an api.Backend in memory, for tests of package api and of the client. A test sets
+// the tasks of the backend. A test can also make the backend busy or unavailable, or make it refuse orders.
 package apitest
 
 import (
@@ -59,7 +59,8 @@ type Backend struct {
 	// ID of an order for which Submit and Task panic
 	Panic  string
 	Pinned *core.Definition // definition of all tasks; nil means Definition
-	// method that returns an error: "Task", "Order", "Wait", "List", "Target", "Statistics" or "Schedules"
+	// name of the method that returns an error: "Task", "Order", "Wait", "List", "Target", "Statistics" or
+	// "Schedules"
 	Broken string
 	// BrokenBy is the error that the method in Broken returns. nil means port.ErrUnavailable.
 	BrokenBy error
@@ -99,7 +100,7 @@ func (b *Backend) locked(f func()) {
 	f()
 }
 
-// Change applies f to a copy of the task, and stores the copy as the next version.
+// Change applies f to a copy of the task, and stores the changed copy as the next version.
 func (b *Backend) Change(id string, f func(*core.Task)) {
 	b.locked(func() {
 		t := *b.tasks[id]
@@ -131,7 +132,7 @@ func (b *Backend) put(t *core.Task) {
 	b.change = make(chan struct{})
 }
 
-// handed panics if ctx cannot be cancelled, because the edge must pass on the context of the request.
+// handed panics if ctx cannot be cancelled, because package api must pass on the context of the request.
 func handed(ctx context.Context) {
 	if ctx.Done() == nil {
 		panic("a call has another context than its request")
@@ -388,7 +389,7 @@ func (b *Backend) Statistics(context.Context) (view.Statistics, error) {
 		Overdue: &view.Overdue{}}, b.broken("Statistics")
 }
 
-// Health reports a ready backend unless NotOK is set.
+// Health reports that the backend is ready, unless NotOK is true.
 func (b *Backend) Health(ctx context.Context) api.Health {
 	handed(ctx)
 	if b.NotOK {

@@ -355,8 +355,8 @@ func (b *builder) holds(i int) {
 		return
 	}
 	reserved := ""
-	// The agent writes the ledger before and after the call (P31, P22a). If the call takes the whole time, the
-	// agent cannot write the result, and the step is in doubt.
+	// The agent writes the ledger before and after the call (P31, P22a). If the call takes the whole time,
+	// the agent cannot write the result, and the step is in doubt.
 	if s.Grade == core.Plain || s.PointOfNoReturn {
 		kind := "point of no return"
 		if s.Grade == core.Plain {

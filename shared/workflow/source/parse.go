@@ -15,9 +15,9 @@ type Options struct {
 	// MaxTimeout returns the longest time that the agent's environment, such as Lambda, gives to one request.
 	// The result 0, or a nil function, means no limit.
 	MaxTimeout func(agent string) core.Duration
-	// CannotKeep returns the reason why an agent cannot keep the grade of a step, and the fix. problem is "" if
-	// the agent can. kept is the agent's keyRetention. A nil function means that every agent can keep every
-	// grade.
+	// CannotKeep returns the reason why an agent cannot keep the grade of a step, and the fix. problem is ""
+	// if the agent can. kept is the agent's keyRetention. A nil function means that every agent can keep
+	// every grade.
 	CannotKeep func(agent string, s *core.StepDefinition, kept core.Duration) (problem, fix string)
 
 	// child returns the definition of a child workflow, or the problem that prevents it. A nil function means
