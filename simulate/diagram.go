@@ -9,7 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// maxLines bounds a diagram to the last lines, which matter most.
+// maxLines is the number of lines at the end of a story that a diagram shows.
 const maxLines = 120
 
 // Diagram draws a story as a Mermaid sequence diagram.
@@ -42,7 +42,8 @@ func Diagram(story []Line) string {
 	return b.String()
 }
 
-// About returns the lines of a story about the order that a violation names, and about the deployment.
+// About returns the lines of a story that concern the violation. These are the lines about the order that the
+// violation names and the lines that name no order.
 func About(story []Line, v *Violation) []Line {
 	id := orderName.FindString(v.Text)
 	if id == "" {
