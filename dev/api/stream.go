@@ -195,8 +195,8 @@ func nextLine(in *bufio.Reader, number int) (l line, blank bool, err error) {
 }
 
 // submitGroups divides the lines into groups, and submits the groups. A group contains the lines that are
-// ready, up to the limits of a group. If two lines have the same order ID, submitGroups submits the second
-// one after the first one has ended.
+// ready, up to the limits of a group. If two lines have the same order ID, the second
+// one waits for the result of the first one.
 func (e *edge) submitGroups(ctx context.Context, lines <-chan line, groups chan<- *group) {
 	var pending []*group
 	onTheWay := map[string]bool{}

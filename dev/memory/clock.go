@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Clock is a clock that moves only when its user calls Advance or Set. It implements port.Clock. Advance and
-// Set also wake the queues that wait for a time of this clock. A Clock is safe for concurrent use.
+// Clock is a clock that moves only when its user calls Advance or Set. It implements port.Clock. A queue that
+// waits for a time of this clock wakes up when the clock reaches the time. A Clock is safe for concurrent
+// use.
 type Clock struct {
 	mu     sync.Mutex
 	now    time.Time
@@ -59,8 +60,8 @@ func (c *Clock) Set(t time.Time) {
 	c.mu.Unlock()
 }
 
-// At makes the clock call run when it reaches the time at. If this time has already passed, the next Advance
-// calls run. The returned function cancels the call.
+// At registers the function run, which the clock calls at the time at. If this time has already passed, the
+// next Advance calls run. The returned function cancels the registration.
 func (c *Clock) At(at time.Time, run func()) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -16,7 +16,7 @@ type Definitions struct {
 	data map[string][]byte
 }
 
-// NewDefinitions returns a Definitions without content.
+// NewDefinitions returns an empty Definitions.
 func NewDefinitions() *Definitions { return &Definitions{data: map[string][]byte{}} }
 
 // Clone returns a copy with the same content.

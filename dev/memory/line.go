@@ -2,15 +2,16 @@ package memory
 
 import "github.com/stepkeeper/stepkeeper/shared/port"
 
-// normalFirst makes every tenth receive begin with the messages of normal priority. Otherwise many messages
-// of high priority could delay them for ever (P46, priority changes the order of requests only).
+// normalFirst makes every tenth receive begin with the messages of normal priority. Without this rule,
+// messages of high priority could delay the other messages for ever (P46, priority changes the order of
+// requests only).
 const normalFirst = 10
 
-// keptGroups is the number of groups up to which an empty group keeps its memory.
+// keptGroups limits the number of groups in memory. An empty group is deleted only if there are more groups.
 const keptGroups = 64
 
 // line orders the visible messages. Messages of high priority come first, except in every tenth receive.
-// Within a priority, the groups take turns, and the messages of a group are received in the order in which
+// Within a priority, the groups take turns. The messages of a group are received in the sequence in which
 // they became visible. Therefore many messages in one group hardly delay the other groups (P46).
 type line struct {
 	high, normal turns
@@ -25,7 +26,8 @@ func (l *line) push(m *port.Message, t ticket) {
 	l.normal.push(m.Group, t)
 }
 
-// begin returns the priorities in their order for one receive. some reports whether messages are visible.
+// begin returns the two priorities in the sequence in which one receive serves them. some reports whether any
+// message is visible.
 func (l *line) begin(some bool) (first, second *turns) {
 	if some {
 		l.takes++
@@ -37,7 +39,7 @@ func (l *line) begin(some bool) (first, second *turns) {
 }
 
 // turns contains the tickets of one priority, by group. The next ticket belongs to the group whose last turn
-// was earliest.
+// was the earliest.
 type turns struct {
 	groups map[string]*group
 	order  ring[*group] // groups with tickets, ordered by their last turn

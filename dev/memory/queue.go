@@ -10,8 +10,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Queue implements port.Queue in memory. Messages that are received for the first time are received in the
-// order in which they were sent, within their priority and group. A Queue is safe for concurrent use.
+// Queue implements port.Queue in memory. Within a priority and a group, messages are first received in the
+// sequence in which they were sent. A Queue is safe for concurrent use.
 //
 // A Queue does not copy bodies. It encodes a value only if the delay is longer than longDelay, because bytes
 // need less memory. It does not check the size of a value, because the size is known only after encoding.
@@ -66,8 +66,8 @@ func (q *Queue) check(m *port.Message) error {
 	return nil
 }
 
-// longDelay is the longest delay for which a message keeps its value. With longer delays, far more messages
-// wait in memory at a time.
+// longDelay is the longest delay for which a message keeps its value. A message with a longer delay is
+// encoded, because a queue can contain very many of these messages.
 const longDelay = 5 * time.Second
 
 func (q *Queue) add(m port.Message, sent, at time.Time) {
@@ -103,7 +103,7 @@ func (q *Queue) hideUntil(slot uint32, e *entry, at time.Time) {
 	q.asleep.push(slot)
 }
 
-// unhide removes a delayed or in-flight message from the heap.
+// unhide removes a delayed or in-flight message from q.asleep.
 func (q *Queue) unhide(e *entry) {
 	q.asleep.remove(e.place)
 	if e.state == inFlight {
@@ -121,8 +121,8 @@ func (q *Queue) promote(now time.Time) {
 	}
 }
 
-// next returns the time when the first delayed or in-flight message becomes visible, and whether there is
-// one.
+// next returns the time when the first delayed or in-flight message becomes visible. some reports whether
+// there is such a message.
 func (q *Queue) next(now time.Time) (at int64, some bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -134,7 +134,8 @@ func (q *Queue) next(now time.Time) (at int64, some bool) {
 	return q.asleep.slots[0].wake, true
 }
 
-// buried is a message that goes to the dead letters. The move happens after the caller releases the lock.
+// buried is a message that take has selected for the dead letters. settle moves the message after the lock is
+// released.
 type buried struct {
 	message port.Message
 	slot    uint32
@@ -187,8 +188,8 @@ func (q *Queue) takeOrWait(now, until time.Time, most int,
 // same message.
 const burial = 30 * time.Second
 
-// take takes visible messages. It deletes messages that have expired. It returns messages that were received
-// too often separately, for the dead letters.
+// take receives visible messages. The second result contains the messages that were received too often and
+// belong to the dead letters. take deletes messages that have expired.
 func (q *Queue) take(now time.Time, most int, visibility time.Duration) ([]port.Delivery, []buried) {
 	var deliveries []port.Delivery
 	var left []buried
@@ -238,7 +239,7 @@ func (q *Queue) settle(ctx context.Context, left []buried) {
 	for _, b := range left {
 		if errs := q.config.DeadLetterTo.Send(context.WithoutCancel(ctx),
 			[]port.Message{b.message}); errs[0] != nil {
-			continue // after its visibility timeout the message is received again
+			continue // the message is received again after its visibility timeout
 		}
 		q.bury(b)
 	}

@@ -13,12 +13,13 @@ import (
 type QueueConfig struct {
 	Name        string
 	MaxReceives int // receives after which a message goes to the dead letters; 0 means never
-	// DeadLetterTo is the dead-letter queue. It is required if MaxReceives is not 0. While it does not accept
-	// a message, the message stays in this queue and is invisible at times.
+	// DeadLetterTo is the dead-letter queue. It is required if MaxReceives is not 0. While the dead-letter
+	// queue does not accept a message, the message stays in this queue, and a later receive tries to move the
+	// message again.
 	DeadLetterTo port.Queue
 	Retention    time.Duration // age at which a message expires; 0 means never
 	// First numbers the messages: the first message gets the number First + 1. If First is higher than all
-	// numbers of a previous process, receipts of that process are not valid.
+	// numbers of a previous process, the receipts of the previous process are not valid.
 	First uint64
 }
 
@@ -41,7 +42,7 @@ func NewQueues(clock port.Clock, queues []QueueConfig, replyTo ...string) (*Queu
 }
 
 // Next returns the time when the first delayed or in-flight message of any queue becomes visible. some
-// reports whether there is one.
+// reports whether there is such a message.
 func (q *Queues) Next() (at time.Time, some bool) {
 	first := int64(math.MaxInt64)
 	now := q.clock.Now()
@@ -57,7 +58,7 @@ func (q *Queues) Next() (at time.Time, some bool) {
 	return time.Unix(0, first).UTC(), some
 }
 
-// Add adds a queue. The caller must add all queues before others use q.
+// Add adds a queue. The caller must add all queues before other goroutines use q.
 func (q *Queues) Add(c QueueConfig) error {
 	if c.MaxReceives < 0 || c.MaxReceives > 0 && c.DeadLetterTo == nil {
 		return fmt.Errorf("queue %q: %d receives before a message goes to which dead-letter queue?", c.Name,

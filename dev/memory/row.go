@@ -66,7 +66,7 @@ func (r Row) ContentOf(id, hash string) ([]byte, error) {
 	return nil, fmt.Errorf("content of order %q: %w", id, port.ErrNotFound)
 }
 
-// Erase removes the content that is stored outside the record, if hash is its hash.
+// Erase removes the content that is stored outside the record, if its hash is equal to hash.
 func (r *Row) Erase(hash string) {
 	if r.Hash == hash {
 		r.Content = nil
@@ -76,8 +76,8 @@ func (r *Row) Erase(hash string) {
 // Expire removes everything except the fact that the ID was used.
 func (r *Row) Expire() { *r = Row{Ended: r.Known()} }
 
-// Due returns the entries of one index bucket that are due at the time before, earliest first. It returns
-// entries after the entry after, and at most limit entries.
+// Due returns at most limit entries of one index bucket that are due at the time before, earliest first. If
+// after is not nil, Due returns only entries that come later than after.
 func Due(records iter.Seq[*port.Record], bucket port.Bucket, before time.Time, after *port.Due,
 	limit int) []port.Due {
 	var found []port.Due

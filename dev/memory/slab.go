@@ -26,8 +26,8 @@ type entry struct {
 	state    state
 }
 
-// slab stores entries in blocks that never move. A queue of a million messages therefore copies no entries
-// when it grows. It also leaves no million small objects to the garbage collector.
+// slab stores entries in blocks that never move. So a large queue copies no entries when it grows, and the
+// garbage collector does not have to visit many small objects.
 type slab struct {
 	blocks [][]entry
 	unused []uint32

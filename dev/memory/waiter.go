@@ -39,7 +39,7 @@ func (q *Queue) expireWaiter(w *waiter) {
 }
 
 // leave removes a waiter whose context has ended. If the waiter was already woken for a message, leave wakes
-// another one instead.
+// another waiter instead.
 func (q *Queue) leave(w *waiter) {
 	now := q.clock.Now()
 	q.mu.Lock()

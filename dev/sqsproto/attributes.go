@@ -50,8 +50,8 @@ func md5Of(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// md5 returns the checksum of the attributes that AWS SDKs verify. It covers the attributes sorted by name:
-// for each one the name, the type, a byte for the kind of value, and the value. The length of each part comes
+// md5 returns the checksum of the attributes that AWS SDKs verify. The checksum covers the name, the type, a
+// byte for the kind of value, and the value of each attribute, sorted by name. The length of each part comes
 // before the part.
 func (a attributes) md5() string {
 	if len(a) == 0 {

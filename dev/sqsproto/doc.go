@@ -3,8 +3,8 @@
 //
 // The package implements GetQueueUrl, ListQueues, SendMessage, ReceiveMessage with long polling,
 // DeleteMessage, ChangeMessageVisibility, the batch forms, and GetQueueAttributes. It does not check
-// credentials. Some queues have a Sink, which handles a message before the response to the sender. Nobody can
-// receive from these queues.
+// credentials. If a queue has a Sink, the Sink handles each message before the sender gets the response.
+// Nobody can receive messages from such a queue.
 //
 // A queue in memory also keeps the attributes, the trace header and the ID of a message. A queue in SQLite
 // keeps only the body.

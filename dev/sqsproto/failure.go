@@ -63,8 +63,8 @@ func tooLong(limit int) *fail {
 		limit)
 }
 
-// within returns the value of an optional parameter, or otherwise if the request does not contain the
-// parameter.
+// within returns the value of an optional parameter. If the request does not contain the parameter, within
+// returns the argument otherwise. It returns an error for a value below low or above high.
 func within(parameter string, value *int, low, high, otherwise int) (int, error) {
 	switch {
 	case value == nil:

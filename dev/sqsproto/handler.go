@@ -27,8 +27,8 @@ type Queues interface {
 }
 
 // Sink handles the messages to a queue instead of storing them. It returns one error for each body, in the
-// same order. nil means that the message is handled. After an error other than Invalid, the sender should
-// send the message again.
+// same sequence. nil means that the message is handled. The sender should send the message again after any
+// error that Invalid has not made.
 type Sink func(ctx context.Context, bodies [][]byte) []error
 
 // Config configures the handler.
@@ -44,8 +44,8 @@ type Config struct {
 	ReceiptKey []byte
 }
 
-// Path is the beginning of the path of every queue URL. The queue's name follows it. Requests may be sent to
-// this path or to "/".
+// Path is the beginning of the path of every queue URL. The rest of the path is the name of the queue.
+// Requests may be sent to this path or to "/".
 const Path = "/" + account + "/"
 
 const (
@@ -77,11 +77,11 @@ func New(c Config) http.Handler {
 	return &handler{Config: c, first: first}
 }
 
-// call is one request for an operation.
+// call is one request that executes an operation.
 type call struct {
 	h    *handler
 	ctx  context.Context
-	base string // "http://127.0.0.1:7070", from the request's Host
+	base string // base URL from the Host header, such as "http://127.0.0.1:7070"
 	body []byte
 }
 

@@ -63,7 +63,7 @@ func receiveMessage(c *call) (any, error) {
 	if err != nil && (ctx.Err() == nil || len(deliveries) > 0) {
 		return nil, err
 	}
-	if c.ctx.Err() != nil { // the receiver has disconnected, so the messages become visible again
+	if c.ctx.Err() != nil { // the receiver has disconnected, so make the messages visible again
 		for _, d := range deliveries {
 			// if this fails, the message becomes visible after its visibility timeout
 			_ = q.Extend(context.WithoutCancel(c.ctx), d.Receipt, 0)
@@ -146,8 +146,8 @@ type receiptInput struct {
 	Entries []receiptEntry `json:"Entries"`
 }
 
-// handled deletes messages or changes their visibility timeout. It returns one error for each entry, in
-// order.
+// handled deletes messages or changes their visibility timeouts. It returns one error for each entry, in the
+// same sequence.
 type handled func(*call, port.Queue, []receiptEntry) []error
 
 func (c *call) readReceipts(in *receiptInput) (port.Queue, error) {

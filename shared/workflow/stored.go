@@ -52,7 +52,7 @@ func Decode(hash string, data []byte) (*core.Definition, error) {
 }
 
 // Seal completes a definition that code has built. It sets the schema, the hash and the compiled expressions.
-// It does not check the definition's meaning, as package source does.
+// It does not check the meaning of the definition, which only package source checks.
 func Seal(d *core.Definition) error {
 	x, err := expression.Compile(d)
 	if err != nil {

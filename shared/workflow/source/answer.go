@@ -76,7 +76,7 @@ func (b *builder) choices(v *value, a *core.Answer) {
 	}
 	for _, e := range answers.list {
 		if e.shape != isText {
-			continue // the schema check reports it
+			continue // the schema check reports the wrong type
 		}
 		if len(e.text) > core.MaxApproval {
 			b.report.error(e.at, fmt.Sprintf("the answer %s has more than %d bytes", quoted(e),
@@ -93,8 +93,8 @@ func (b *builder) eventSchema(v *value, a *core.Answer) {
 	}
 }
 
-// people checks the fields need and who. It skips a field with an expression, because each order has its own
-// value.
+// people checks the fields need and who. It skips a field with an expression, because the value depends on
+// the order.
 func (b *builder) people(step string, v *value) {
 	who := v.get("who")
 	if who == nil || who.shape != isList {
@@ -103,7 +103,7 @@ func (b *builder) people(step string, v *value) {
 	names := map[string]bool{}
 	for _, e := range who.list {
 		switch {
-		case e.shape != isText: // the schema check reports it
+		case e.shape != isText: // the schema check reports the wrong type
 		case isExpression(e):
 			return
 		case !core.PersonName(e.text):
@@ -182,8 +182,8 @@ func (b *builder) question(f field, s *core.StepDefinition, scope expression.Sco
 	}
 }
 
-// unread warns if all answers to an approval have the same effect: no answer refuses the order, and no
-// expression reads the answer.
+// unread warns if all answers to an approval have the same effect. This is the case if no answer refuses the
+// order and no expression reads the answer.
 func (b *builder) unread(i int) {
 	s := &b.def.Steps[i]
 	if s.Answer == nil || len(s.Answer.Values) < 2 || s.Answer.Refuse != "" {
@@ -199,10 +199,11 @@ func (b *builder) unread(i int) {
 			s.Answer.Values[len(s.Answer.Values)-1], strings.ReplaceAll(s.Name, "-", "_")))
 }
 
-// bare reports whether an expression is written without ${ }, as it must be. If not, bare reports a problem.
+// bare reports whether an expression is written without ${ }. If the expression has ${ }, bare reports a
+// problem.
 func (b *builder) bare(v *value, key, example string) bool {
 	if v.shape != isText {
-		return false // the schema check reports it
+		return false // the schema check reports the wrong type
 	}
 	if strings.HasPrefix(strings.TrimSpace(v.text), "${") {
 		b.report.error(v.at, key+" is written with ${ }", "write the bare expression, as in "+key+": "+
@@ -223,7 +224,7 @@ func answerForm(step *value) string {
 }
 
 // answered returns the names of the steps that wait for an answer. The value is true if only certain people
-// may answer. A token for such a step names a person (P39, a token is an answer's permission).
+// may answer. Then a token for the step must name a person (P39, a token is an answer's permission).
 func (b *builder) answered() map[string]bool {
 	names := map[string]bool{}
 	for _, f := range b.steps {

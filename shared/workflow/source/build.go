@@ -20,7 +20,7 @@ type builder struct {
 	steps   []field // steps in the sequence of def.Steps, with the generated calls
 	order   *graph
 	schema  *schema.Schema // schema of the orders; nil means that any order is valid
-	element schema.Part    // element of the list in each, which the current step's expressions read as item
+	element schema.Part    // schema of the value that expressions of the current step read as item
 }
 
 func (b *builder) definition() *core.Definition {

@@ -29,7 +29,8 @@ func (b *builder) each(f field) core.StepDefinition {
 			s.PointOfNoReturn = s.PointOfNoReturn || child.Steps[i].PointOfNoReturn
 		}
 	}
-	// such a child cannot be undone, so its parent must stop (P22, a point of no return forbids undo)
+	// a child after its point of no return cannot be undone, so the parent must stop (P22, a point of no
+	// return forbids undo)
 	if s.PointOfNoReturn && b.text(v, "onFailure") == "" {
 		s.OnFailure = core.OnFailureStop
 	}
@@ -39,7 +40,7 @@ func (b *builder) each(f field) core.StepDefinition {
 // child sets the definition of the child workflow.
 func (b *builder) child(name *value, e *core.Each) {
 	if name == nil || name.shape != isText || e.Workflow == "" {
-		return // the schema check reports it
+		return // the schema check reports the problem
 	}
 	if b.opts.child == nil {
 		b.report.error(name.at, "the child workflow "+e.Workflow+" is not known here",

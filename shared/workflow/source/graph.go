@@ -42,13 +42,13 @@ func newGraph(b *builder) *graph {
 			continue
 		}
 		if after.shape != isList {
-			g.partial = true // the schema check reports it
+			g.partial = true // the schema check reports the wrong type
 		}
 		for _, e := range after.list {
 			j, known := g.index[e.text]
 			switch {
 			case e.shape != isText:
-				g.partial = true // the schema check reports it
+				g.partial = true // the schema check reports the wrong type
 			case !known:
 				g.partial = true
 				b.report.error(e.at, "step "+f.key+" comes after "+e.text+", which is no step",
@@ -71,8 +71,8 @@ func newGraph(b *builder) *graph {
 	return g
 }
 
-// sort sets sorted and before. If there is a cycle, sort returns its steps, with the first step again at the
-// end.
+// sort sets sorted and before. If there is a cycle, sort returns the steps of the cycle, with the first step
+// again at the end.
 func (g *graph) sort() (cycle []int) {
 	n := len(g.names)
 	waiting, next := make([]int, n), make([][]int, n)
@@ -110,8 +110,9 @@ func (g *graph) sort() (cycle []int) {
 	return nil
 }
 
-// cycle returns a cycle. It walks from a waiting step to a predecessor that also waits, until it reaches a
-// step for the second time.
+// cycle returns the steps of a cycle. waiting is not 0 for the steps that sort could not place. cycle walks
+// from one of these steps to a predecessor that sort could not place either, until it reaches a step for the
+// second time.
 func (g *graph) cycle(waiting []int) []int {
 	at := 0
 	for waiting[at] == 0 {

@@ -25,14 +25,14 @@ type File struct {
 }
 
 // LoadDir reads all *.yaml and *.yml files of a folder, sorted by name. It reports a problem for an entry
-// with such a name that is not a regular file. If two files define the same workflow, it reports a problem
-// for the later file. LoadDir returns an error only if it cannot read the folder.
+// that has one of these names and is not a regular file. If two files define the same workflow, LoadDir
+// reports a problem for the later file. It returns an error only if it cannot read the folder.
 func LoadDir(dir string, opts Options) ([]File, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("workflows: %w", err)
 	}
-	defer func() { _ = root.Close() }() // only for reading, so Close loses no data
+	defer func() { _ = root.Close() }() // the folder was only read, so Close cannot lose data
 	entries, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
 		return nil, fmt.Errorf("workflows: %w", err)
@@ -65,7 +65,7 @@ type folder struct {
 	read  func(name string) ([]byte, error)
 	files map[string]*File  // files that are or have been read, by name
 	named map[string]string // file names by workflow; nil before the first use
-	trail []string          // files that are being read; each one names the next one's workflow as a child
+	trail []string          // files that are being read; each file needs the next one for a child workflow
 }
 
 // load reads a file of the folder. It reads each file once.
@@ -93,7 +93,7 @@ func (d *folder) beside(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = root.Close() }() // only for reading, so Close loses no data
+	defer func() { _ = root.Close() }() // the folder was only read, so Close cannot lose data
 	return regularfile.ReadIn(root, name, maxSchemaFile+1)
 }
 

@@ -94,12 +94,12 @@ func (b *builder) knownAgents() {
 	}
 }
 
-// noReturn checks the rules of points of no return (P22, a point of no return forbids undo; P22a, a proven
-// refusal permits undo).
+// noReturn checks the two rules of points of no return (P22, a point of no return forbids undo; P22a, a
+// proven refusal permits undo):
 //
-//   - A step that may run at the same time as or after a point of no return must stop for the operator when
-//     it fails.
-//   - A step that may have to be undone must declare its undo.
+//   - If a step may run at the same time as a point of no return, or later, the step must stop for the
+//     operator when it fails.
+//   - If a step may have to be undone, the step must declare its undo.
 func (b *builder) noReturn() {
 	for i := range b.def.Steps {
 		b.stops(i)
@@ -267,8 +267,8 @@ func (b *builder) queueTime(i int) {
 	}
 }
 
-// minPoll is the shortest time after which a step is called again after a "not yet" (P45, "not now" is not a
-// failure).
+// minPoll is the shortest time between a reply "not yet" and the next call of the step (P45, "not now" is not
+// a failure).
 const minPoll = 2 * core.Second
 
 // polling checks the field pollFor of a step.
@@ -304,8 +304,8 @@ func (b *builder) polling(i int) {
 	}
 }
 
-// long checks the field maxDuration of a step. The step may run for that long if it reports progress within
-// its timeout (P43, long work reports progress).
+// long checks the field maxDuration of a step. A step that reports progress within its timeout may run for
+// this duration (P43, long work reports progress).
 func (b *builder) long(i int) {
 	s := &b.def.Steps[i]
 	if s.MaxDuration == 0 {
@@ -339,7 +339,7 @@ func (b *builder) long(i int) {
 const ledgerTime = 2 * core.Second
 
 // holds reports a problem if a timeout is longer than the agent's environment allows. The environment would
-// end each call that takes so long, and the step would be in doubt.
+// end a call before such a timeout, and the step would be in doubt.
 func (b *builder) holds(i int) {
 	s := &b.def.Steps[i]
 	if b.opts.MaxTimeout == nil || s.Agent == "" {

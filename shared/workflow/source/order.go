@@ -33,7 +33,7 @@ func (b *builder) orders() {
 			return
 		}
 	default:
-		return // the schema check reports it
+		return // the schema check reports the wrong type
 	}
 	b.def.Order, b.schema = b.compiled(given, data, err)
 }

@@ -16,8 +16,8 @@ type Options struct {
 	// The result 0, or a nil function, means no limit.
 	MaxTimeout func(agent string) core.Duration
 	// CannotKeep returns the reason why an agent cannot keep the grade of a step, and the fix. problem is ""
-	// if the agent can. kept is the agent's keyRetention. A nil function means that every agent can keep
-	// every grade.
+	// if the agent can keep the grade. kept is the agent's keyRetention. A nil function means that every
+	// agent can keep every grade.
 	CannotKeep func(agent string, s *core.StepDefinition, kept core.Duration) (problem, fix string)
 
 	// child returns the definition of a child workflow, or the problem that prevents it. A nil function means
@@ -28,7 +28,7 @@ type Options struct {
 }
 
 // Parse reads a workflow file. file is the name that the problems show. The returned definition has a hash
-// and compiled expressions. It is nil if at least one problem is an error.
+// and compiled expressions. The definition is nil if at least one problem is an error.
 func Parse(file string, data []byte, opts Options) (*core.Definition, Problems) {
 	r := &report{file: filepath.ToSlash(file)}
 	d := parse(data, opts, r)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Severity is the severity of a problem.
+// Severity distinguishes errors from warnings.
 type Severity string
 
 // Severities of problems.

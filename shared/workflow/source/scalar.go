@@ -51,7 +51,7 @@ var (
 const fixQuote = `quote it for a text, as in "yes", or write a number, true or false as in JSON`
 
 // CheckScalars returns an error if a YAML file contains a value whose type depends on the program that reads
-// it. It is exported for the agents file.
+// the file. The reader of the agents file calls it.
 func CheckScalars(data []byte) error {
 	for _, t := range lexer.Tokenize(string(data)) {
 		if what := problemOf(t); what != "" {

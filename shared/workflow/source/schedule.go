@@ -65,7 +65,8 @@ func each(err error) []error {
 	return []error{err}
 }
 
-// scheduled reads the content for the orders of a schedule. It must be plain data without expressions.
+// scheduled reads the content for the orders of a schedule. The content must be plain data without
+// expressions.
 func (b *builder) scheduled(v *value, s *core.Schedule) {
 	if v == nil || v.shape != isMap {
 		return

@@ -13,8 +13,8 @@ import (
 )
 
 // templates reads the inputs, the conditions and the output, and checks their expressions. The expressions of
-// a step can read the outputs of all direct and indirect predecessors, which do not change (P12, effects are
-// emitted again).
+// a step can read the outputs of all direct and indirect predecessors. These outputs do not change (P12,
+// effects are emitted again).
 func (b *builder) templates() {
 	names := make([]string, len(b.def.Steps))
 	for i := range b.def.Steps {

@@ -21,7 +21,7 @@ const (
 	isMap
 )
 
-// value is a YAML value with its position. It contains only the parts of the library's tree that are needed.
+// value is a YAML value with its position. It contains the needed parts of the library's syntax tree.
 type value struct {
 	at     position
 	shape  shape

@@ -101,8 +101,8 @@ func tooLarge(data []byte) (what, fix string) {
 	return "", ""
 }
 
-// at returns the position where a node begins. The library's own position of a mapping is that of the first
-// colon.
+// at returns the position where a node begins. For a mapping, the library's own position is the position of
+// the first colon.
 func at(n ast.Node) position {
 	switch n := n.(type) {
 	case *ast.MappingNode:
@@ -142,7 +142,7 @@ type treeBuilder struct {
 	over    bool // a limit was exceeded, and the problem is already reported
 }
 
-// build converts n into a value. A mapping or a list gets the position where.
+// build converts n into a value. For a mapping or a list, where becomes the position of the value.
 func (b *treeBuilder) build(n ast.Node, where position, depth int) *value {
 	v := &value{at: at(n)}
 	if b.values++; b.values > maxValues || depth > maxNesting {
