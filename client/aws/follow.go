@@ -17,23 +17,23 @@ const (
 	growth       = 1.6
 )
 
-// pauses are the growing pauses between reads of a task. They are random, so that many callers do not read at
-// the same time.
+// pauses holds the length of the next pause between two reads of a task. The pauses become longer. Their
+// length is partly random, so that many clients do not read at the same time.
 type pauses struct{ first, next time.Duration }
 
 func (t *Transport) pauses() *pauses { return &pauses{t.Poll, t.Poll} }
 
-// reset starts again with the first pause, because a change is often followed by another.
+// reset sets the next pause to the first length, because one change of a task often follows another.
 func (p *pauses) reset() { p.next = p.first }
 
-// wait pauses for the next duration, but no longer than the remaining time left, or 1 ms if that is longer.
+// wait pauses for the next length, but not longer than left. If left is shorter than 1 ms, the limit is 1 ms.
 func (p *pauses) wait(ctx context.Context, left time.Duration) error {
 	d := min(time.Duration(float64(p.next)*(0.8+0.4*rand.Float64())), max(left, time.Millisecond))
 	p.next = min(time.Duration(float64(p.next)*growth), max(longestPause, p.first))
 	return port.Sleep(ctx, d)
 }
 
-// Follow reads the task repeatedly.
+// Follow reads the task repeatedly, and yields each new version until the task has ended.
 func (t *Transport) Follow(ctx context.Context, id string, after int64) iter.Seq2[*client.Task, error] {
 	return func(yield func(*client.Task, error) bool) {
 		for p := t.pauses(); ; {
