@@ -3,6 +3,8 @@
 // Authority: this package decides the form of an event: the source, the kind of status as the detail type,
 // and the status message as the detail. Package core decides which statuses exist.
 //
+// States: none.
+//
 // Failures: if the bus refuses an event, or a call fails, the error is port.ErrUnavailable. The bus may have
 // accepted the event nevertheless. The engine emits the status again (P12, effects are emitted again).
 package eventbus
@@ -40,7 +42,8 @@ type Refused struct{ Code, Text string }
 
 func (r *Refused) Error() string { return r.Code + ": " + r.Text }
 
-// Entries makes one call. It returns the ID of each event, and a *Refused in errs for each refused event.
+// Entries sends the events in one call. It returns the ID of each event, and a *Refused in errs for each
+// refused event.
 func (p Put) Entries(ctx context.Context, entries ...types.PutEventsRequestEntry) (ids []string, errs []error,
 	err error) {
 	out, err := p(ctx, &eventbridge.PutEventsInput{Entries: entries})

@@ -16,7 +16,7 @@ import (
 type check struct {
 	scope   Scope
 	program *program
-	// names of steps that were certainly not skipped where the current node is evaluated
+	// names of the steps that have certainly not been skipped when the current node is evaluated
 	done []string
 }
 

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Error is the reason why an expression was refused or failed. Its text quotes the expression, which the
-// author of the workflow has written. It contains no data of the order.
+// Error is the reason why an expression was refused or failed. The text of an Error quotes the expression,
+// which the author of the workflow has written. The text contains no data of the order.
 type Error struct {
 	Expression string
 	What       string
@@ -35,7 +35,7 @@ func shorten(s string, n int) string {
 	return s[:n] + "…"
 }
 
-// failure is an Error without its expression, which at adds.
+// failure is an Error without the expression. The function at adds the expression.
 type failure struct{ what, fix string }
 
 func (f *failure) Error() string { return f.what }

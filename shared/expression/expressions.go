@@ -140,8 +140,8 @@ func (x *Expressions) InputReads(step int) []string {
 	return slices.Sorted(maps.Keys(reads))
 }
 
-// Items evaluates the input of a step as a list, and calls each for every element. It returns the number of
-// elements.
+// Items evaluates the input of a step as a list, and calls the function each for every element. It returns
+// the number of elements.
 func (x *Expressions) Items(step int, env core.Environment,
 	each func(index int, item json.RawMessage)) (count int, err error) {
 	text, err := evaluate(x.inputs[step], &env)

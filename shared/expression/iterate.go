@@ -25,7 +25,8 @@ func (e *evaluation) iterate(n *ast.BuiltinNode) (any, error) {
 	return e.search(n.Name, list, predicate)
 }
 
-// each evaluates the predicate once for every element, which # then means. It stops when visit returns true.
+// each evaluates the predicate once for every element. In the predicate, # is the current element. each stops
+// when visit returns true or an error.
 func (e *evaluation) each(list []any, predicate ast.Node,
 	visit func(i int, v any) (stop bool, err error)) error {
 	e.element = append(e.element, item{})

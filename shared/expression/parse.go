@@ -28,8 +28,8 @@ type Scope struct {
 	// Decided has the same keys as Answered. The outputs of these steps have only the members of
 	// core.Decided. nil means that every member is allowed.
 	Decided map[string]bool
-	// Item reports whether the expression may read item, an element of the list in each, and its position
-	// index.
+	// Item reports whether the expression may read item and index. item is an element of the list for which a
+	// step starts child orders, and index is the position of the element.
 	Item bool
 	// Step is the step to which the expression belongs, or "" for the output of the workflow.
 	Step string
@@ -41,9 +41,9 @@ type Scope struct {
 	// is null. Therefore an expression must read the output's members with ?., unless a condition ensures
 	// that the step was not skipped. The condition may be When or a part of the expression.
 	Skippable map[string]string
-	// Continues contains the steps with onFailure: continue. After its failure, the output of such a step is
-	// null. Only these steps have the properties failed and error. nil means that all steps have these
-	// properties.
+	// Continues contains the steps with onFailure: continue. If one of these steps fails, the output of the
+	// step is null. Only these steps have the properties failed and error. nil means that all steps have the
+	// two properties.
 	Continues map[string]bool
 	// When is the condition of the step, which is true when the expression is evaluated. "" means no
 	// condition.

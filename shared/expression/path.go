@@ -124,8 +124,8 @@ func wrongBase(m member, kind string) error {
 	return fail(m.String()+" is read from "+kind, "")
 }
 
-// of returns the JSON of the member in data, which is JSON too. If an object has a field twice, the last
-// field counts, as in encoding/json.
+// of returns the JSON of the member in the JSON data. If an object has a field twice, the last field counts,
+// as in encoding/json.
 func (m member) of(data json.RawMessage) (json.RawMessage, error) {
 	switch data[0] {
 	case '{':

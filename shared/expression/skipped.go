@@ -10,8 +10,8 @@ import (
 	"github.com/expr-lang/expr/parser"
 )
 
-// skipped returns an error if n reads a member of an output that may be null. Such an expression would fail,
-// and its step with it, in orders that skip or lose the step with that output.
+// skipped returns an error if n reads a member of an output that may be null. The expression, and therefore
+// its step, would fail in every order in which the output is null.
 func (c *check) skipped(n *ast.MemberNode) error {
 	step, reads := c.program.steps[unchain(n.Node)]
 	if !reads || n.Optional || slices.Contains(c.done, step) {
@@ -57,8 +57,8 @@ func (c *check) guardOf(step string) string {
 	return "the same when"
 }
 
-// follows reports whether the given condition is certainly true here. It is true if each of its parts is also
-// a part of the scope's When.
+// follows reports whether the given condition is certainly true here. The condition is true if each of its
+// parts is also a part of c.scope.When.
 func (c *check) follows(condition string) bool {
 	here, p := conjunction(c.scope.When, c.scope)
 	if p == nil {
@@ -70,7 +70,7 @@ func (c *check) follows(condition string) bool {
 }
 
 // conjunction splits a condition into the parts that && joins. p is nil if the condition is empty or invalid.
-// The check of that condition reports an invalid one.
+// Another check reports an invalid condition.
 func conjunction(condition string, scope Scope) (parts []string, p *program) {
 	if condition == "" {
 		return nil, nil
@@ -95,8 +95,8 @@ func conjunction(condition string, scope Scope) (parts []string, p *program) {
 	return parts, c.program
 }
 
-// notSkipped returns the steps whose output is certainly not null if the condition n is equal to holds. For a
-// step that has certainly not failed, it returns the name that notFailed makes.
+// notSkipped returns the steps whose output is certainly not null if the condition n has the value holds. For
+// a step that has certainly not failed, notSkipped returns the name from notFailed instead.
 func (p *program) notSkipped(n ast.Node, holds bool) []string {
 	if f, ok := p.facts[unchain(n)]; ok && f.name == factFailed && !holds {
 		return []string{notFailed(f.step)}

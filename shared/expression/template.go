@@ -42,7 +42,7 @@ func Unwrap(s string) (text string, isExpression bool, err error) {
 }
 
 // template is a JSON document with expressions, divided into the literal parts and the expressions between
-// them. There is one literal more than there are holes.
+// them. The first and the last part are literals.
 type template struct {
 	literals [][]byte
 	holes    []*program

@@ -34,8 +34,8 @@ const (
 	// quietTime is the time without a stopped order after which an incident may end. It is longer than
 	// noteEvery, than the delay of an index, and than the difference between two clocks.
 	quietTime = time.Minute
-	// publishTime is the time that the process which opened an incident has to publish the first alert. After
-	// that time, a sweep of any process publishes it.
+	// publishTime is the time in which the process that opened an incident must publish the first alert.
+	// After that time, a sweep of any process publishes the alert.
 	publishTime = 30 * time.Second
 	// mostCounted limits the orders in Error that one sweep reads.
 	mostCounted = 10_000
@@ -44,7 +44,8 @@ const (
 	tryAgain = time.Minute
 	// mostNoted limits the number of incidents in Incidents.noted.
 	mostNoted = 1_000
-	// tries limits the attempts to write the document. A conflict means that another process has changed it.
+	// tries limits the attempts to write the document. A conflict means that another process has changed the
+	// document.
 	tries = 8
 )
 
@@ -127,7 +128,8 @@ func New(cfg Config) *Incidents {
 }
 
 // Raise returns after the incident of the order is stored. If the order opens the incident, Raise starts the
-// publication of the first alert, and does not wait for it. If the publication fails, a sweep repeats it.
+// publication of the first alert, and does not wait for it. If the publication fails, a sweep repeats the
+// publication.
 func (s *Incidents) Raise(ctx context.Context, a core.RaiseAlert) error {
 	if err := s.raise(ctx, ID{Workflow: a.Workflow, Step: a.Step, Code: a.Code, Undone: a.Undone},
 		a); err != nil {
@@ -194,9 +196,10 @@ func (s *Incidents) raise(ctx context.Context, id ID, a core.RaiseAlert) error {
 	return nil
 }
 
-// isNoted reports whether the document contains a stopped order of the incident that is younger than
-// noteEvery. The incident then stays open for long enough, so no write is necessary. Undone orders are always
-// written, because the incident must record whether there is more than one.
+// isNoted reports whether the document records a stopped order of the incident from the last noteEvery, as
+// far as this process knows. The incident then stays open for long enough, so no write is necessary. For
+// undone orders isNoted returns false, because the incident must record whether there is more than one undone
+// order.
 func (s *Incidents) isNoted(id ID, now core.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -306,7 +309,7 @@ func (s *Incidents) drop(ctx context.Context, x Incident) error {
 	})
 }
 
-// quietEnd ends an incident of undone orders without an alert, because such an incident needs no operator.
+// quietEnd means that an incident of undone orders ends without an alert. Such an incident needs no operator.
 const quietEnd message.AlertKind = "quiet"
 
 // due returns the kind of alert that is due for an incident, or "" if no alert is due. orders is the number
@@ -362,11 +365,11 @@ func (f *found) add(t *view.Summary, first core.RaiseAlert) {
 	}
 }
 
-// counted contains the results of counting the orders in Error.
+// counted contains the results of a count of the orders in Error.
 type counted struct {
 	orders    map[ID]found
 	workflows map[string]port.Stopped
-	whole     bool // all orders were counted, because there are fewer than mostCounted
+	whole     bool // all orders in Error were counted; false if there are more than mostCounted
 }
 
 // countOf counts the orders in Error that the query selects. An empty query selects the orders without a

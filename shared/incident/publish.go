@@ -98,7 +98,7 @@ func (s *Incidents) visit(ctx context.Context, x Incident, l look) error {
 	case quietEnd:
 		return s.drop(ctx, x)
 	case "":
-		if orders <= x.Most || x.Published == 0 { // after the first alert the number is stored as well
+		if orders <= x.Most || x.Published == 0 { // announce stores the number with the first alert
 			return nil
 		}
 		return s.change(ctx, func(d *document) bool {

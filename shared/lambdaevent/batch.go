@@ -36,15 +36,16 @@ type Queue func(queueARN string) (port.Queue, error)
 // Function handles an SQS event, as package lambda calls it.
 type Function func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error)
 
-// Batch returns a Function that calls handle. Its error is always nil, because after an error Lambda would
-// deliver the whole batch again, including the handled messages (rule 2).
+// Batch returns a Function that calls handle. The error of the Function is always nil, because after an error
+// Lambda would deliver the whole batch again, including the handled messages (rule 2).
 //
 // If handle panics, the Function calls handle again for each delivery alone. Only the deliveries with a
 // second panic are delivered again. The effects of handle must be safe to repeat (P12, effects are emitted
 // again).
 //
 // The Function changes the visibility timeout of each failed message. The queue's own timeout is six times
-// the timeout of the function. After such a delay, the step of the message would count as failed (rule 30).
+// the timeout of the function, and the step of the message would count as failed before the end of this
+// timeout (rule 30).
 func Batch(handle Handle, queue Queue, log *slog.Logger) Function {
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 		visibility := visibilityOf(ctx)
@@ -112,8 +113,8 @@ func (b *batch) nack(ctx context.Context, queue Queue, back []port.Extension, lo
 	}
 }
 
-// WithReserve returns a context that ends earlier than ctx, by Reserve. A context without a deadline keeps
-// none.
+// WithReserve returns a context that ends earlier than the deadline of ctx. The difference is Reserve. If ctx
+// has no deadline, the returned context has no deadline either.
 func WithReserve(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, bounded := ctx.Deadline()
 	if !bounded {

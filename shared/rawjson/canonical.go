@@ -12,8 +12,8 @@ import (
 // Contrary to the RFC, a number that a float64 cannot represent exactly keeps all its digits. Different
 // values therefore have different forms.
 //
-// If Check would refuse the value, AppendCanonical returns dst unchanged and an error. It ignores the limits
-// of Check.
+// If the value is not the strict JSON that Check requires, AppendCanonical returns dst unchanged and an
+// error. It does not check the limits.
 func AppendCanonical(dst, value []byte) ([]byte, error) {
 	sorted, err := jsontext.AppendFormat(nil, value, jsontext.ReorderRawObjects(true))
 	if err != nil {
@@ -24,7 +24,8 @@ func AppendCanonical(dst, value []byte) ([]byte, error) {
 	done := 0
 	for {
 		if r.PeekKind() != jsontext.KindNumber {
-			if _, err := r.ReadToken(); err != nil { // the end, because AppendFormat has checked the JSON
+			// an error means the end, because AppendFormat has checked the JSON
+			if _, err := r.ReadToken(); err != nil {
 				return append(dst, sorted[done:]...), nil
 			}
 			continue
@@ -57,7 +58,8 @@ func appendNumber(b, text []byte) []byte {
 }
 
 // appendExact appends a number as sign, digits without leading and trailing zeros, and exponent. All
-// spellings of a number become the same text. A number whose exponent has more than 32 bits stays unchanged.
+// spellings of a number become the same text. If the exponent does not fit into 32 bits, appendExact appends
+// the text unchanged.
 func appendExact(b, text []byte) []byte {
 	mantissa, exponent := text, int64(0)
 	if at := bytes.IndexAny(text, "eE"); at >= 0 {

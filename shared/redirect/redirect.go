@@ -15,8 +15,8 @@ func Refused(c http.Client) *http.Client {
 	return &c
 }
 
-// Transport removes a redirect address that cannot be parsed from the response. Otherwise http.Client would
-// return an error instead of the response.
+// Transport is an http.RoundTripper. If the redirect address in a response cannot be parsed, Transport
+// removes the address. With the address, http.Client would return an error instead of the response.
 type Transport struct {
 	Next http.RoundTripper // nil means http.DefaultTransport
 }

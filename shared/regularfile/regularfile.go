@@ -39,7 +39,7 @@ func read(name string, limit int64, stat func(string) (os.FileInfo, error),
 	if err := check(stat(name)); err != nil {
 		return nil, err
 	}
-	f, err := open(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // if it is a pipe now, open does not block
+	f, err := open(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // if the file is a pipe now, open does not block
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ const (
 	// the work.
 	startsAtOnce = 100
 	timesAtOnce  = 10_000
-	// prefix is the beginning of a record's ledger key. It cannot start an order ID, because no order ID
+	// prefix is the beginning of a record's ledger key. No order ID has this beginning, because no order ID
 	// contains a '#'.
 	prefix = "#schedule/"
 )
@@ -174,7 +174,8 @@ func (r *Record) Store(ctx context.Context, in port.Ledger, e *port.LedgerEntry)
 	return nil
 }
 
-// trim removes the oldest starts beyond kept, but no start that is not sent.
+// trim removes the oldest starts while there are more than kept. It stops at a start whose order may not have
+// been sent.
 func (r *Record) trim() {
 	for len(r.Starts) > kept && r.Starts[0].Sent {
 		r.Starts = r.Starts[1:]

@@ -12,9 +12,9 @@ import (
 
 // Limits of a sample.
 const (
-	maxDrawn    = 12    // levels
+	maxDrawn    = 12    // deepest level that is drawn
 	maxParts    = 5_000 // number of values in the sample
-	maxOptional = 3     // levels within which optional fields are drawn
+	maxOptional = 3     // deepest level on which optional fields are drawn
 	maxText     = 10_000
 )
 

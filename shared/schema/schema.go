@@ -67,7 +67,8 @@ func Compile(text json.RawMessage) (*Schema, error) {
 	return metered(s)
 }
 
-// draft returns an error for a schema of another draft, because keywords may have other meanings there.
+// draft returns an error for a schema of another draft, because keywords may have other meanings in another
+// draft.
 func draft(doc any) error {
 	object, _ := doc.(map[string]any)
 	id, given := object["$schema"]

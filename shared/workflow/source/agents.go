@@ -13,7 +13,7 @@ func (b *builder) agentsOf(f field, s *core.StepDefinition) {
 	one, several := f.value.field("agent"), f.value.field("agents")
 	switch {
 	case one == nil && several == nil && f.value.field(askMade) != nil:
-		// the schema check reports the missing agent
+		// the schema check reports this step
 	case one == nil && several == nil:
 		b.report.error(f.at, "step "+f.key+" has no agent", fixMissing("agent", ""))
 	case one != nil && several != nil:
