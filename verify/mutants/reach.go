@@ -19,49 +19,50 @@ import (
 	"time"
 )
 
-// Module is the path of the product's module, with a slash.
+// Module is the import path of the product's module, with a slash at the end.
 const Module = "github.com/stepkeeper/stepkeeper/"
 
-// simulated is the folder of the tests that simulate mutants. Only [Gate.By] runs them.
+// simulated is the folder of the tests that run simulations with a mutant. The gate runs these tests only if
+// By names one of them.
 const simulated = "simulate/internal/explore"
 
-// rapid holds the arguments of tests that use the library of that name. They fix its choices, set the number
-// of checks to that without -short, and turn off shrinking and saving of failures.
+// rapid holds additional arguments for tests that use the library rapid. They make the tests repeatable, set
+// the number of checks, and turn off shrinking and failure files.
 var rapid = []string{"-rapid.seed=1", "-rapid.checks=500", "-rapid.nofailfile", "-rapid.shrinktime=0s"}
 
-// suite holds the tests of one package, in a binary with the mutants woven in.
+// suite holds the tests of one package.
 type suite struct {
 	gate    *Gate
 	folder  string
 	binary  string
-	args    []string      // arguments besides the names of the tests
-	longest time.Duration // time limit for a single test; a slower test is skipped
+	args    []string      // arguments in addition to the names of the tests
+	longest time.Duration // time limit of a single test; slower tests are omitted
 	tests   []test
-	// measured compiles the suite, and runs each of its tests alone, once.
+	// measured compiles the tests and runs each test alone once. Later calls return the first result.
 	measured func() error
 }
 
-// test is one test, run alone and without a mutant.
+// test is one test, with the measurements of a run without a mutant.
 type test struct {
 	name    string
 	took    time.Duration
-	reaches map[string]bool // mutants whose function it runs; nil if that is not known
-	why     string          // reason why reaches is nil
+	reaches map[string]bool // mutants whose function the test calls; nil if the test cannot be used
+	why     string          // reason why the test cannot be used
 }
 
-// batch are tests of one package that run in one process.
+// batch is a group of tests of one package that run in one process.
 type batch struct {
 	names []string
 	took  time.Duration
 }
 
-// Listed is the output of `go list -json` for a package.
+// Listed holds the fields of one package in the output of `go list -json`.
 type Listed struct {
 	ImportPath, Name, Dir, Export string
 	GoFiles, Deps                 []string
 }
 
-// List lists packages.
+// List runs `go list` in the folder root with the arguments.
 func List(root string, args ...string) ([]Listed, error) {
 	c := exec.Command("go", append([]string{"list", "-json=ImportPath,Name,Dir,Export,GoFiles,Deps"},
 		args...)...)
@@ -82,7 +83,7 @@ func List(root string, args ...string) ([]Listed, error) {
 	}
 }
 
-// folders returns the folders whose tests are tried with the mutant.
+// folders returns the folders of the tests that may notice the mutant.
 func (g *Gate) folders(m *Mutant) []string {
 	if g.By != "" {
 		return []string{simulated}
@@ -90,7 +91,7 @@ func (g *Gate) folders(m *Mutant) []string {
 	return roomOf(m).folders(m.Package())
 }
 
-// prepare finds the tests that may be needed, and their dependencies.
+// prepare creates a suite for each folder that the mutants need. It does not compile the suites yet.
 func (g *Gate) prepare(ctx context.Context, all []Mutant, overlay string) error {
 	needed := map[string]bool{}
 	for i := range all {
@@ -118,10 +119,10 @@ func (g *Gate) prepare(ctx context.Context, all []Mutant, overlay string) error 
 			longest: 30 * time.Second}
 		switch {
 		case s.folder == simulated || s.folder == "infra" && os.Getenv("STEPKEEPER_NEED_NODE") != "":
-			// with -short most tests of infra are skipped, because they need Node
+			// With the flag -short most tests of infra skip themselves, because they need Node.
 			s.args, s.longest = nil, time.Hour
 		case s.folder == "shared/dynamo" && os.Getenv("STEPKEEPER_DYNAMODB") != "":
-			s.longest = 5 * time.Minute // the conformance suite is one test
+			s.longest = 5 * time.Minute // the conformance tests are a single test
 		}
 		if slices.Contains(l.Deps, "pgregory.net/rapid") {
 			s.args = append(s.args, rapid...)
@@ -138,8 +139,8 @@ var (
 	logged   = regexp.MustCompile(`(?m)^\s+\S+\.go:\d+: (.*)$`)
 )
 
-// measure compiles the suite and runs each of its tests alone, to find the mutants that it reaches. It leaves
-// out a test that fails or is skipped.
+// measure compiles the tests and runs each of them alone, to find the mutants that each test reaches. It
+// omits each test that fails or skips itself.
 func (s *suite) measure(ctx context.Context, overlay string) (err error) {
 	if s.binary, err = s.gate.build(ctx, s.folder, overlay); err != nil {
 		return err
@@ -163,7 +164,7 @@ func (s *suite) measure(ctx context.Context, overlay string) (err error) {
 	})
 	if s.gate.over(ctx) {
 		return nil // no further mutant is tried
-	}
+	} // the gate tries no further mutant
 	left := map[string][]string{}
 	for _, t := range s.tests {
 		if t.reaches == nil {
@@ -181,10 +182,10 @@ func (s *suite) measure(ctx context.Context, overlay string) (err error) {
 	return nil
 }
 
-// alone runs one test without a mutant.
+// alone runs one test without a mutant and records its measurements.
 func (s *suite) alone(ctx context.Context, t *test) {
 	file := s.binary + "-" + t.name + ".reached"
-	defer func() { _ = os.Remove(file) }() // the folder is temporary
+	defer func() { _ = os.Remove(file) }() // the system removes the temporary folder if this fails
 	failed, out := s.gate.test(ctx, s.binary, s.folder, s.longest, ReachedVariable+"="+file,
 		slices.Concat(s.args, []string{only(t.name), "-test.v"})...)
 	if failed != "" {
@@ -196,8 +197,8 @@ func (s *suite) alone(ctx context.Context, t *test) {
 			t.why = reason(out)
 			return
 		}
-		secs, _ := strconv.ParseFloat(found[3], 64) // matched as a number
-		// the time of a test does not include its parallel subtests
+		secs, _ := strconv.ParseFloat(found[3], 64) // the expression matches only numbers
+		// The time of a test does not include the time of its parallel subtests.
 		t.took = max(t.took, time.Duration(secs*float64(time.Second)))
 	}
 	text, err := os.ReadFile(file)
@@ -211,7 +212,7 @@ func (s *suite) alone(ctx context.Context, t *test) {
 	}
 }
 
-// reason returns the first line that the test logged, which is the reason for the skip.
+// reason returns the first line that the test logged. In a skipped test this line is the reason for the skip.
 func reason(out string) string {
 	if found := logged.FindStringSubmatch(out); found != nil {
 		return found[1]
@@ -219,10 +220,12 @@ func reason(out string) string {
 	return "skipped"
 }
 
-// batches returns the tests that reach the mutant, fastest first: the quick ones, then the others.
+// batches returns the tests that reach the mutant, sorted by their time. The first batch holds the quick
+// tests, and the second batch holds the others. The result reached is the number of all tests that reach the
+// mutant.
 func (s *suite) batches(mutant string, enough time.Duration) (all []batch, reached int) {
 	if s.folder == "infra" {
-		enough *= 6 // each test of infra synthesizes a stack
+		enough *= 6 // each test of infra synthesises a stack
 	}
 	total := time.Duration(0)
 	for _, t := range s.tests {
@@ -243,12 +246,13 @@ func (s *suite) batches(mutant string, enough time.Duration) (all []batch, reach
 	return all, reached
 }
 
-// run runs tests with a mutant; "" means no mutant. It returns the first failed test, or "".
+// run runs tests with a mutant, or without a mutant if mutant is "". It returns the name of the first test
+// that failed, or "".
 func (s *suite) run(ctx context.Context, mutant string, limit time.Duration,
 	names ...string) (failed, output string) {
 	return s.gate.test(ctx, s.binary, s.folder, limit, Variable+"="+mutant,
 		slices.Concat(s.args, []string{only(names...)})...)
 }
 
-// only returns the flag that chooses tests by name.
+// only returns the flag that selects the tests with the given names.
 func only(names ...string) string { return "-test.run=^(" + strings.Join(names, "|") + ")$" }

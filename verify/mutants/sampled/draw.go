@@ -21,34 +21,34 @@ import (
 	"github.com/stepkeeper/stepkeeper/verify/mutants"
 )
 
-// sampled is a mutant that was drawn.
+// sampled is a randomly drawn mutant.
 type sampled struct {
 	mutants.Mutant
 	Room     string `json:"room"`
 	Operator string `json:"operator"`
 	Line     int    `json:"line"`
-	Before   string `json:"before"` // the changed lines, joined into one
+	Before   string `json:"before"` // changed lines, joined into one line
 	After    string `json:"after"`
 }
 
-// sources holds packages and the data for type-checking them.
+// sources holds packages together with the data for checking their types.
 type sources struct {
-	exports  map[string]string // import path → file with its types
+	exports  map[string]string // path of the export data by import path
 	packages map[string]*source
 	importer types.Importer
 	fset     *token.FileSet
 }
 
-// source is one package.
+// source is one parsed package.
 type source struct {
 	path  string
 	name  string
-	texts map[string][]byte // file, from the root
+	texts map[string][]byte // text by the path of the file from the root
 	files map[string]*ast.File
 	info  *types.Info
 }
 
-// load reads the packages of these folders.
+// load parses the packages in the folders.
 func load(root string, folders []string) (*sources, error) {
 	patterns := []string{"-deps", "-export"}
 	for _, f := range folders {
@@ -93,7 +93,7 @@ func (s *sources) read(l mutants.Listed, folder string) (*source, error) {
 	return p, s.check(p, p.files, p.info)
 }
 
-// check checks a package's types.
+// check checks the types of a package.
 func (s *sources) check(p *source, files map[string]*ast.File, info *types.Info) error {
 	var all []*ast.File
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -104,7 +104,7 @@ func (s *sources) check(p *source, files map[string]*ast.File, info *types.Info)
 	return err
 }
 
-// fits reports whether the package compiles with the mutant woven in.
+// fits returns an error if the package does not compile with the mutant.
 func (s *sources) fits(p *source, m mutants.Mutant) error {
 	text, _, err := mutants.Patched(m.File, p.texts[m.File], []mutants.Mutant{m})
 	if err != nil {
@@ -121,19 +121,20 @@ func (s *sources) fits(p *source, m mutants.Mutant) error {
 	return s.check(p, files, nil)
 }
 
-// candidate is a site that may be drawn.
+// candidate is a place in a package where a mutant can be drawn.
 type candidate struct {
 	site
 	pkg  *source
 	file string
 }
 
-// families maps operators to their family. Each family is drawn equally often, whatever its number of sites.
+// families maps operators to the names of their families. Other operators have their own family. Each family
+// is drawn with the same probability, whatever its number of places.
 var families = map[string]string{"boundary": "condition", "logic": "condition", "arithmetic": "constant"}
 
-// draw draws n mutants of the room: a random family of operators, then a random site of the family. The same
-// seed and sources give the same mutants, independently of the other rooms. It draws again if a mutant does
-// not compile. A room with fewer sites yields fewer mutants.
+// draw draws n mutants of the room. For each mutant it first chooses a family of operators and then a place,
+// and draws again if the mutant does not compile. The same seed and sources always give the same mutants,
+// independently of other rooms. A room with too few places gives fewer mutants.
 func (s *sources) draw(r mutants.Room, n int, seed uint64) []sampled {
 	pool := map[string][]candidate{}
 	for _, folder := range r.Packages {
@@ -146,7 +147,7 @@ func (s *sources) draw(r mutants.Room, n int, seed uint64) []sampled {
 		}
 	}
 	name := fnv.New64a()
-	_, _ = name.Write([]byte(r.Name)) // writing to a hash never fails
+	_, _ = name.Write([]byte(r.Name)) // Write never returns an error
 	random := rand.New(rand.NewPCG(seed, name.Sum64()))
 	var drawn []sampled
 	for len(drawn) < n && len(pool) > 0 {

@@ -1,16 +1,17 @@
 package main
 
-// equivalent is a mutant that no test can notice. Function and text identify it, so that it is still found
-// when lines move.
+// equivalent is a mutant that no test can notice. It contains the function and the text instead of a line
+// number, because line numbers change.
 type equivalent struct {
-	Package string // folder
+	Package string // folder of the package
 	Func    string
-	Before  string // the changed lines, as in the survivor's report
+	Before  string // changed lines, as in the report of a surviving mutant
 	After   string
 	Why     string
 }
 
-// equivalents lists the equivalent mutants. They are drawn like all others, but neither run nor counted.
+// equivalents lists the known equivalent mutants. They can be drawn, but the program neither runs nor counts
+// them.
 var equivalents = []equivalent{
 	{"shared/deployment", "reader.engine",
 		`e.Queues = r.urls(VarQueues, true, "", port.Intake, port.Replies, port.Control, port.Quarantine)`,
