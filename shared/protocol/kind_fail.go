@@ -4,9 +4,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// failKind is the kind of a step that fails for good when its turn comes, by a rule of the workflow, and
-// calls no agent (P50, a rule can fail the order). It is never claimed. Nothing is attempted, so there is
-// nothing to undo.
+// failKind is the kind of a step that fails for good when its turn comes (P50, a rule can fail the order).
+// It calls no agent. The step is never claimed, so there is nothing to undo.
 type failKind struct{}
 
 func (failKind) prepare(r *deciding, i int) (prepared, error) {

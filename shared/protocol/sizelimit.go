@@ -17,9 +17,9 @@ func (r *deciding) outputFits(i int, output json.RawMessage) bool {
 	return r.at.SizeLimit.KeepsReserve(r.def, c)
 }
 
-// outputTooLarge handles a do whose output cannot be stored. A task that goes forward needs the output, so
-// the step fails (P28, what is too large fails once). In any other task it records the effect without the
-// output (P24, an undo needs no output).
+// outputTooLarge handles a do whose output cannot be stored. In a task that goes forward, the step fails,
+// because later steps need the output (P28, what is too large fails once). In any other task, the step
+// becomes Processed without the output (P24, an undo needs no output).
 func (r *deciding) outputTooLarge(i int, e core.Reply) (string, error) {
 	s := &r.t.Steps[i]
 	contradicted := s.NoEffect != 0
