@@ -24,7 +24,7 @@ func AppendCanonical(dst, value []byte) ([]byte, error) {
 	done := 0
 	for {
 		if r.PeekKind() != jsontext.KindNumber {
-			// an error means the end, because AppendFormat has checked the JSON
+			// the error is the end of the checked JSON
 			if _, err := r.ReadToken(); err != nil {
 				return append(dst, sorted[done:]...), nil
 			}
