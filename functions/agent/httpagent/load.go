@@ -24,8 +24,8 @@ const (
 	maxMaxResponse     = 16 << 20
 )
 
-// Complete checks a config as it was read, and fills in defaults and variables, which come from
-// lookup. The error lists every problem at once.
+// Complete checks a config that was read from a file, and fills in the defaults. It replaces references to
+// variables by values from lookup. The error lists every problem.
 func Complete(c Config, lookup func(name string) (string, bool)) (Config, error) {
 	c.Agents = maps.Clone(c.Agents)
 	var p problems
@@ -43,7 +43,7 @@ func Complete(c Config, lookup func(name string) (string, bool)) (Config, error)
 	return c, nil
 }
 
-// problems holds the faults of a file.
+// problems holds the problems of an agents file.
 type problems []error
 
 func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Errorf(format, args...)) }
@@ -60,7 +60,7 @@ var (
 	operationName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$`)
 )
 
-// complete fills in defaults and variables, and returns every problem.
+// complete fills in defaults and values of variables, and returns every problem.
 func (a *Agent) complete(name string, lookup func(string) (string, bool)) (p problems) {
 	if !agentName.MatchString(name) {
 		p.add("the name must be small letters, digits and -, at most 40, a letter first")
@@ -108,7 +108,7 @@ var ownHeaders = []string{"Idempotency-Key", "Traceparent", "Host", "Content-Len
 // secretHeaders lists the headers whose values are always secret.
 var secretHeaders = []string{"Authorization", "Proxy-Authorization", "Cookie", "X-Api-Key"}
 
-// fill substitutes variables of the environment in the URL and headers.
+// fill replaces references to variables by values from lookup.
 func (a *Agent) fill(lookup func(string) (string, bool)) (p problems) {
 	filled, values, err := a.URL.fill(lookup)
 	if err != nil {
@@ -148,7 +148,8 @@ func printable(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool { return r < ' ' && r != '\t' || r >= 0x7F }) < 0
 }
 
-// completeURL checks the base URL. Messages name only its host, because the rest may hold a secret.
+// completeURL checks the base URL. Error texts name only the host of the URL, because the rest may hold a
+// secret.
 func (a *Agent) completeURL() (p problems) {
 	if a.URL == "" {
 		p.add("url is missing; give the service's base address, aws: with a call, or external: true")
@@ -162,13 +163,14 @@ func (a *Agent) completeURL() (p problems) {
 		p.add("url has a query or a fragment; put it into the paths of the operations")
 	}
 	if IsLoopback(u.Hostname()) {
-		// the operator named this machine; a name that only resolves to it would not allow it
+		// Permit this machine, because the operator named it. A host name that only resolves to this machine
+		// does not permit it.
 		a.Allow.Loopback = true
 	}
 	return p
 }
 
-// address checks the address of a service. It returns nil if the text is not an address.
+// address parses and checks the address of a service. u is nil if the text is not an address.
 func (a *Agent) address(field string, text Secret) (u *url.URL, p problems) {
 	u, err := url.Parse(string(text))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -189,7 +191,7 @@ func (a *Agent) address(field string, text Secret) (u *url.URL, p problems) {
 	return u, append(p, a.Allow.literal(field, host)...)
 }
 
-// literal applies the rules to a host that is an address.
+// literal applies the rules to a host if the host is an IP address.
 func (a Allow) literal(field, host string) (p problems) {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		if err := a.forHost(host).check(ip); err != nil {
@@ -199,7 +201,8 @@ func (a Allow) literal(field, host string) (p problems) {
 	return p
 }
 
-// forHost returns the rules for a host that the operator wrote: they allow this machine if it is the host.
+// forHost returns the rules for a host that the operator wrote. If the host is this machine, the rules permit
+// this machine.
 func (a Allow) forHost(host string) Allow {
 	a.Loopback = a.Loopback || IsLoopback(host)
 	return a
@@ -213,7 +216,7 @@ func IsLoopback(host string) bool {
 
 var methods = []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodGet}
 
-// completeOperations gives each operation its method and path.
+// completeOperations checks the operations and fills in their defaults.
 func (a *Agent) completeOperations() (p problems) {
 	if len(a.Operations) == 0 {
 		a.Operations = map[string]Operation{worker.AnyOperation: {}}

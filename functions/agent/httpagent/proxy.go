@@ -19,12 +19,12 @@ var errProxy = errors.New("the proxy refused")
 
 type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// proxyURL returns the proxy's address, or nil.
+// proxyURL returns the proxy's address with a port, or nil if the agent has no proxy.
 func (a Agent) proxyURL() *url.URL {
 	if a.Proxy.Secret == "" {
 		return nil
 	}
-	u, _ := url.Parse(string(a.Proxy.Secret)) // the configuration was checked before
+	u, _ := url.Parse(string(a.Proxy.Secret)) // completeAuth has checked the address
 	if u.Port() == "" {
 		u.Host = net.JoinHostPort(u.Hostname(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 	}
@@ -84,16 +84,16 @@ func connect(ctx context.Context, conn net.Conn, proxy *url.URL, address string)
 	return conn.SetDeadline(time.Time{})
 }
 
-// maxConnect bounds a proxy's response to CONNECT.
+// maxConnect is the largest response of a proxy to CONNECT, in bytes.
 const maxConnect = 64 << 10
 
-// limited reads at most left bytes.
+// limited is a connection from which at most left bytes can be read.
 type limited struct {
 	net.Conn
 	left int
 }
 
-// Read reads from the connection.
+// Read reads at most the remaining bytes.
 func (l *limited) Read(p []byte) (int, error) {
 	if l.left <= 0 {
 		return 0, errors.New("the response is too long")
@@ -103,7 +103,7 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unusedProxy returns a hint if the environment names a proxy, and the agent has none.
+// unusedProxy returns a hint for an error text if the environment names a proxy and the agent has no proxy.
 func (a Agent) unusedProxy() string {
 	if a.Proxy.Secret != "" {
 		return ""
