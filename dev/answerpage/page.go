@@ -53,7 +53,7 @@ type Question struct {
 // Field is a value that the page shows with the question, and its name.
 type Field struct{ Name, Value string }
 
-// Read returns the question of a step. The question contains only those parts of the order that the workflow
+// Read returns the question of a step. The question contains only the parts of the order that the workflow
 // shows.
 func Read(t *core.Task, def *core.Definition, order json.RawMessage, of core.TokenOf) Question {
 	q := Question{Round: 1, Person: of.Person}

@@ -90,8 +90,8 @@ func (a *agent) build(clock port.Clock) (err error) {
 	return nil
 }
 
-// capacity implements supervisor.Config.Capacity. If the visible messages and those in flight exceed the
-// capacity, the queue has a backlog (P32, queue time is not a failure).
+// capacity implements supervisor.Config.Capacity. If the visible and in-flight messages exceed the capacity,
+// the queue has a backlog (P32, queue time is not a failure).
 func (s *Runtime) capacity(name string) int {
 	if name == supervisor.Scheduler {
 		return min(replyConsumers, controlConsumers) * port.MaxBatch

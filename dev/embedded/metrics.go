@@ -169,8 +169,8 @@ var (
 // Describe sends no descriptions. The registry then accepts all metrics that Collect sends.
 func (p present) Describe(chan<- *prometheus.Desc) {}
 
-// Collect implements prometheus.Collector. It recovers from a panic, because the registry calls it in a
-// goroutine of its own, and a panic there would end the process.
+// Collect implements prometheus.Collector. The registry calls Collect in a goroutine of its own. Collect
+// recovers from a panic, because a panic in this goroutine would end the process.
 func (p present) Collect(to chan<- prometheus.Metric) {
 	if err := port.Guard(p.log, "a collector of metrics",
 		func() error { p.collect(to); return nil }); err != nil {

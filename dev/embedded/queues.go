@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// maxReceives is so large that a message is tried for a quarter of an hour while the disk is full,
-	// because the delay between deliveries grows (port.Delivery.Backoff). After that the Supervisor sends the
-	// message again (P9, tasks not at rest are due).
+	// maxReceives is large, because the disk may be full for some time. The delay between deliveries grows
+	// (port.Delivery.Backoff), so a message is tried for a quarter of an hour. After that the Supervisor
+	// sends the message again (P9, tasks not at rest are due).
 	maxReceives = 40
 	retention   = 4 * 24 * time.Hour
 	keptLonger  = 14 * 24 * time.Hour // retention of quarantine and dead letters

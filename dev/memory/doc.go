@@ -3,7 +3,7 @@
 //
 // Authority: each adapter enforces the conditions of its port. A queue decides the order in which messages
 // are received. The package starts no goroutine, and reads the time only from the given port.Clock. Therefore
-// the same calls have the same results.
+// a test that repeats its calls gets the same results.
 //
 // States: a message is delayed, visible, in flight or deleted. When the process ends, all messages are lost.
 // The embedded runtime then sends the open messages again, from the stored tasks (P27, the embedded runtime

@@ -142,8 +142,8 @@ type buried struct {
 	seq     uint64
 }
 
-// Receive returns at most max messages. If no message is visible, it waits for one, for at most the duration
-// wait. If ctx ends meanwhile, Receive returns the error of ctx.
+// Receive returns at most max messages. If no message is visible, Receive waits for a message, for at most
+// the duration wait. If ctx ends before that, Receive returns the error of ctx.
 func (q *Queue) Receive(ctx context.Context, max int, wait,
 	visibility time.Duration) ([]port.Delivery, error) {
 	if err := port.CheckReceive(max, wait, visibility); err != nil {

@@ -26,7 +26,8 @@ type transaction struct {
 	stored []func()         // called after the commit is on the disk, and before the callers return
 }
 
-// maxGroup limits the size of a transaction, and so the time that an operation waits for the others.
+// maxGroup limits the number of operations in a transaction, and so the time that an operation waits for
+// other operations.
 const maxGroup = 1024
 
 // committer executes operations in groups. Each group is one transaction.
@@ -135,7 +136,7 @@ func (c *committer) gather() {
 }
 
 // carryOut commits a group and returns the results. If the commit fails, carryOut commits each operation
-// alone. So an operation that panics or that SQLite refuses does not affect the others.
+// alone. So an operation that panics or that SQLite refuses does not affect the other operations.
 func (c *committer) carryOut(group []*job) {
 	var err error
 	if panicked := port.Guard(nil, "a commit",

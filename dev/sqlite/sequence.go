@@ -16,7 +16,7 @@ import (
 // a damaged log without an error. The number in the file then shows that commits are missing.
 //
 // The committer writes the file after the commit is on the disk, and before the callers get their results. So
-// the file never names a commit that is not stored. The file is not flushed, so after a power failure it may
+// the commit with this number is certainly stored. The file is not flushed, so after a power failure it may
 // name an earlier commit.
 const sequenceName = "stepkeeper.commits"
 

@@ -4,7 +4,7 @@
 // The package implements GetQueueUrl, ListQueues, SendMessage, ReceiveMessage with long polling,
 // DeleteMessage, ChangeMessageVisibility, the batch forms, and GetQueueAttributes. It does not check
 // credentials. If a queue has a Sink, the Sink handles each message before the sender gets the response.
-// Nobody can receive messages from such a queue.
+// Nobody can receive messages from a queue with a Sink.
 //
 // A queue in memory also keeps the attributes, the trace header and the ID of a message. A queue in SQLite
 // keeps only the body.

@@ -27,8 +27,8 @@ type Queues interface {
 }
 
 // Sink handles the messages to a queue instead of storing them. It returns one error for each body, in the
-// same sequence. nil means that the message is handled. The sender should send the message again after any
-// error that Invalid has not made.
+// sequence of the bodies. nil means that the message is handled. After an error that Invalid has made, the
+// sender must not send the message again. After any other error, the sender should send the message again.
 type Sink func(ctx context.Context, bodies [][]byte) []error
 
 // Config configures the handler.

@@ -147,7 +147,7 @@ type receiptInput struct {
 }
 
 // handled deletes messages or changes their visibility timeouts. It returns one error for each entry, in the
-// same sequence.
+// sequence of the entries.
 type handled func(*call, port.Queue, []receiptEntry) []error
 
 func (c *call) readReceipts(in *receiptInput) (port.Queue, error) {

@@ -58,7 +58,7 @@ func batchOf(ids []string, errs []error, done func(i int) any) batchOutput {
 }
 
 // some calls take for each item. Then it calls do once, with the results of all items without an error. some
-// returns one error for each item, in the same sequence.
+// returns one error for each item, in the sequence of the items.
 func some[T, U any](items []T, take func(T) (U, error), do func([]U) []error) []error {
 	errs := make([]error, len(items))
 	var taken []U
@@ -122,7 +122,8 @@ func sendMessageBatch(c *call) (any, error) {
 	return batchOf(ids, errs, func(i int) any { return answers[i] }), nil
 }
 
-// send sends the valid messages. It returns one output and one error for each entry, in the same sequence.
+// send sends the valid messages. It returns one output and one error for each entry, in the sequence of the
+// entries.
 func (c *call) send(q port.Queue, entries []entry) ([]sent, []error) {
 	answers := make([]sent, 0, len(entries))
 	errs := some(entries, func(e entry) (m port.Message, err error) {

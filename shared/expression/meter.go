@@ -9,15 +9,16 @@ import (
 // order. Each operation is charged for the data that it uses. One charged step takes at most about a hundred
 // nanoseconds.
 const (
-	// MaxSource is the length of one expression in bytes. Stepkeeper refuses the file.
+	// MaxSource is the length of the longest expression, in bytes. Stepkeeper refuses a workflow file with a
+	// longer expression.
 	MaxSource = 4096
 	MaxNodes  = 500 // nodes in the syntax tree of one expression
 	MaxHoles  = 256 // expressions in one template
-	// MaxSteps is the number of metered steps of one evaluation; see charge. The step with the expression
-	// fails.
+	// MaxSteps is the largest number of metered steps in one evaluation, see charge. The workflow step with
+	// the expression fails.
 	MaxSteps = 1_000_000
-	// MaxResult is the size of the JSON result of one evaluation in bytes. The step with the expression
-	// fails.
+	// MaxResult is the size of the largest result of an evaluation, as JSON in bytes. The workflow step with
+	// the expression fails.
 	MaxResult = 64 << 10
 	// MaxDepth limits the nesting of the JSON that an expression reads. The limit of its result is
 	// rawjson.MaxLevels.

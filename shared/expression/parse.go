@@ -33,8 +33,8 @@ type Scope struct {
 	Item bool
 	// Step is the step to which the expression belongs, or "" for the output of the workflow.
 	Step string
-	// Undo reports whether the expression is in the input of an undo. Such an expression may read the output
-	// of its own step. But it must also work without this output, which may be lost (P24, an undo needs no
+	// Undo reports whether the expression is in the input of an undo. The expression may then read the output
+	// of its own step. But it must also work without the output, which may be lost (P24, an undo needs no
 	// output).
 	Undo bool
 	// Skippable contains the steps that may be skipped, with their conditions. The output of a skipped step

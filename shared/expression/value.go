@@ -10,8 +10,8 @@ import (
 // The value of an expression has one of these types: nil, bool, int64, *number, string, []any,
 // map[string]any.
 
-// number is a JSON number that is not an integer of 64 bits, or is not written in the usual form. It keeps
-// its text, so that all digits stay.
+// number is a JSON number that numberOf does not return as an int64. It keeps its text, so that all digits
+// stay.
 type number struct {
 	text  string
 	value apd.Decimal

@@ -125,8 +125,8 @@ func (s *Incidents) visit(ctx context.Context, x Incident, l look) error {
 }
 
 // isLeft reports whether orders of the incident are in Error and have a request in flight. A sweep does not
-// count these orders, so isLeft must check before an incident ends. The check reads all open orders. If it
-// finds such an order or fails, isLeft returns true for the duration Window without another check.
+// count these orders, so isLeft must check before an incident ends. The check reads all open orders. If the
+// check finds an order or fails, isLeft returns true for the duration Window without another check.
 func (s *Incidents) isLeft(ctx context.Context, x Incident, now time.Time) bool {
 	s.mu.Lock()
 	at, was := s.left[x.ID]
@@ -190,7 +190,7 @@ func published(x Incident, now time.Time, orders int) func(*document) bool {
 			return false
 		}
 		y.Published, y.Orders, y.Most = core.TimeOf(now), orders, max(y.Most, orders)
-		y.More = y.More && (!x.More || y.Last != x.Last) // true if orders joined meanwhile
+		y.More = y.More && (!x.More || y.Last != x.Last) // true if orders joined during the publication
 		return true
 	}
 }

@@ -36,16 +36,16 @@ type Queue func(queueARN string) (port.Queue, error)
 // Function handles an SQS event, as package lambda calls it.
 type Function func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error)
 
-// Batch returns a Function that calls handle. The error of the Function is always nil, because after an error
-// Lambda would deliver the whole batch again, including the handled messages (rule 2).
+// Batch returns a Function that calls handle. The error of the Function is always nil. After an error, Lambda
+// would deliver the whole batch again, including the handled messages (rule 2).
 //
 // If handle panics, the Function calls handle again for each delivery alone. Only the deliveries with a
 // second panic are delivered again. The effects of handle must be safe to repeat (P12, effects are emitted
 // again).
 //
 // The Function changes the visibility timeout of each failed message. The queue's own timeout is six times
-// the timeout of the function, and the step of the message would count as failed before the end of this
-// timeout (rule 30).
+// the timeout of the function. The step of the message would count as failed before the end of the queue's
+// own timeout (rule 30).
 func Batch(handle Handle, queue Queue, log *slog.Logger) Function {
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 		visibility := visibilityOf(ctx)

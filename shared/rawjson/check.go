@@ -152,7 +152,8 @@ func NumberFits(text []byte) bool {
 	return digits <= 3
 }
 
-// reader is a jsontext.Decoder with the buffer from which it reads. The pool keeps both together.
+// reader is a jsontext.Decoder with the buffer from which it reads. The pool keeps the decoder and the buffer
+// together.
 type reader struct {
 	jsontext.Decoder
 	text bytes.Buffer

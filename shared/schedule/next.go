@@ -32,7 +32,7 @@ func Parse(expression, zone string) (Times, error) {
 // five years. A clock change affects the two kinds of schedules differently:
 //
 //   - A schedule with a * for the minute or the hour fires whenever the clock of the zone shows a scheduled
-//     time, even if the clock shows that time twice.
+//     time. If the clock shows a time twice, the schedule fires twice.
 //   - Any other schedule fires once for each scheduled time. If the clock skips the time, the schedule fires
 //     at the end of the gap. If the clock shows the time twice, the schedule fires the first time.
 func (s Times) Next(after time.Time) (time.Time, error) {

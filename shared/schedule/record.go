@@ -187,8 +187,8 @@ type Reader interface {
 	Entry(ctx context.Context, key string) (port.LedgerEntry, error)
 }
 
-// Load returns the record of a workflow and its ledger entry. Both are empty if the workflow has no record
-// yet.
+// Load returns the record of a workflow and its ledger entry. The record and the entry are empty if the
+// workflow has no record yet.
 func Load(ctx context.Context, from Reader, workflow string) (r Record, e port.LedgerEntry, err error) {
 	if e, err = from.Entry(ctx, prefix+workflow); err != nil || e.Version == 0 {
 		return r, e, err

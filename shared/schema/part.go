@@ -51,8 +51,8 @@ func circular(s *jsonschema.Schema, done map[*jsonschema.Schema]bool) bool {
 	return found
 }
 
-// Member returns the part for a field of an object. known is false if the schema declares other fields but
-// not this one, and does not explicitly allow more fields.
+// Member returns the part for a field of an object. known is true if the schema declares the field, or
+// explicitly allows additional fields, or declares no fields at all.
 func (p Part) Member(name string) (member Part, known bool) {
 	closed := false
 	for _, s := range p.all() {

@@ -67,7 +67,7 @@ func (d *drawing) of(s *jsonschema.Schema, depth int) any {
 func pick[T any](all []T, number int) T { return all[number%len(all)] }
 
 // merged returns an object with the fields of a and b. If one of them is not an object, merged returns a, or
-// b if a is nil. It changes neither, because both may belong to the schema.
+// b if a is nil. It does not change a or b, because a and b may belong to the schema.
 func merged(a, b any) any {
 	if a == nil {
 		return b

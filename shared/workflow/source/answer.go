@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// answer reads an approval step or an event step, except its expressions. Both wait for an answer from
-// outside (P35, an answer decides a round; P37, a question has a time).
+// answer reads an approval step or an event step, except its expressions. Both kinds of steps wait for an
+// answer from outside (P35, an answer decides a round; P37, a question has a time).
 func (b *builder) answer(f field) core.StepDefinition {
 	form := answerForm(f.value)
 	v := f.value.get(form)
@@ -182,8 +182,8 @@ func (b *builder) question(f field, s *core.StepDefinition, scope expression.Sco
 	}
 }
 
-// unread warns if all answers to an approval have the same effect. This is the case if no answer refuses the
-// order and no expression reads the answer.
+// unread warns about an approval whose answers all have the same effect: no answer refuses the order, and no
+// expression reads the answer.
 func (b *builder) unread(i int) {
 	s := &b.def.Steps[i]
 	if s.Answer == nil || len(s.Answer.Values) < 2 || s.Answer.Refuse != "" {

@@ -97,8 +97,8 @@ func (b *builder) knownAgents() {
 // noReturn checks the two rules of points of no return (P22, a point of no return forbids undo; P22a, a
 // proven refusal permits undo):
 //
-//   - If a step may run at the same time as a point of no return, or later, the step must stop for the
-//     operator when it fails.
+//   - If a step may run beside or after a point of no return, the step must stop for the operator when it
+//     fails.
 //   - If a step may have to be undone, the step must declare its undo.
 func (b *builder) noReturn() {
 	for i := range b.def.Steps {
@@ -339,7 +339,7 @@ func (b *builder) long(i int) {
 const ledgerTime = 2 * core.Second
 
 // holds reports a problem if a timeout is longer than the agent's environment allows. The environment would
-// end a call before such a timeout, and the step would be in doubt.
+// end a call before the timeout, and the step would be in doubt.
 func (b *builder) holds(i int) {
 	s := &b.def.Steps[i]
 	if b.opts.MaxTimeout == nil || s.Agent == "" {
