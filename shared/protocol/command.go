@@ -174,7 +174,7 @@ func (r *deciding) resubmitCommand(ev core.Event) (refused string) {
 			"; only one in Error, or Compensated, can be resubmitted"
 	}
 	before, def := r.t, r.def
-	// the Resubmit also moves the task (P49, move pins another definition)
+	// The Resubmit may also move the task (P49, move pins another definition).
 	if e.To != nil && !e.To.Is(r.t.Definition) {
 		if reason := r.move(*e.To); reason != "" {
 			return reason
@@ -224,13 +224,13 @@ func (r *deciding) resume(e core.Resubmit) {
 		}
 		s.Failures = core.Failures{}
 		endHold(s)
-		// an expression failed; advanceForward evaluates it again
+		// If an expression of the step failed, advanceForward evaluates it again.
 		if s.State == core.Failed && !s.Attempted() {
 			s.State, s.Error = core.Pending, nil
 		}
 	}
 	var again []int
-	// every attempted step, because a step that is left out would wait for ever (H31)
+	// The loop continues every attempted step. A step that is left out would wait for ever (H31).
 	for i := range t.Steps {
 		if t.Steps[i].Attempted() && r.kind(i).resume(r, i) {
 			again = append(again, i)

@@ -110,7 +110,7 @@ func (r *deciding) stopForOperator(phase core.Phase) {
 		s.NoEffect = min(s.NoEffect, r.at.Now)
 		if s.AwaitsWake() {
 			s.CompleteBy = 0
-			// a waiting step continues to wait (P33, a waiting step asks no agent)
+			// A Waiting step keeps the end of its wait (P33, a waiting step asks no agent).
 			if s.State != core.Waiting {
 				s.Wait.At = 0
 			}

@@ -38,7 +38,8 @@ func (callKind) woken(r *deciding, i int) {
 		r.advance()
 		return
 	}
-	// only a Resolve can continue (P18, resubmit uses a remembered key)
+	// If the service may forget the key, only a Resolve can continue the step (P18, resubmit uses a
+	// remembered key).
 	if r.t.KeyMayExpire(r.def, i, r.at.Now) {
 		r.recordFailure(i, "key-forgotten", "it is in doubt, and was not asked again, because its service "+
 			"may not know the idempotency key any more (keyRetention): find out at the service whether "+

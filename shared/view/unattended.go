@@ -19,7 +19,7 @@ type Unattended struct {
 // InFlight reports whether a request of the step was sent to its agent and has no reply yet.
 func (s *Step) InFlight() bool { return s.State == core.Processing || s.State == core.Compensating }
 
-// Await notes which of the queues the steps in flight wait for.
+// Await adds to t.Unattended each queue for whose agent a step in flight waits.
 func (t *Task) Await(all []Unattended) {
 	for _, u := range all {
 		if slices.ContainsFunc(t.Steps, func(s Step) bool { return s.Agent == u.Agent && s.InFlight() }) {
