@@ -63,8 +63,8 @@ type group struct {
 	done    chan struct{}
 }
 
-// submitStream reads lines, and submits the orders in groups. Several groups run at once. It writes the
-// results in the sequence of the lines, and does not wait for the last line before it begins to write.
+// submitStream reads lines, and submits the orders in groups. Several groups run at once. submitStream writes
+// the results in the sequence of the lines, and does not wait for the last line before it begins to write.
 func (e *edge) submitStream(w http.ResponseWriter, r *http.Request) {
 	rc := http.NewResponseController(w)
 	if err := rc.EnableFullDuplex(); err != nil && !errors.Is(err, http.ErrNotSupported) {

@@ -14,7 +14,7 @@ import (
 // shorter time between two receive calls.
 const unattendedAfter = 5 * time.Second
 
-// attended is the queue of an agent in a process of the user. It records when the agent receives.
+// attended is the queue of an agent in a process of the user. The queue records when the agent receives.
 type attended struct {
 	port.Queue
 	clock port.Clock

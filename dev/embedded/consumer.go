@@ -14,8 +14,9 @@ const (
 	visibility = 30 * time.Second
 )
 
-// consumer receives messages from a queue and passes them to a handler. It stops when the context receiving
-// ends. The handler runs with the context work, which lasts longer, so that a running handler can finish.
+// consumer receives messages from a queue and passes them to a handler. The consumer stops when the context
+// receiving ends. The handler runs with the context work, which lasts longer, so that a running handler can
+// finish.
 type consumer struct {
 	queue  port.Queue
 	handle func(ctx context.Context, queue string, deliveries []port.Delivery) (failed []string)

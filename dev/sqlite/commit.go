@@ -45,7 +45,7 @@ func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
 	return errs
 }
 
-// keep copies the parts of w that the caller may change after its context has ended.
+// keep copies the parts of w that the caller may change after the caller's context has ended.
 func keep(w *port.Write) port.Write {
 	k := *w
 	k.Record.Document, k.Content = bytes.Clone(w.Record.Document), bytes.Clone(w.Content)

@@ -106,7 +106,8 @@ type Tasks interface {
 type Incidents struct {
 	cfg Config
 
-	// semaphore that is full while this process writes the document, so that its own writes do not conflict
+	// semaphore that is full while this process writes the document, so that two writes of this process do
+	// not conflict
 	writing chan struct{}
 
 	mu       sync.Mutex
@@ -313,7 +314,7 @@ func (s *Incidents) drop(ctx context.Context, x Incident) error {
 const quietEnd message.AlertKind = "quiet"
 
 // due returns the kind of alert that is due for an incident, or "" if no alert is due. orders is the number
-// of its orders in Error. whole reports whether orders is complete.
+// of the incident's orders in Error. whole reports whether orders is complete.
 func (s *Incidents) due(x Incident, orders int, whole bool, now time.Time) message.AlertKind {
 	age := now.Sub(x.Opened.Std())
 	since := now.Sub(x.Published.Std())

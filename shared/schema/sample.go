@@ -18,8 +18,8 @@ const (
 	maxText     = 10_000
 )
 
-// Samples returns at most n different values that match the schema. It returns fewer if drawing cannot
-// satisfy the schema, for example a pattern without examples.
+// Samples returns at most n different values that match the schema. It returns fewer values if it cannot draw
+// matching values, for example for a pattern without examples.
 func (s *Schema) Samples(n int) (drawn []json.RawMessage) {
 	for i := range n {
 		d := drawing{i, maxParts}
