@@ -15,7 +15,7 @@ type Options struct {
 	Data   string // folder of the database; the runtime creates it if it does not exist
 	Listen string // loopback address and port; "" means 127.0.0.1:8377; port 0 selects a free port
 	// AnswersListen is a loopback address for a second listener, which serves only the answer pages. A proxy
-	// may open it to the world. If it is "", only Listen serves the answer pages.
+	// may open the listener to the world. If AnswersListen is "", only Listen serves the answer pages.
 	AnswersListen string
 	Workflows     string // folder of workflow files
 	Agents        string // agents file, see package httpagent; "" means no file

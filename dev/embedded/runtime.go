@@ -61,7 +61,7 @@ type Runtime struct {
 	counts     sync.Map // counts of messages, as *counter by name and reason
 	rejects    atomic.Int64
 	ready      atomic.Bool
-	// most recent refusal because of MaxOpen; nil once alertRefusals sees room for new orders
+	// most recent refusal because of MaxOpen; nil once alertRefusals sees that fewer orders are active
 	refused atomic.Pointer[api.BusyError]
 
 	receiving context.CancelFunc // stops receiving from the queues
