@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Operation is the script of one operation. Each call gets the next answer of the script. After the last
-// answer, every call gets the last answer.
+// Operation is the script of one operation. Each call gets the next answer of the script. If there is no next
+// answer, the call gets the last answer again.
 type Operation struct {
 	w     *Workflow
 	plays []behaviour

@@ -10,7 +10,7 @@
 //	            confirmation. It has one booking if and only if it contains something to ship.
 //	            Effects that were undone do not count.
 //	undone      Every effect of the order was undone. It never had a confirmation.
-//	refused     No call of the order reached a service.
+//	refused     No ledger has a row for the order.
 //	error       The order has each effect at most once, so that the operator can finish it.
 //	unfinished  The order was acknowledged and has not ended, which is a violation.
 //	lost        The order was acknowledged and the engine does not know it, which is a violation.

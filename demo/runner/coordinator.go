@@ -25,8 +25,8 @@ const (
 // pageSize is the number of orders in one page of a listing.
 const pageSize = 1000
 
-// coordinator runs the demo. It counts the orders that have ended. When the count reaches certain numbers, it
-// starts the outage and the kills.
+// coordinator runs the demo. It counts the orders that have ended. It starts the outage and the kills when
+// the count reaches the numbers in outageAt and killsAt.
 type coordinator struct {
 	*stage.Stage
 	o        Options
@@ -139,7 +139,7 @@ func (d *coordinator) look(ctx context.Context) error {
 	if d.book.Observe(list, err); err == nil {
 		return nil
 	}
-	// Check this first, because an interrupt from the keyboard ends the engine too.
+	// Check the context first, because an interrupt from the keyboard ends the engine too.
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -115,7 +115,7 @@ func (f *Fleet) Calm() {
 func (f *Fleet) Busy(name string) int64 { return f.servers[name].busy.Load() }
 
 // Recovery returns the time from the end of a service's outage to the first effect after the outage. It
-// returns false if there was no such effect.
+// returns false if there was no effect after an outage.
 func (f *Fleet) Recovery(name string) (time.Duration, bool) {
 	s := f.servers[name]
 	up, first := s.upSince.Load(), s.firstAfter.Load()

@@ -149,8 +149,8 @@ func (s *server) fail(w http.ResponseWriter, err error) {
 	answerError(w, &refusal{http.StatusInternalServerError, "ledger", err.Error()})
 }
 
-// check responds whether the effect of an operation stands. The request can fail, but the response is never
-// wrong.
+// check handles a GET request, which asks whether the effect of an operation stands. The request can fail,
+// but a response with a result is never wrong.
 func (s *server) check(w http.ResponseWriter, r *http.Request, operation string) {
 	key := r.URL.Query().Get("key")
 	s.tally.add(func(c *Counts) { c.Checks++ })

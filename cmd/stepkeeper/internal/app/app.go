@@ -44,7 +44,8 @@ type App struct {
 	Runtime func(context.Context, embedded.Options) error
 	Demo    func(context.Context, runner.Options) (runner.Report, error)
 
-	// StackRoom reads how many concurrent executions a stack needs, and the account's quota.
+	// StackRoom returns the number of concurrent executions that a stack needs, and the account's limit of
+	// concurrent executions.
 	StackRoom func(ctx context.Context, name string, o aws.Options) (operate.Room, error)
 
 	server   string // value of the flag --server; "" means the environment variable or DefaultServer
@@ -61,8 +62,8 @@ func New(s *streams.Streams, getenv func(string) string) *App {
 		Runtime: embedded.Run, Demo: runner.Run, StackRoom: operate.RoomOf, output: outputText}
 }
 
-// StepOutput is a flag of the command resolve. It gives the output of a step. The flag --output has a
-// different purpose: it sets the format of the command's output.
+// StepOutput is a flag of the command resolve for the output of a step. The flag --output has a different
+// purpose: it sets the format of the command's output.
 const StepOutput = "step-output"
 
 const (

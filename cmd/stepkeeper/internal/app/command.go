@@ -30,7 +30,7 @@ var texts = func() (t struct {
 	Commands    map[string]*commandText
 }) {
 	if err := yaml.UnmarshalWithOptions(commandsFile, &t, yaml.Strict()); err != nil {
-		panic(err) // The file is part of the binary, so only a mistake in this package can lead here.
+		panic(err) // The embedded file is always valid.
 	}
 	return t
 }()
@@ -94,8 +94,8 @@ type Choice struct {
 	Of []string
 }
 
-// Command returns the command at a path. Its texts, arguments and flags come from commands.yaml. The current
-// values of the variables become the flags' defaults.
+// Command returns the command at a path. The texts, arguments and flags of the command come from
+// commands.yaml. The current values of the variables become the defaults of the flags.
 func (a *App) Command(path string, flags Flags, run func(*cobra.Command, []string) error) *cobra.Command {
 	text := texts.Commands[path]
 	cmd := &cobra.Command{Use: text.Use, GroupID: text.Group, Short: text.Short, Example: text.Examples,
@@ -129,7 +129,8 @@ const titled = "title"
 // Whole is a flag that the user may repeat. Commas do not split its values.
 type Whole struct{ To *[]string }
 
-// addFlag adds a flag of the command at path to set. It returns the flag's description.
+// addFlag adds a flag of a command to a flag set and returns the flag's description. path is the path of the
+// command in commands.yaml.
 func (a *App) addFlag(cmd *cobra.Command, set *pflag.FlagSet, path, name string, to any) flagText {
 	title, about, found := texts.Commands[path].Flags.find(name)
 	if !found {

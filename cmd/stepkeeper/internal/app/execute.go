@@ -41,7 +41,7 @@ func (a *App) Execute(ctx context.Context, root *cobra.Command, args []string) f
 	return reported.Code
 }
 
-// output is a writer that records the first error. Commands that print text therefore need not check each
+// output is a writer that records the first error. A command that prints text therefore need not check each
 // write.
 type output struct {
 	w   io.Writer
@@ -56,12 +56,12 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Serves is the annotation of a command that serves requests. Such a command prints only one line when it is
-// ready. It ignores errors of writes to the output.
+// Serves is the annotation of commands that serve requests. For these commands, Execute does not report a
+// failed write to the output.
 const Serves = "serves"
 
 // unwritten returns the error for cause, a failed write to the output. It first prints err, the command's
-// error, unless err only reports cause.
+// error, unless err wraps cause.
 func (a *App) unwritten(cause, err error) error {
 	var f *failure.Error
 	if errors.As(err, &f) && !f.Quiet && !errors.Is(err, cause) {
@@ -82,7 +82,7 @@ func wantsJSON(args []string) bool {
 	return false
 }
 
-// asFailure returns err with an exit code and advice. If the command did not start, the user made a mistake
+// asFailure returns err with an exit code and advice. If the command has not started, the reason is a mistake
 // in the flags or arguments.
 func asFailure(ctx context.Context, err error, started bool, cmd *cobra.Command) *failure.Error {
 	var f *failure.Error

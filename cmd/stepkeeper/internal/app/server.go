@@ -15,7 +15,7 @@ import (
 )
 
 // Limits of the client's retries. A short command soon reports that the server does not respond. A command
-// that watches orders or sends many waits until the server responds again.
+// that watches orders, or sends many orders, waits until the server responds again.
 const (
 	QuickAttempts = 3
 	QuickPatience = 2 * time.Second
@@ -32,8 +32,8 @@ func (a *App) Client(ctx context.Context) (*client.Client, error) {
 	return a.connect(ctx, client.WithRetry(QuickAttempts, QuickPatience))
 }
 
-// Ask calls get with a client and a time limit for one request. It adds advice to an error. what names the
-// requested object.
+// Ask calls get with a client and a time limit for one request. If get fails, Ask adds advice to the error.
+// what names the requested object.
 func Ask[T any](ctx context.Context, a *App, what string,
 	get func(*client.Client, context.Context) (T, error)) (v T, err error) {
 	ctx, cancel := a.Bounded(ctx, DefaultTimeout)
@@ -48,8 +48,8 @@ func Ask[T any](ctx context.Context, a *App, what string,
 	return v, nil
 }
 
-// PatientClient returns a client for a command that continues after a restart of the server. Patient returns
-// the context for this command.
+// PatientClient returns a client for a command that continues after a restart of the server. The command gets
+// its context from Patient.
 func (a *App) PatientClient(ctx context.Context) (*client.Client, error) {
 	return a.connect(ctx, client.WithRetry(longAttempts, longPatience))
 }
@@ -221,7 +221,7 @@ func (a *App) kind() string {
 	return "the server"
 }
 
-// log returns the advice where to find the cause of an internal error.
+// log returns the advice that names the log with the cause of an internal error.
 func (a *App) log() string {
 	if a.Stack != "" {
 		return "the logs of the stack's functions say more"

@@ -93,8 +93,8 @@ func runAgentTry(ctx context.Context, o *agentTryOptions) error {
 	return o.print(report)
 }
 
-// ask sets the functions of the probe. They run the user's commands, which query or change the service. A
-// failed command ends the test, because the result would not be reliable.
+// ask sets the functions of the probe. These functions run the user's commands, which query or change the
+// service. A failed command ends the test, because the result would not be reliable.
 func (o *agentTryOptions) ask(ctx context.Context, stop context.CancelCauseFunc) {
 	sh := func(flag, line, variable string) string {
 		cmd := exec.CommandContext(ctx, "sh", "-c", line)

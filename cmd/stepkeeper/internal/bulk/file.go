@@ -203,7 +203,7 @@ type outcome struct {
 	At      time.Time `json:"at"`
 }
 
-// record writes the result of an order to the file at once, so that another process can continue from it.
+// record writes the result of an order to the file at once, so that another process can continue the list.
 func (l *List) record(i int, r Result, text string, at time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -233,7 +233,7 @@ type Report struct {
 	Refused []string `json:"refused"`
 	Unknown []string `json:"unknown"`
 	NotSent []string `json:"notSent"`
-	Stopped string   `json:"stopped,omitempty"` // reason if the list stopped early
+	Stopped string   `json:"stopped,omitempty"` // reason why the list stopped early; otherwise ""
 	// RefusedFor maps each reason to the IDs of the refused orders.
 	RefusedFor map[string][]string `json:"-"`
 }

@@ -36,8 +36,7 @@ type Action struct {
 	Reason     string      `json:"reason,omitempty"`
 }
 
-// Where selects the orders that match all its values. Its keys are listed in Keys. An empty Where is an
-// error.
+// Where selects the orders that match all its values. The valid keys are in Keys. An empty Where is an error.
 type Where map[string]string
 
 // Keys lists the valid keys of a Where.
@@ -95,8 +94,8 @@ var States = []core.State{core.Error, core.Processing, core.Compensating, core.C
 // Order is an order of the list: its state when the list was made, and its result.
 type Order struct {
 	OrderID string `json:"orderId"`
-	// Number is the command number of the order when the list was made. If the order has accepted another
-	// command since then, it refuses this command (P5, commands have a number and an ID).
+	// Number is the command number of the order when the list was made. If the order has accepted a command
+	// since, it refuses the list's command (P5, commands have a number and an ID).
 	Number  int       `json:"number"`
 	Step    string    `json:"step,omitempty"`
 	Undoing bool      `json:"undoing,omitempty"`
@@ -165,8 +164,8 @@ type Group struct {
 	IDs     []string
 }
 
-// Groups groups the orders by expected effect. Orders that would accept the command come first. Within these
-// two parts the groups are sorted by effect.
+// Groups groups the orders by expected effect. Groups that would accept the command come first, and groups
+// that would refuse it come last. Otherwise the groups are sorted by effect.
 func Groups(orders []Order) (all []Group) {
 	for i := range orders {
 		o := &orders[i]
@@ -261,7 +260,8 @@ func wouldMove(ctx context.Context, c *client.Client, t *client.Task, a Action) 
 		lines = append(lines, d.What+" ("+what+")")
 	}
 	switch {
-	case refused != "" && strings.Contains(p.Reason, refused): // refusals can have other reasons
+	// If the reason is not a difference, the verdict keeps the reason.
+	case refused != "" && strings.Contains(p.Reason, refused):
 		v.Reason = "the definitions differ: " + strings.Join(lines, "; ")
 	case len(lines) > 0 && v.Accepted:
 		v.Reason = strings.TrimPrefix(v.Reason+"; the definitions differ: "+strings.Join(lines, "; "), "; ")

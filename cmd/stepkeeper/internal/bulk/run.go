@@ -47,11 +47,11 @@ type work struct {
 }
 
 // Run sends the remaining commands and waits for the result of each order. It calls report, if not nil, after
-// each result.
-//
-// Run stops early in these cases. Another call of Run can then continue.
+// each result. If Run stops early, a later call of Run can continue. Run stops early in these cases:
 //   - The command did not fix an order of the canary.
 //   - Too many orders failed again.
+//   - Several commands in a row got no response.
+//   - The file of the list cannot be written.
 //   - The context ended.
 func (l *List) Run(ctx context.Context, c *client.Client, report func(Report)) (Report, error) {
 	w := &work{List: l, c: c, look: lookAgain, report: report}

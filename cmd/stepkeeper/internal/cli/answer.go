@@ -61,8 +61,8 @@ func runAnswer(ctx context.Context, o *answerOptions) error {
 	return o.each(ctx, o.one)
 }
 
-// one sends the answer to an order. An event takes any JSON value. Text that is not valid JSON is sent as a
-// JSON string, and so is each answer to an approval.
+// one sends the answer to an order. A value for an event is sent as JSON if it is valid JSON. Any other value
+// is sent as a string.
 func (o *answerOptions) one(ctx context.Context, c *client.Client, id string) (verdictLine, error) {
 	ctx, cancel := o.app.Bounded(ctx, app.DefaultTimeout)
 	defer cancel()

@@ -213,7 +213,7 @@ type planLine struct {
 }
 
 // printPlan prints how many orders have each expected effect. whole is true for a dry run. The JSON output of
-// a dry run has one line for each order instead.
+// a dry run has one line for each order.
 func (o *bulkOptions) printPlan(orders []bulk.Order, whole bool) error {
 	a := o.app
 	if a.JSON() {

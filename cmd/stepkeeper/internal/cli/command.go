@@ -27,8 +27,8 @@ type orderCommand struct {
 	app    *app.App
 	action bulk.Action
 	ids    []string
-	id     string // ID of the command (P5); "" means a new ID
-	number int    // command number to send (P5); -1 means the order's present number
+	id     string // ID of the command; "" means a new ID
+	number int    // command number to send; -1 means the order's present number
 	dryRun bool
 }
 
@@ -40,11 +40,10 @@ type verdictLine struct {
 	Reason   string            `json:"reason,omitempty"`
 	DryRun   bool              `json:"dryRun,omitempty"` // true if nothing was sent
 	Report   *author.Simulated `json:"simulated,omitempty"`
-	Exit     failure.Code      `json:"exit"` // exit code as if this order were the only one
+	Exit     failure.Code      `json:"exit"` // exit code for this order alone
 }
 
-// orderCmd returns the cobra command with the given name, for a command to orders. own holds the flags that
-// other commands to orders do not have.
+// orderCmd returns the cobra command for a command to orders. own holds the flags that only this command has.
 func (o *orderCommand) orderCmd(name string, own app.Flags, run func(context.Context) error) *cobra.Command {
 	flags := app.Flags{"by": &o.action.By, "reason": &o.action.Reason, "command-id": &o.id}
 	maps.Copy(flags, own)
@@ -54,7 +53,7 @@ func (o *orderCommand) orderCmd(name string, own app.Flags, run func(context.Con
 	})
 }
 
-// checkDefinition checks the flag --definition. Its value must be "latest" or a hash.
+// checkDefinition returns an error if the flag --definition is set to a value other than "latest" or a hash.
 func (o *orderCommand) checkDefinition() error {
 	if o.action.Definition == "" || message.IsDefinition(o.action.Definition) {
 		return nil
@@ -114,8 +113,8 @@ func (o *orderCommand) checkOrders() error {
 	return nil
 }
 
-// confirm asks the user to confirm a command. If the user declines, confirm returns an error with the text in
-// not.
+// confirm asks the user to confirm a command. If the user declines, confirm returns an error whose text is
+// the parameter not.
 func confirm(a *app.App, question, what, not string) (bool, error) {
 	ok, err := a.Streams.Confirm(question)
 	if err != nil {

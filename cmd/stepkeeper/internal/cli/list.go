@@ -16,7 +16,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-const pageSize = 1000 // maximum of the server
+const pageSize = 1000 // size of the largest page that the server returns
 
 type listOptions struct {
 	app       *app.App
@@ -54,7 +54,7 @@ func runList(ctx context.Context, o *listOptions) error {
 		// One order more than the limit shows whether there are more orders.
 		q.PageSize = min(o.limit, pageSize-1) + 1
 	}
-	var shown []view.Summary // orders for the table, which is printed at once
+	var shown []view.Summary // orders for the table
 	count, left, more := 0, 0, false
 	for s, err := range c.List(ctx, q) {
 		if err != nil {

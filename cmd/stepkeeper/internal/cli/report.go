@@ -19,7 +19,7 @@ import (
 // submitLine is the JSON output for one record. With --wait it is written after the order has ended.
 type submitLine struct {
 	File     string       `json:"file"`
-	Line     int          `json:"line,omitempty"` // first line; 0 for an error of the whole file
+	Line     int          `json:"line,omitempty"` // first line of the record; 0 for the whole file
 	OrderID  string       `json:"orderId,omitempty"`
 	Accepted bool         `json:"accepted"`         // true if the server has accepted the order
 	Known    bool         `json:"known"`            // true if the order existed before
@@ -106,7 +106,7 @@ func (r *report) unreadable(at place, behind int, id, why string) {
 	r.release()
 }
 
-// release prints each held record after all orders before the record have a response.
+// release prints each held record if all orders before the record have a response.
 func (r *report) release() {
 	for len(r.held) > 0 && r.held[0].behind <= r.answers {
 		r.problem(r.held[0].submitLine)
@@ -136,8 +136,8 @@ func (r *report) answered(l submitLine) {
 	r.release()
 }
 
-// unattended prints each queue without a consumer once. JSON output contains the queues in the line of the
-// order instead.
+// unattended prints each queue without a consumer once. In JSON output, the line of the order contains the
+// queues.
 func (r *report) unattended(l submitLine) {
 	for _, u := range l.Unattended {
 		if !r.reported[u.Queue] && !r.app.JSON() {

@@ -268,7 +268,7 @@ func (s *submission) record(file string, r source.Record) (client.Order, bool) {
 }
 
 // matches checks an order for a stack against the schema of the order's workflow. Without this check, the
-// Scheduler would refuse the order after the command has ended.
+// Scheduler could refuse the order only after `submit` has ended.
 func (s *submission) matches(o client.Order) error {
 	if s.schemaOf == nil {
 		return nil

@@ -31,8 +31,8 @@ type streams struct {
 	open map[string][]chan struct{}
 }
 
-// begin adds a stream and returns its channel. If the host has too many streams, begin ends the oldest stream
-// by closing the channel of the oldest stream.
+// begin adds a stream and returns the stream's channel. If the host has too many streams, begin removes the
+// oldest stream and closes the channel of the oldest stream.
 func (s *streams) begin(host string) chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -50,8 +50,8 @@ type stopped struct {
 }
 
 const (
-	fewInError = 1000             // maximum number of orders in Error that are read again for each page
-	holdsMany  = 10 * time.Second // time for which a larger number is cached
+	fewInError = 1000             // maximum number of orders in Error that are not cached
+	holdsMany  = 10 * time.Second // how long the orders are cached if there are more
 )
 
 // inError returns the orders in Error, grouped into incidents. If there are many orders, inError caches the

@@ -41,7 +41,7 @@ type chartRow struct {
 	Values []string
 }
 
-// colors maps the subject of a line to a colour. The lines of agents use the colours in turns instead.
+// colors maps the subject of a line to a colour. turns lists the colours for the lines of agents.
 var (
 	colors = map[string]string{view.OrdersInFlight: "work", string(core.Error): "bad",
 		string(core.Processed): "done", string(core.Compensated): "undo", string(core.Closed): "wait"}

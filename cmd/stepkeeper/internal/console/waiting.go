@@ -48,9 +48,9 @@ var waitTexts = map[string]string{
 	view.WaitChildren: "child orders", view.WaitUndo: "an undo",
 }
 
-// agent returns the agent that a step of an order calls. If the wait does not name the agent, agent looks it
-// up in the order's definition. It returns "" if the definition cannot be read. missing lists the definitions
-// that could not be read, so that a page tries each definition only once.
+// agent returns the agent that a step of an order calls. If the wait w does not name the agent, the result
+// comes from the order's definition. The result is "" if the definition cannot be read. missing lists the
+// definitions that could not be read, so that a page tries each definition only once.
 func (s *server) agent(ctx context.Context, missing map[string]bool, o *client.Summary, w *view.Wait) string {
 	if w.Agent != "" || o.Definition == "" || missing[o.Definition] {
 		return w.Agent

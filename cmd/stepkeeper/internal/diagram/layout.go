@@ -17,7 +17,7 @@ type Node struct {
 	Link   string   // address that a click opens; "" for a box without a link
 }
 
-// Sizes in pixels. Length is measured along the direction of the layers, and width across it.
+// Sizes in pixels, except orderings and straighten, which are numbers of passes.
 const (
 	boxWidth   = 208
 	boxHeight  = 52
@@ -25,7 +25,7 @@ const (
 	sideGap    = 24 // gap between boxes in a layer
 	layerGap   = 44 // gap between layers
 	margin     = 8
-	orderings  = 8 // number of passes that reorder the layers
+	orderings  = 8 // passes that reorder the layers
 	straighten = 12
 )
 
@@ -148,7 +148,7 @@ func depths(n int, edges [][2]int) []int {
 }
 
 // order sorts the cells of each layer to reduce crossings of lines. It makes several passes and keeps the
-// order with the fewest crossings.
+// result with the fewest crossings.
 func (l *layout) order() {
 	best, fewest := l.copyOrder(), l.crossings()
 	for sweep := range orderings {
@@ -230,8 +230,8 @@ func (l *layout) crossings() int {
 	return count
 }
 
-// place sets the coordinate of each cell within its layer. It moves the cell near to the connected cells in
-// other layers, and keeps the distance from the cells in the same layer.
+// place sets the coordinate of each cell within its layer. It moves the cell towards the connected cells in
+// other layers. It keeps the minimum distance between the cells of a layer.
 func (l *layout) place() {
 	for _, layer := range l.layers {
 		l.settle(layer, nil)

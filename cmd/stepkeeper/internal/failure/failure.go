@@ -1,5 +1,5 @@
-// Package failure defines the exit codes of the command line and an error with an exit code. The error states
-// what happened to which object, and what the user can do.
+// Package failure defines the exit codes of the command line, and an error with an exit code. The error
+// states what happened, to which object, and what the user can do.
 package failure
 
 import (
@@ -26,7 +26,7 @@ func (c Code) Word() string {
 	return [...]string{"ok", "failed", "usage", "refused", "not-found", "unreachable", "not-processed"}[c]
 }
 
-// Error is a failure with advice for the user. What states what happened to which object.
+// Error is a failure with advice for the user. The field What states what happened, and to which object.
 type Error struct {
 	Code Code
 	What string

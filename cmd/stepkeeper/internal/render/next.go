@@ -14,7 +14,7 @@ import (
 type Advice struct {
 	Command string `json:"command"`
 	Why     string `json:"why"`
-	// Do is the command to an order that a web page can send. If a page cannot send the advised command,
+	// Do is the advised command in the form that a web page can send. If a page cannot send the command,
 	// Do.Command is "".
 	Do view.Command `json:"-"`
 	// From is the time from which the order accepts the command. Zero means now.
@@ -24,7 +24,7 @@ type Advice struct {
 // Later returns the commands that the order will accept after no call can take effect any more.
 func Later(t view.Task, program string) (all []Advice) {
 	now := t.Accepts
-	for _, c := range t.AcceptsLater { // Next then returns the advice for the later command.
+	for _, c := range t.AcceptsLater { // Next gives advice only for the commands in Accepts.
 		t.Accepts = append(slices.Clip(now), c.Command)
 		for _, a := range Next(t, program) {
 			if a.Do == c.Command {
