@@ -24,7 +24,8 @@ var scripts embed.FS
 // Endpoint returns the address of LocalStack. The parameter is the value of LOCALSTACK_PORT; "" means 4566.
 func Endpoint(port string) string { return "http://127.0.0.1:" + cmp.Or(port, "4566") }
 
-// Start starts LocalStack, and installs it first if it is missing. Start writes the progress to out.
+// Start starts LocalStack. If LocalStack is missing, Start installs it first. Start writes the progress to
+// out.
 func Start(ctx context.Context, out io.Writer) error { return run(ctx, out, "start.sh") }
 
 // Stop stops the LocalStack that Start started.

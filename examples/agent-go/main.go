@@ -35,7 +35,7 @@ type ticket struct {
 	Ticket int `json:"ticket"`
 }
 
-// hang returns the ticket for a key. It returns the same ticket for each repeated call.
+// hang returns the ticket for a key. Repeated calls with the same key return the same ticket.
 func (c *cloakroom) hang(_ context.Context, in coat, call agent.Call) (ticket, error) {
 	if in.Coat == "" {
 		return ticket{}, agent.WithCode(agent.Permanent(agent.NoEffect(errors.New("there is no coat"))),
@@ -50,7 +50,7 @@ func (c *cloakroom) hang(_ context.Context, in coat, call agent.Call) (ticket, e
 	return ticket{c.tickets[call.Key]}, nil
 }
 
-// giveBack undoes hang. It succeeds even if hang stored no coat.
+// giveBack undoes hang. It succeeds even if hang has stored no coat.
 func (c *cloakroom) giveBack(_ context.Context, _ coat, call agent.Call) (any, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

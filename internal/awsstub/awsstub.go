@@ -102,8 +102,8 @@ func (s *Stub) wait(ctx context.Context, target string) bool {
 	}
 }
 
-// Refuse sets a function that selects the entries of SendMessageBatch that fail. The other entries of the
-// batch succeed. A nil function makes no entry fail.
+// Refuse sets a function that selects entries of SendMessageBatch. The selected entries fail, and the other
+// entries of the batch succeed. If the function is nil, no entry fails.
 func (s *Stub) Refuse(entry func(queue, body string) (failed, senderFault bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

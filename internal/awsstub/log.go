@@ -26,7 +26,7 @@ func NewLog(t *testing.T) *Log {
 	return l
 }
 
-// Write adds a line.
+// Write adds a line to the log.
 func (l *Log) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,8 +65,7 @@ func (l *Log) Lines() []map[string]any {
 	return lines
 }
 
-// About returns the only line whose message contains the text. It fails the test if there are no such lines
-// or several.
+// About returns the line whose message contains the text. It fails the test unless exactly one line matches.
 func About(t *testing.T, lines []map[string]any, text string) map[string]any {
 	t.Helper()
 	var found []map[string]any

@@ -22,14 +22,14 @@ import (
 // patience is the time that a test waits for a function before it fails.
 const patience = 2 * time.Minute
 
-// Function is a running program of a Lambda function.
+// Function is a Lambda function's program, running as a process of the test.
 type Function struct {
 	t        *testing.T
 	cmd      *exec.Cmd
 	work     chan []byte
 	answered chan []byte
 	ended    chan struct{}
-	asked    chan struct{} // closed when the program first requests an event
+	asked    chan struct{} // channel that is closed when the program first requests an event
 	ask      sync.Once
 	mu       sync.Mutex
 	out      bytes.Buffer
@@ -63,14 +63,14 @@ func Start(t *testing.T, program string, env map[string]string) *Function {
 	return f
 }
 
-// Write collects the program's output.
+// Write implements io.Writer. It collects the program's output.
 func (f *Function) Write(p []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.out.Write(p)
 }
 
-// Output returns the program's output.
+// Output returns the program's output so far.
 func (f *Function) Output() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()

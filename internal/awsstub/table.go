@@ -30,10 +30,10 @@ func (i Item) number(name string) int64 {
 
 const conditionFailed = "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"
 
-// table stores items. It supports the parts of DynamoDB that a ledger and the state store need:
+// table stores items. It supports only these parts of DynamoDB:
 //   - a read by key
 //   - a write on the condition that the item is new, has the expected version, or is a free lease
-//   - a query of the index
+//   - a query of the index of due tasks
 type table struct {
 	key   string
 	items map[string]Item

@@ -32,8 +32,8 @@ type Capacities struct {
 	BreakEvenRate float64 `json:"break_even_orders_per_second"`
 }
 
-// CompareCapacities compares the two ways of billing for the user's own orders, or for the measured orders if
-// the report has no estimate for the user. It returns an error if the rate is out of bounds.
+// CompareCapacities compares the two ways of billing. It uses the user's own orders if the report has an
+// estimate for them, and the measured orders otherwise. It returns an error if the rate is out of bounds.
 func (r Report) CompareCapacities(rate int) (*Capacities, error) {
 	if rate < 1 || rate > MaxRate {
 		return nil, fmt.Errorf("%d orders a second: give 1 to %d", rate, MaxRate)

@@ -8,10 +8,10 @@ import (
 // Workload describes the user's orders for an Estimate.
 type Workload struct {
 	Name   string `json:"workflow,omitempty"`
-	Steps  int    `json:"steps"`  // sequential steps that call an agent; 1 to MaxSteps
-	Waits  int    `json:"waits"`  // steps that wait up to 15 minutes; 0 to MaxSteps
+	Steps  int    `json:"steps"`  // number of steps in a row that call an agent; 1 to MaxSteps
+	Waits  int    `json:"waits"`  // number of steps that wait up to 15 minutes; 0 to MaxSteps
 	Agents int    `json:"agents"` // number of deployed agents; 1 or more
-	Events int    `json:"events"` // events that an order sends to a bus; 0 or 1
+	Events int    `json:"events"` // number of events that an order sends to a bus; 0 or 1
 	Orders int    `json:"orders_per_month"`
 }
 
@@ -30,7 +30,7 @@ type Estimate struct {
 	// cost of the agents' functions; the totals do not include this cost
 	AgentFunctions  map[string][]Entry `json:"agent_functions"`
 	IdlePerMonth    float64            `json:"idle_per_month"`
-	DollarsPerMonth map[string]float64 `json:"dollars_per_month"` // orders and idle deployment
+	DollarsPerMonth map[string]float64 `json:"dollars_per_month"` // cost of orders and idle deployment
 	Peers           []PeerEstimate     `json:"peers"`
 }
 
@@ -99,8 +99,8 @@ const (
 )
 
 // carried extrapolates the totals of four steps by the difference to the totals of eight steps. The parameter
-// apart means that the order's content has an item of its own. The measured order of eight steps has a
-// content item, and the measured order of four steps has none.
+// apart means that the order's content has an item of its own. In the measurements the order of eight steps
+// has a content item, but the order of four steps has none.
 func (t Totals) carried(eight Totals, steps float64, apart bool) Totals {
 	line := func(a, b float64) float64 { return math.Max(0, a+(b-a)/4*(steps-4)) }
 	item := line(float64(t.ItemBytes-inlineBytes), float64(eight.ItemBytes))
@@ -111,8 +111,9 @@ func (t Totals) carried(eight Totals, steps float64, apart bool) Totals {
 	kib, reads := math.Ceil(item/1024), math.Ceil(item/4096)
 	strong := line(t.StrongReads, eight.StrongReads)
 	return Totals{
-		// The sum of the writes: the content item, the order's item at creation, after each step and at the
-		// end, and the addition and the removal of the index entry (rule 12 in docs/reference/aws-rules.md).
+		// The sum counts the writes of the content item, and the writes of the order's item at creation,
+		// after each step and at the end. The number 2 stands for the addition and the removal of the index
+		// entry (rule 12 in docs/reference/aws-rules.md).
 		WRU:           contentWRU + kib + steps*kib + kib + 2,
 		RRU:           strong*reads + contentReads,
 		StrongReads:   strong,
@@ -126,8 +127,8 @@ func (t Totals) carried(eight Totals, steps float64, apart bool) Totals {
 }
 
 // waiting adds the cost of waits. The cost of one wait is the measured difference between load with a wait
-// and load without. The method subtracts the write of the content item, because the measured wait causes it
-// and carried counts it. In the shape Trickle each message counts as a separate batch.
+// and load without a wait. The method subtracts the write of the content item, because carried has already
+// added this write. In the shape Trickle each message is a batch of its own.
 func (t Totals) waiting(r Report, shape string, waits float64) Totals {
 	with, without, batch := r.PerOrder[Wait], r.PerOrder[Load], 1.0
 	if shape == Trickle {
@@ -146,8 +147,8 @@ func (t Totals) waiting(r Report, shape string, waits float64) Totals {
 	return t
 }
 
-// of returns the cost of the peer's service for a million sagas with this many steps. The result high is 0 if
-// the price is not a range.
+// of returns the cost of the peer's service for a million sagas with the given number of steps. The result
+// high is 0 if the price is not a range.
 func (p Peer) of(steps int) (low, high float64) {
 	units := p.FixedUnits + p.UnitsPerStep*float64(steps)
 	if p.FurtherUnits > 0 {

@@ -50,7 +50,7 @@ type Peer struct {
 	Dollars    float64 `json:"dollars_per_million"`
 	Upper      float64 `json:"upper,omitempty"` // upper end of a range; absent if the price is not a range
 	Arithmetic string  `json:"arithmetic"`
-	Beside     string  `json:"beside"` // costs that Dollars does not include
+	Beside     string  `json:"beside"` // description of the costs that Dollars does not include
 	// The next four fields give the cost for other numbers of steps. A million sagas cost UnitDollars ×
 	// (FixedUnits + UnitsPerStep × steps). The upper end of a range adds FurtherUnits to the sum in
 	// parentheses.
@@ -62,7 +62,7 @@ type Peer struct {
 	Date         string  `json:"date"`
 }
 
-// Prices holds all known prices as of the day in Checked.
+// Prices holds all known prices. Checked is the day on which they were checked.
 type Prices struct {
 	Region  string           `json:"region"`
 	Checked string           `json:"checked"`
@@ -83,7 +83,7 @@ func Published() (p Prices) {
 }
 
 // With returns a copy of the prices with the changes from a JSON file. The file can name a region and replace
-// prices by name. It returns an error if the file cannot be parsed, names an unknown price, or contains a
+// prices by name. With returns an error if the file cannot be parsed, names an unknown price, or contains a
 // value out of bounds.
 func (p Prices) With(file []byte) (Prices, error) {
 	var own struct {

@@ -64,9 +64,9 @@ func ReceiptOf(t *view.Task, content json.RawMessage) (Receipt, bool) {
 	return Report{Units: Measured(), Prices: Published()}.Receipt(t, content)
 }
 
-// Receipt estimates an order's consumption. The result ok is false if the size of the order's item is
-// unknown, for example because the order does not run on AWS. The parameter content is the order as the
-// application submitted it. A child order has its own receipt.
+// Receipt estimates the consumption of an order. The result ok is false if the size of the order's item is
+// unknown, for example because the order does not run on AWS. The parameter content is the order's content.
+// The receipt of a parent does not include its child orders.
 func (r Report) Receipt(t *view.Task, content json.RawMessage) (receipt Receipt, ok bool) {
 	if t.ItemBytes == 0 {
 		return Receipt{}, false
@@ -156,7 +156,7 @@ func consumed(t *view.Task, apart float64, shape Shape) Totals {
 	toParent := 0.0
 	reports := m.statuses+m.events > 0
 	if t.Ended && (t.Reported || !reports) {
-		ended = 1 // the index entry is removed
+		ended = 1 // the write that removes the index entry
 	}
 	if t.Reported && (reports || t.Parent != nil || t.State == core.Error) {
 		settled = 1

@@ -45,8 +45,8 @@ type Report struct {
 	Sweeps []Frequency `json:"sweeps"`
 }
 
-// Frequency is the cost of one interval between the Supervisor's sweeps while no task is overdue. It includes
-// the delay until a sweep finds an overdue step.
+// Frequency is the cost of one interval between the Supervisor's sweeps while no task is overdue. It also
+// contains the delay until a sweep finds an overdue step.
 type Frequency struct {
 	Minutes      int     `json:"interval_minutes"`
 	MeanDelay    float64 `json:"mean_delay_s"`
@@ -54,8 +54,8 @@ type Frequency struct {
 	PerMonth     float64 `json:"dollars_per_month"`
 }
 
-// IdleProfile is a choice of alarms and sweep interval, with the monthly cost of an idle deployment that uses
-// it.
+// IdleProfile is a choice of alarms and sweep interval. It contains the monthly cost of an idle deployment
+// with this choice.
 type IdleProfile struct {
 	Name     string  `json:"name"`
 	Alarms   float64 `json:"alarms"`
@@ -109,17 +109,17 @@ func platformLog(level string) float64 {
 	return 0
 }
 
-// Numbers of an idle deployment. They come from the template of the order example, which has four agents.
+// The following numbers describe an idle deployment. They come from the template of the order example, which
+// has four agents.
 const (
 	mappingsFixed = 3 // event source mappings of the queues intake, replies and control
 	mappingsAgent = 1 // additional mapping of each agent
-	// This number includes the alarms of the example's two ledgers. The alarm for throttles watches two
-	// metrics.
+	// The alarms of the example's two ledgers count too. The alarm for throttles watches two metrics.
 	alarmsFixed = 24
 	alarmsAgent = 5
-	// Alarms of the profile AlarmsEssential. The fixed alarms watch the dead letters of the engine's three
-	// queues, the quarantine, missed sweeps, overdue tasks and the absence of sweeps. Each agent has an alarm
-	// for dead letters.
+	// The profile AlarmsEssential has fixed alarms for the dead letters of the engine's three queues, the
+	// quarantine, missed sweeps, overdue tasks and the absence of sweeps. Each agent adds an alarm for its
+	// dead letters.
 	essentialFixed = 7
 	essentialAgent = 1
 	alarmsQueue    = 2 // alarms of one queue: the age of its messages and its dead letters
@@ -130,7 +130,7 @@ const (
 	// number of metrics that OutcomeMetrics adds for each workflow: OrdersEnded in five states and
 	// OrderDuration in four
 	outcomeMetrics = 9
-	outcomeLine    = 350 // bytes of the log line of these metrics, if the line names one order
+	outcomeLine    = 350 // bytes of a log line with these metrics and one order's name
 )
 
 // ServiceTime is the default time that a report assumes for a call of an agent's service.
@@ -164,7 +164,7 @@ func Calculate(u Units, p Prices, service time.Duration) Report {
 		i.Alarms, i.PerMonth = i.alarms(agentsExample), sum(idle(u.Shapes[Sweep], p, agentsExample, i))
 		r.IdleProfiles = append(r.IdleProfiles, i)
 	}
-	// Whole minutes from deployment.MinSweepEvery to deployment.MaxSweepEvery.
+	// The intervals are whole minutes between deployment.MinSweepEvery and deployment.MaxSweepEvery.
 	for _, minutes := range []int{1, 2, 5, 15, 60} {
 		interval := float64(minutes * 60)
 		r.Sweeps = append(r.Sweeps, Frequency{Minutes: minutes, MeanDelay: interval / 2,
@@ -256,8 +256,8 @@ func entries(t Totals, p Prices) []Entry {
 	return all
 }
 
-// agentFunctions returns the costs of the invocations of the agents' functions and of the time for which they
-// wait for their services.
+// agentFunctions returns the costs of the agents' functions: the invocations, and the time for which the
+// functions wait for their services.
 func (r Report) agentFunctions(t Totals) []Entry {
 	request, second := r.Prices.Prices[LambdaRequest], r.Prices.Prices[LambdaTime]
 	waited := t.AgentInvoked * r.ServiceTime * agentGB

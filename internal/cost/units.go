@@ -6,8 +6,7 @@ import (
 	"fmt"
 )
 
-// Units holds the measured consumption of orders. `make cost` writes units.json, which holds the last
-// measurement.
+// Units holds the measured consumption of orders. `make cost` measures it and writes units.json.
 type Units struct {
 	Measured string           `json:"measured"` // day of the measurement
 	How      string           `json:"how"`
@@ -40,7 +39,7 @@ type Shape struct {
 	AgentBatch     int                `json:"agent_batch"`
 	ItemBytes      int                `json:"item_bytes"`  // size of a task's largest item in DynamoDB
 	Lines          []Line             `json:"per_order"`   // consumption by operation and resource
-	Invocations    map[string]float64 `json:"invocations"` // per order, by function
+	Invocations    map[string]float64 `json:"invocations"` // number of invocations per order, by function
 	// duration of an invocation on the measuring machine, by function
 	Milliseconds map[string]float64 `json:"milliseconds"`
 	LogBytes     float64            `json:"log_bytes"` // log bytes per order
@@ -52,13 +51,13 @@ type Line struct {
 	Operation string  `json:"operation"`
 	Resource  string  `json:"resource"`
 	Calls     float64 `json:"calls"`
-	// billed requests: SQS bills each 64 KiB of a request as one
+	// number of billed requests; SQS bills each 64 KiB of a request as one
 	Requests float64 `json:"requests,omitempty"`
 	WRU      float64 `json:"wru,omitempty"`
 	IndexWRU float64 `json:"index_wru,omitempty"`
 	RRU      float64 `json:"rru,omitempty"`
 	IndexRRU float64 `json:"index_rru,omitempty"`
-	// true for calls that the application makes to send orders and receive statuses
+	// true if the application makes the calls, to send orders and receive statuses
 	Application bool `json:"application,omitempty"`
 }
 

@@ -174,7 +174,7 @@ func (b *printer) orders(shapes []string, totals, agents map[string][]Entry) {
 	b.render(t)
 }
 
-// span formats a range of dollars. It formats only low if upper is not larger.
+// span formats a range of dollars. If upper is not larger than low, it formats only low.
 func span(low, upper float64) string {
 	if upper > low {
 		return dollars(low) + " to " + dollars(upper)
@@ -182,7 +182,7 @@ func span(low, upper float64) string {
 	return dollars(low)
 }
 
-// operations writes the consumption of DynamoDB by one order, one line for each operation.
+// operations writes the consumption of DynamoDB by one order. Each line shows one operation.
 func (b *printer) operations(r Report) {
 	b.line("")
 	b.line("Request units of DynamoDB of one order under load, by operation")

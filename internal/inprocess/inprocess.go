@@ -32,8 +32,8 @@ type Mapping struct {
 	Handle func(ctx context.Context, queue string, batch []port.Delivery) []string
 }
 
-// Step receives one batch and passes it to Handle. It returns the messages that Handle names to the queue,
-// and deletes the others from the queue. Step returns the batch.
+// Step receives one batch and passes it to Handle. It makes the messages that Handle returned visible again,
+// and deletes the others. Step returns the batch.
 func (m Mapping) Step(ctx context.Context, wait time.Duration) ([]port.Delivery, error) {
 	batch, err := m.Queue.Receive(ctx, m.Batch, wait, m.Visibility)
 	if err != nil || len(batch) == 0 {

@@ -1,6 +1,7 @@
 // Package stacktest runs a Stepkeeper deployment on loopback, for tests of clients. The deployment has queues
-// with the SQS protocol, the real Scheduler, an agent whose replies the order's content controls, and a state
-// store that the test chooses. It has no Supervisor, so a task that needs a sweep never continues.
+// with the SQS protocol, the real Scheduler, an agent, and a state store that the test chooses. The content
+// of an order controls the agent's replies. The deployment has no Supervisor, so a task that needs a sweep
+// never continues.
 package stacktest
 
 import (
@@ -32,8 +33,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-// Workflows holds the sources of three workflows by name. The order of "order" is undone if the step charge
-// fails, and the order of "halt" stops in Error. The order of "ask" waits for the answers of two people. The
+// Workflows holds the sources of three workflows by name. If the step charge fails, an order of "order" is
+// undone, and an order of "halt" stops in Error. An order of "ask" waits for the answers of two people. The
 // content {"end": "fail"} makes charge fail permanently. The content {"end": "never"} makes the agent send no
 // reply for charge.
 var Workflows = map[string]string{"order": workflowOf("order", "undo"), "halt": workflowOf("halt", "stop"),
@@ -129,8 +130,9 @@ func New(t testing.TB, store Store) *Deployment {
 // Address returns the address of a queue.
 func (w *Deployment) Address(queue string) string { return w.URL + "/000000000000/" + queue }
 
-// Client returns a client of the deployment. A call of the client panics if the client passes a context that
-// cannot be cancelled, because the caller's context must reach every call.
+// Client returns a client of the deployment. The caller of the client must pass a context that can end. If a
+// call arrives with a context that cannot end, the deployment panics, because the client has replaced the
+// caller's context.
 func (w *Deployment) Client(opts ...client.Option) *client.Client {
 	p := w.Parts
 	p.Tasks, p.Definitions, p.Queues = tasks{p.Tasks}, definitions{p.Definitions}, queues{p.Queues}
@@ -261,7 +263,7 @@ func (w *Deployment) reply(r *message.Request) *message.Reply {
 		Agent: r.Agent, Attempt: r.Attempt,
 		Operation: r.Operation, Outcome: core.OutcomeDone, Output: json.RawMessage(`{"ok":true}`)}
 	var in struct{ End string }
-	_ = json.Unmarshal(r.Input, &in) // the input of reserve has no field End
+	_ = json.Unmarshal(r.Input, &in) // a decoding error does not matter, because reserve has no field End
 	switch {
 	case r.Operation == core.UndoOp || r.Step != "charge":
 	case in.End == "never":

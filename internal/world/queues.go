@@ -9,8 +9,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// cutQueues wraps the queues for the actors, which only send. It adds the faults that the World's fields
-// select.
+// cutQueues wraps the queues for the actors, which only send. The World's fields select the faults that it
+// adds.
 type cutQueues struct {
 	port.Queues
 	world *World
@@ -120,7 +120,7 @@ func (w *World) Passed(ctx context.Context, call string) {
 	}
 }
 
-// call checks the context of an actor's call. It returns an error if the world's process is dead.
+// call checks the context of an actor's call. It returns an error if World.Dead is true.
 func (w *World) call(ctx context.Context, name string) error {
 	w.t.Helper()
 	w.Passed(ctx, name)

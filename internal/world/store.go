@@ -11,7 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Faulty is a store that counts its calls. The other fields select the calls that fail.
+// Faulty is a store that counts its calls. Its other fields select the calls that fail.
 type Faulty struct {
 	*memory.Store
 	Commits, Loads, Orders, Dues int
@@ -21,7 +21,7 @@ type Faulty struct {
 	Damaged                      string // ID of the task whose document Load damages
 	Unread                       string // ID of the task that Load fails to read
 
-	world *World // checks the context of each call; nil means no check
+	world *World // world that checks the context of each call; nil means no check
 }
 
 // errCut is the error of every I/O operation of a dead process.
@@ -55,7 +55,7 @@ func (s *Faulty) call(ctx context.Context, name string, calls *int, fail func(ca
 	return fail(*calls)
 }
 
-// Commit implements port.Store. If it fails, it fails for all writes.
+// Commit implements port.Store. If the call fails, all its writes fail.
 func (s *Faulty) Commit(ctx context.Context, writes []port.Write) []error {
 	if err := s.call(ctx, "Commit", &s.Commits, s.FailCommit); err != nil {
 		return slices.Repeat([]error{err}, len(writes))

@@ -31,7 +31,7 @@ const Visibility = 30 * time.Second
 // Start is the initial time of every world.
 var Start = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
-// World is one deployment.
+// World is one deployment with adapters in memory.
 type World struct {
 	t          testing.TB
 	Clock      *memory.Clock
@@ -54,8 +54,8 @@ type World struct {
 	Statuses map[string]string // encoded statuses by order and sequence number
 	Unnumber []core.Status     // received statuses without a sequence number: received and refused
 	Counts   map[string]int
-	Config   func(*scheduler.Config) // changes the Scheduler's configuration before Boot starts the Scheduler
-	// changes the Supervisor's configuration before the Supervisor starts
+	Config   func(*scheduler.Config) // function that changes the Scheduler's configuration in Boot
+	// function that changes the configuration of each new Supervisor
 	Sweeping func(*supervisor.Config)
 	CacheFor int    // number of tasks in the Scheduler's cache
 	Limit    int    // largest message body in bytes; 0 means no limit
@@ -64,7 +64,7 @@ type World struct {
 	Outage   bool   // true if the lookup of a reply-to fails
 	// error of every read and write of a definition; nil means no error
 	Unread error
-	// returns an error for a message that the queue must refuse; nil accepts every message
+	// function that returns the error of a message that the queue must refuse; nil accepts every message
 	Fail     func(queue string, m port.Message) error
 	instance int
 }
@@ -169,7 +169,7 @@ func (w *World) SchedulerConfig(s *state.Store, name string) scheduler.Config {
 	return scheduler.Config{Parts: p}
 }
 
-// Parts returns the adapters of an actor of this world.
+// Parts returns the adapters for an actor of this world.
 func (w *World) Parts(s *state.Store, shared port.Leases, name string) engine.Parts {
 	return engine.Parts{
 		State: s, Queues: cutQueues{w.Queues, w}, Alerts: w, Leases: leases{shared, w}, Clock: w.Clock,
@@ -187,7 +187,7 @@ func quiet() *slog.Logger {
 	return slog.New(slog.NewTextHandler(out, nil))
 }
 
-// Raise implements the actors' alerts. It records the alert.
+// Raise records an alert of an actor.
 func (w *World) Raise(ctx context.Context, a core.RaiseAlert) error {
 	err := w.call(ctx, "Raise")
 	if err == nil {
@@ -260,8 +260,8 @@ func (w *World) Round() {
 	w.Clock.Advance(time.Second)
 }
 
-// Agents lets every agent reply to its requests. A repeated request must have the same bytes as the first one
-// (P12, effects are emitted again).
+// Agents lets every agent reply to its requests. A repeated request must have the same bytes as the first
+// request (P12, effects are emitted again).
 func (w *World) Agents() {
 	w.t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(w.Def.Agents)) {
@@ -350,7 +350,7 @@ func (w *World) Listen() {
 	}
 }
 
-// FinalStatus returns the status with the sequence number of the order's end, or "" if that status has not
+// FinalStatus returns the status with the sequence number of the order's end, or "" if the status has not
 // arrived.
 func (w *World) FinalStatus(id string) string {
 	w.t.Helper()
@@ -381,7 +381,7 @@ func Order(id string) *message.SubmitOrder {
 }
 
 // Expressions implements the expressions of a workflow. The input of a step contains all values that the step
-// can read, so that a test can check them in the request.
+// can read, so that a test finds these values in the request.
 type Expressions struct{}
 
 // Input returns the step's index, the order and the outputs.
@@ -392,7 +392,7 @@ func (Expressions) Input(step int, env core.Environment) (json.RawMessage, error
 // InputReads returns nil, because the input of a step reads all outputs.
 func (Expressions) InputReads(int) []string { return nil }
 
-// UndoInput returns the same as Input.
+// UndoInput returns the same value as Input.
 func (e Expressions) UndoInput(step int, env core.Environment) (json.RawMessage, error) {
 	return e.Input(step, env)
 }
@@ -418,7 +418,7 @@ func (Expressions) Items(_ int, env core.Environment, each func(int, json.RawMes
 	return len(order.Items), nil
 }
 
-// ChildOrder returns an order with the item of the child.
+// ChildOrder returns an order that contains the item of the child.
 func (Expressions) ChildOrder(_ int, env core.Environment) (json.RawMessage, error) {
 	return json.RawMessage(`{"item":` + string(env.Item) + `}`), nil
 }

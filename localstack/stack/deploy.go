@@ -46,7 +46,7 @@ func DeployAs(ctx context.Context, c aws.Config, a *Assembly, name string) (map[
 	if err != nil {
 		return nil, err
 	}
-	// CloudFormation reads the template from the bucket, because the template is too large for a request.
+	// The template is too large for a request to CloudFormation, so CloudFormation reads it from a bucket.
 	where, err := put(ctx, c, bucket(c), name+".template.json", body)
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func describe(ctx context.Context, client *cloudformation.Client, name string) (
 	return &out.Stacks[0], nil
 }
 
-// settled waits until CloudFormation has finished the change of the stack. It returns the stack's outputs.
+// settled waits until CloudFormation has finished changing the stack. It returns the stack's outputs.
 func settled(ctx context.Context, client *cloudformation.Client, name string) (map[string]string, error) {
 	for {
 		s, err := describe(ctx, client, name)

@@ -1,4 +1,4 @@
-// Package stack deploys the template of a CDK app to an emulator. It runs the app to get the template,
+// Package stack deploys the template of a CDK app to an emulator. It runs the app to get the template. It
 // uploads the code of the functions, and creates and deletes the stack.
 //
 // The package calls CloudFormation itself instead of using the CDK's command line, for three reasons:

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// ServicesFile is the path of a file below the root of a checkout. The file holds the address of the example
-// services of this checkout. Each checkout has its own address, so that its agents never call the services of
-// another checkout.
+// ServicesFile is the path of a file below the root of a checkout. The file holds the address of the
+// checkout's example services. Each checkout has its own address, so that its agents never call the services
+// of another checkout.
 const ServicesFile = "localstack/.state/services"
 
 // ServicesAddress returns the loopback address of the example services of the checkout at root. The first
@@ -40,8 +40,8 @@ func ServicesAddress(root string) (string, error) {
 	return address, err
 }
 
-// AgentsFile writes the example's agents.yaml into dir, with the address of this checkout's services. It
-// returns the path of the file.
+// AgentsFile writes the example's agents.yaml into dir, with the address of the services of the checkout at
+// root. It returns the path of the file.
 func AgentsFile(root, dir string) (string, error) {
 	address, err := ServicesAddress(root)
 	if err != nil {

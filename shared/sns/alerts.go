@@ -24,12 +24,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Publish is the method Publish of the SDK's client. A function type is used because an interface makes the
-// linker keep all operations of the client in programs that look up methods by name.
+// Publish is the method Publish of the SDK's client. It is a function type because an interface would make
+// larger programs: the linker keeps all methods of the client if a program looks up methods by name.
 type Publish func(ctx context.Context, in *sns.PublishInput,
 	options ...func(*sns.Options)) (*sns.PublishOutput, error)
 
-// timeout bounds one publication, including the SDK's retries (rule 13 in docs/reference/aws-rules.md).
+// timeout bounds one publication with all retries of the SDK (rule 13 in docs/reference/aws-rules.md).
 // wire.AttemptTimeout bounds each attempt.
 const timeout = 10 * time.Second
 
@@ -42,10 +42,11 @@ type Topic struct {
 // New returns a Topic. The parameter publish is the method Publish of the SDK's client.
 func New(publish Publish, topicARN string) *Topic { return &Topic{publish, topicARN} }
 
-// Send publishes an alert. It returns nil after SNS has accepted the alert. After an error, which wraps
-// port.ErrUnavailable, SNS may have accepted the alert nevertheless. The caller may send the alert again.
+// Send publishes an alert. It returns nil after SNS has accepted the alert. An error wraps
+// port.ErrUnavailable. After an error SNS may have accepted the alert nevertheless, and the caller may send
+// it again.
 func (t *Topic) Send(ctx context.Context, alert message.Alert) error {
-	machine, _ := json.Marshal(alert) // Marshal cannot fail for an alert's texts, numbers and times
+	machine, _ := json.Marshal(alert) // an alert contains only types that always encode
 	body, _ := json.Marshal(map[string]string{"default": string(machine), "email": alert.Text()})
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -62,8 +63,8 @@ func (t *Topic) Send(ctx context.Context, alert message.Alert) error {
 	return nil
 }
 
-// maxSubject is the largest length of a subject. SNS accepts subjects of less than 100 ASCII characters
-// without line breaks.
+// maxSubject is the largest length of a subject. SNS accepts fewer than 100 ASCII characters without line
+// breaks.
 const maxSubject = 99
 
 func subject(a message.Alert) string {

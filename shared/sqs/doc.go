@@ -1,16 +1,16 @@
-// Package sqs implements port.Queue and port.Queues on Amazon SQS, and on servers that implement the SQS JSON
-// protocol, such as `stepkeeper dev`.
+// Package sqs implements port.Queue and port.Queues on Amazon SQS. It also works with servers that implement
+// the SQS JSON protocol, such as `stepkeeper dev`.
 //
 // Authority: this package decides the form of a message in SQS:
 //   - the message group, which makes the queue a fair queue (rule 4 in docs/reference/aws-rules.md)
-//   - whether the message goes to the second queue, which has high priority (P46, priority changes the order
-//     of requests only)
+//   - whether the message goes to the queue of high priority (P46, priority changes the order of requests
+//     only)
 //   - the JSON escapes for characters that SQS does not allow
 //
 // The deployment chooses the names and addresses of the queues.
 //
-// States: the package stores only the queues' addresses, and the replies that a Gatherer holds for some
-// milliseconds to send them together. SQS standard queues deliver each message at least once, in any order.
+// States: the package stores the addresses of the queues. A Gatherer also holds replies for some
+// milliseconds, to send them together. SQS standard queues deliver each message at least once, in any order.
 // All times are whole seconds, rounded up.
 //
 // Failures: each message of a batch has its own error. The errors mean:

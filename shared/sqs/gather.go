@@ -28,7 +28,7 @@ type Gatherer struct {
 	round   int
 }
 
-// letter is a waiting message with the location for its error.
+// letter is a waiting message with the variable for its error.
 type letter struct {
 	ctx     context.Context
 	message port.Message
@@ -57,9 +57,9 @@ func (g *Gatherer) End() {
 	g.send(batch)
 }
 
-// Send sends messages together with those of other senders. The deadline of the batch's first sender applies
-// to the whole batch. The batch ignores the cancellation of a sender's context, because it contains the
-// messages of several senders.
+// Send sends messages together with the messages of other senders. The deadline of the batch's first sender
+// applies to the whole batch. The end of one sender's context does not cancel the batch, because the batch
+// contains the messages of several senders.
 func (g *Gatherer) Send(ctx context.Context, messages []port.Message) []error {
 	errs := make([]error, len(messages))
 	if len(messages) == 0 {

@@ -83,8 +83,8 @@ func (q *Queue) send(ctx context.Context, url string, entries []types.SendMessag
 	}
 }
 
-// fitting returns the number of entries that go into the next request. It is at least 1 and at most
-// port.MaxBatch. Several entries together have at most maxBatchBytes.
+// fitting returns the number of entries that go into the next request, from 1 to port.MaxBatch. The total
+// size of the entries is at most maxBatchBytes, unless the first entry alone is larger.
 func fitting(entries []types.SendMessageBatchRequestEntry) int {
 	size := 0
 	for i, e := range entries {
@@ -105,9 +105,9 @@ func bodyOf(m port.Message) (string, error) {
 	return string(m.Body), port.CheckMessage(&m)
 }
 
-// noncharacters escapes the characters that JSON allows and XML 1.0 does not, because SQS refuses a message
-// that contains them. In valid JSON in UTF-8 only U+FFFE and U+FFFF need the escape. The check before the
-// replacement avoids a copy, because most messages contain neither character.
+// noncharacters escapes the characters U+FFFE and U+FFFF. JSON allows them, but SQS refuses a message that
+// contains them, because XML 1.0 does not allow them. The check before the replacement avoids a copy, because
+// most messages contain neither character.
 func noncharacters(body []byte) []byte {
 	if !bytes.Contains(body, []byte("\xef\xbf")) {
 		return body
@@ -132,14 +132,14 @@ func (q *Queue) entries(errs []error, what string, failed []types.BatchResultErr
 func place(id *string) int {
 	i, err := strconv.Atoi(aws.ToString(id))
 	if err != nil {
-		return 0 // impossible, because SQS returns only the IDs of the request
+		return 0 // this cannot happen, because SQS returns only the IDs of the request
 	}
 	return i
 }
 
 // Receive polls SQS until messages arrive or the wait time has passed. It returns at most ten messages, even
-// if max is larger. SQS refuses a visibility timeout of 0 in a receive. In that case Receive makes the
-// messages visible again itself.
+// if max is larger. SQS refuses a visibility timeout of 0. If visibility is 0, Receive calls Extend to make
+// the messages visible again.
 func (q *Queue) Receive(ctx context.Context, max int, wait,
 	visibility time.Duration) ([]port.Delivery, error) {
 	if err := port.CheckReceive(max, wait, visibility); err != nil {
@@ -224,8 +224,8 @@ func (q *Queue) Extend(ctx context.Context, receipt string, d time.Duration) err
 	return q.failed("extend", err)
 }
 
-// ExtendBatch changes the visibility timeouts of several deliveries. Each request to SQS contains at most ten
-// of them.
+// ExtendBatch changes the visibility timeouts of several deliveries, with at most ten deliveries in each
+// request.
 func (q *Queue) ExtendBatch(ctx context.Context, extensions []port.Extension) []error {
 	errs := make([]error, len(extensions))
 	entries := make([]types.ChangeMessageVisibilityBatchRequestEntry, len(extensions))

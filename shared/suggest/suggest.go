@@ -1,4 +1,4 @@
-// Package suggest finds the known name that is most similar to a mistyped name.
+// Package suggest finds the known name that a mistyped name was probably meant to be.
 package suggest
 
 import (
@@ -7,10 +7,10 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// Nearest returns the known name with the fewest edits from word, or "" if none is near. A near name differs
-// in at most two edits, and in at most half as many edits as word has letters. The comparison ignores letter
-// case, and treats "_" and "-" as equal. If several names are equally near, Nearest returns the first of
-// them.
+// Nearest returns the known name that needs the fewest edits to become word, or "" if no name is near. A near
+// name needs at most two edits, and at most half as many edits as word has letters. The comparison ignores
+// letter case, and treats "_" and "-" as equal. If several names are equally near, Nearest returns the first
+// of them.
 func Nearest(word string, known []string) string {
 	best, least := "", min(2, len([]rune(word))/2)+1
 	for _, name := range known {
@@ -23,8 +23,8 @@ func Nearest(word string, known []string) string {
 
 func folded(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "-")) }
 
-// DidYouMean returns "did you mean NAME? " followed by the text rest. It returns only rest if no known name
-// is near.
+// DidYouMean returns "did you mean NAME? " followed by the text rest. If no known name is near, it returns
+// only rest.
 func DidYouMean(word string, known []string, rest string) string {
 	name := Nearest(word, known)
 	switch {

@@ -38,8 +38,8 @@ func Open(folder string, replace bool, now core.Time) (*Keys, error) {
 	return k, write(name, k.Encode())
 }
 
-// Exposed returns an error if every user of the machine may read or write the keys of a data folder. It
-// permits access by a group, because Kubernetes's fsGroup lets a group read each file of a volume.
+// Exposed returns an error if every user of the machine may read or write the keys in a data folder. It
+// permits access by a group, because Kubernetes with fsGroup lets a group read each file of a volume.
 func Exposed(folder string) error {
 	name := filepath.Join(folder, FileName)
 	info, err := os.Stat(name)

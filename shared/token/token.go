@@ -1,6 +1,6 @@
 // Package token makes and reads the tokens with which people answer a step (P39, a token is an answer's
 // permission). A token holds the ID of a key, the run, the step and the person. It also holds an HMAC over
-// the order and these values. Stepkeeper computes a token when it is needed and never stores it.
+// these values and the order. Stepkeeper computes each token when needed, and stores no token.
 package token
 
 import (
@@ -49,8 +49,8 @@ type key struct {
 	Replaced core.Time `json:"replaced,omitempty"`
 }
 
-// Keys holds the current key, which is the first, and the previous keys. It is immutable and safe for
-// concurrent use.
+// Keys holds the current key and the previous keys. The current key is the first. Keys is immutable and safe
+// for concurrent use.
 type Keys struct{ all []key }
 
 var _ core.Tokens = (*Keys)(nil)
@@ -59,7 +59,7 @@ var _ core.Tokens = (*Keys)(nil)
 func New() *Keys { return (&Keys{}).Replace(0) }
 
 // Fixed returns two publicly known keys for tests and simulations, so that tokens are the same in each run.
-// The first key is the current one, unless later is true; then the second key is.
+// The current key is the second key if later is true, and the first key otherwise.
 func Fixed(later bool) *Keys {
 	all := []key{{ID: "00000000", Secret: make([]byte, secretSize)},
 		{ID: "00000001", Secret: bytes.Repeat([]byte{1}, secretSize)}}
@@ -89,8 +89,8 @@ func (k *Keys) Replace(now core.Time) *Keys {
 	return &Keys{all}
 }
 
-// minGenerated is the smallest length of a random text that stands for a key. With letters and digits, the
-// text has more than 256 random bits.
+// minGenerated is the smallest length of a random text that stands for a key. A random text of 48 letters and
+// digits has more than 256 random bits.
 const minGenerated = 48
 
 // generated returns the key that a random text stands for. Secrets Manager can generate such a text.
@@ -148,8 +148,8 @@ func (k *Keys) Current() string { return k.all[0].ID }
 // Holds reports whether k contains the key with the given ID.
 func (k *Keys) Holds(id string) bool { return k.index(id) >= 0 }
 
-// Derive returns a secret for another purpose. It derives the secret from the current key, so a new current
-// key changes the secret.
+// Derive returns a secret for the given purpose. It computes the secret from the current key, so a new
+// current key changes the secret.
 func (k *Keys) Derive(purpose string) []byte {
 	h := hmac.New(sha256.New, k.all[0].Secret)
 	fmt.Fprintf(h, "stepkeeper derived 1\n%s", purpose)

@@ -113,7 +113,7 @@ func profiled(file string, do func() error) error {
 	if file == "" {
 		return do()
 	}
-	f, err := os.Create(file) // the user names the file
+	f, err := os.Create(file) //nolint:gosec // the user names the file
 	if err != nil {
 		return err
 	}

@@ -253,7 +253,7 @@ func (g *Gate) test(ctx context.Context, path, pkg string, limit time.Duration, 
 	end := func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 	c.Cancel = end
 	out, err := c.CombinedOutput()
-	if c.Process != nil { // usually no process is left
+	if c.Process != nil {
 		_ = end() // usually no process is left
 	}
 	switch {

@@ -13,8 +13,8 @@ import (
 // Mutant is one change of the product that the tests must notice.
 type Mutant struct {
 	// Name begins with the rule or the invariant that the mutant breaks, as in "P21-no-quiet-time".
-	Name string // path of the changed file, such as "shared/core/reply.go"
-	File string `json:"file"` // "shared/core/reply.go"
+	Name string
+	File string `json:"file"` // path of the changed file, such as "shared/core/reply.go"
 	// Func is the name of the changed function, such as "deciding.finish" for a method. New replaces Old in
 	// the body of the function. Old must occur exactly once; differences in the layout do not matter.
 	Func string `json:"function"`

@@ -163,8 +163,8 @@ func (s *suite) measure(ctx context.Context, overlay string) (err error) {
 		}
 	})
 	if s.gate.over(ctx) {
-		return nil // no further mutant is tried
-	} // the gate tries no further mutant
+		return nil // the gate tries no further mutant
+	}
 	left := map[string][]string{}
 	for _, t := range s.tests {
 		if t.reaches == nil {

@@ -19,7 +19,7 @@ import (
 // service handles POST /<service>/<operation>.
 type service struct {
 	mu     sync.Mutex
-	done   map[string]bool   // keys whose operation has its effect now
+	done   map[string]bool   // keys whose operation has taken effect and is not undone
 	undone map[string]bool   // keys that an undo has blocked
 	taken  map[string]string // key that holds the seat, by seat
 }

@@ -156,8 +156,8 @@ func Ended(p *world.Process, iv *world.Invocation) {
 	if i := slices.Index(p.Running, iv); i >= 0 {
 		p.Running = slices.Delete(p.Running, i, i+1)
 	}
-	if iv.Dead && p.Waits != nil { // removes the waits that the handler recorded after its death
-		p.Waits.Set(p.Known) // drops the waits that it recorded after its death
+	if iv.Dead && p.Waits != nil {
+		p.Waits.Set(p.Known) // removes the waits that the handler recorded after its death
 	}
 }
 

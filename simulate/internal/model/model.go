@@ -322,9 +322,9 @@ func (m *Model) settle() {
 	if m.T == nil || m.T.End.ResendAt == 0 {
 		return
 	}
-	m.cause, m.Fresh = m.T.End.Cause, false // a Settle makes the Scheduler send the effects again
+	m.cause, m.Fresh = m.T.End.Cause, false // a Settle makes the Scheduler emit the effects of the end again
 	m.again()
-} // a Settle makes the Scheduler emit the effects of the end again
+}
 
 // stop puts the task into Error. It removes the times of waiting steps (P9, tasks not at rest are due).
 func (m *Model) stop(phase core.Phase) {

@@ -33,7 +33,7 @@ func (s *Seeded) Choose(_ Point, n int, odds float64) int {
 	if float64(x>>11)/(1<<53) >= odds {
 		return 0
 	}
-	return 1 + int(s.pcg.Uint64()%uint64(n-1)) // the value is less than n
+	return 1 + int(s.pcg.Uint64()%uint64(n-1)) //nolint:gosec // the value is less than n
 }
 
 // Plain chooses the normal course at every point.

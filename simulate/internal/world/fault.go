@@ -74,7 +74,7 @@ func Faults() []Fault {
 func FaultNamed(name string) Fault {
 	for f, n := range FaultNames {
 		if n == name && f > 0 {
-			return Fault(f) // the index is less than FaultCount
+			return Fault(f) //nolint:gosec // the index is less than FaultCount
 		}
 	}
 	return NoFault
