@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
-// ParseAnswers parses the answers to steps of a workflow, each in the form STEP=VALUE. The value for an
-// approval is text. The value for an event is JSON; a value that is not valid JSON becomes a JSON string.
+// ParseAnswers parses the answers to steps of a workflow, each in the form STEP=VALUE. For an approval, VALUE
+// is text. For an event, VALUE is JSON; any other text becomes a JSON string.
 func ParseAnswers(given []string, def *core.Definition) (map[string]json.RawMessage, error) {
 	answers := map[string]json.RawMessage{}
 	for _, text := range given {

@@ -21,7 +21,7 @@ type (
 	Options = world.Options
 	// Result is the result of a run.
 	Result = world.Result
-	// Stats counts what a run did.
+	// Stats holds the counts of a run.
 	Stats = world.Stats
 	// Violation is a broken invariant.
 	Violation = world.Violation
@@ -31,7 +31,7 @@ type (
 	Party = world.Party
 	// Line is one line of a run's story.
 	Line = world.Line
-	// Invariant is a condition that must hold after every step.
+	// Invariant is a condition that must hold after every event of a run.
 	Invariant = world.Invariant
 	// Point names one choice of a run.
 	Point = world.Point
@@ -70,7 +70,8 @@ func FaultNamed(name string) Fault { return world.FaultNamed(name) }
 // Invariants returns the invariants that every run must keep.
 func Invariants() []Invariant { return world.Invariants() }
 
-// Moved returns the scenario of a stored order that a Move pins to another definition at the time at.
+// Moved returns the scenario of a stored order after a Move to another definition. The parameter at is the
+// time of the Move.
 func Moved(docs *view.Documents, hash string, to *core.Definition, at core.Time) (Scenario, error) {
 	return deployment.Moved(docs, hash, to, at)
 }

@@ -22,13 +22,13 @@ type Finding struct {
 	// is about no step.
 	Step  string `json:"step,omitempty"`
 	Agent string `json:"agent,omitempty"`
-	// Advice is true if the problem costs time but does not prevent the end of an order.
+	// Advice is true if an order reaches its end despite the problem, but later than necessary.
 	Advice bool `json:"advice,omitempty"`
 }
 
-// Diagnose checks a workflow without random faults. It reports a finding if an order without faults does not
-// end Processed. It also loses the first reply of each plain service, and reports a finding if the further
-// attempts are useless.
+// Diagnose checks a workflow without random faults. It reports two kinds of problems. An order does not end
+// Processed although no fault occurs. Or the reply of a plain service is lost once, and the further attempts
+// are useless.
 func Diagnose(sc Scenario) []Finding {
 	sc.Prepare()
 	sc.Alone, sc.Orders, sc.Only = true, 1, nil
@@ -98,8 +98,8 @@ func failed(sc Scenario, w *world.Simulation, what string) (Finding, bool) {
 	return Finding{}, false
 }
 
-// unanswered returns a finding for the first step that waits for an answer without a timeout value, if the
-// scenario has no answer for the step.
+// unanswered returns a finding for the first step that waits for an answer, has no timeout value, and gets no
+// answer from the scenario.
 func unanswered(sc Scenario, what string) (Finding, bool) {
 	for i := range sc.Definition.Steps {
 		d := &sc.Definition.Steps[i]
@@ -131,8 +131,7 @@ func exampleOf(a *core.Answer) string {
 var readOutput = regexp.MustCompile(`steps\.([a-z0-9_]+)\.output\??\.([A-Za-z_][A-Za-z0-9_]*)`)
 
 // defaults returns advice for an expression that failed because a simulated output lacks a field. A simulated
-// service returns only the fields that the user lists. If the expression failed for another reason, defaults
-// returns "".
+// service returns only the fields that the user lists. For any other error defaults returns "".
 func defaults(e *core.StepError, def *core.Definition) string {
 	m := readOutput.FindStringSubmatch(e.Message)
 	if e.Code != "expression" || m == nil {

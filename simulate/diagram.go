@@ -9,7 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// maxLines is the number of lines at the end of a story that a diagram shows.
+// maxLines is the largest number of lines in a diagram. A longer story is cut at its beginning.
 const maxLines = 120
 
 // Diagram draws a story as a Mermaid sequence diagram.

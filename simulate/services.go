@@ -137,7 +137,7 @@ func readSpan(d *core.Duration, data []byte) error {
 	return nil
 }
 
-// share reports whether f is between 0 and 1. NaN is not.
+// share reports whether f is between 0 and 1. It returns false for NaN.
 func share(f float64) bool { return f >= 0 && f <= 1 }
 
 // longestTime bounds the durations in the file, because the simulator adds them to times.

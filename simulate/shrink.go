@@ -8,9 +8,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
 )
 
-// Shrink looks for a shorter run that breaks the same invariant, with fewer faults, orders and delays. It
-// makes at most `tries` runs. It ends earlier if stop returns true; stop may be nil. It returns the choices
-// and the result of the shortest run.
+// Shrink looks for a shorter run that breaks the same invariant. It tries to remove faults, orders and
+// delays, with at most `tries` runs. It ends earlier if stop returns true; stop may be nil. It returns the
+// choices and the result of the shortest run.
 func Shrink(sc Scenario, choices []Choice, tries int, stop func() bool) ([]Choice, Result) {
 	s := &shrinking{sc: sc, left: tries, stop: stop}
 	best := s.run(choices)
@@ -57,9 +57,9 @@ func (s *shrinking) try(choices []Choice) bool {
 	return true
 }
 
-// fewer tries runs with at most mostMatter orders. It keeps the choices about one order, and tries each ID of
-// the shorter run for this order. If the shorter run has enough orders, fewer also tries to keep the choices
-// about all orders.
+// fewer tries runs with at most mostMatter orders. It keeps only the choices about one order, and gives the
+// order each possible ID. If the run has enough orders, fewer also tries to keep the choices about all
+// orders.
 func (s *shrinking) fewer() bool {
 	var ids []string
 	for _, c := range s.best {
@@ -67,7 +67,7 @@ func (s *shrinking) fewer() bool {
 			ids = append(ids, id)
 		}
 	}
-	if len(ids) == 0 { // if no choice names an order, any order will do
+	if len(ids) == 0 { // no choice names an order, so try the first one
 		ids = []string{deployment.FirstID}
 	}
 	for n := 1; n < min(s.result.Orders, mostMatter+1) && s.left > 0; n++ {
@@ -94,8 +94,9 @@ func (s *shrinking) fewer() bool {
 // choices that tryEarlier changes.
 const mostMatter, fewChoices = 3, 12
 
-// tryEarlier tries the choices. If the run breaks no invariant, it reduces Nth of one choice after another.
-// This can help because a run with fewer orders has fewer events at a queue or a process.
+// tryEarlier tries the choices. If the run does not break the invariant, tryEarlier reduces Nth of one choice
+// and tries again. A lower Nth can be right because a run with fewer orders has fewer events at each queue
+// and process.
 func (s *shrinking) tryEarlier(choices []Choice) bool {
 	if s.try(choices) {
 		return true
@@ -111,8 +112,8 @@ func (s *shrinking) tryEarlier(choices []Choice) bool {
 	return false
 }
 
-// only returns the choices for a run with n orders. The map places contains the orders that stay, from their
-// old IDs to their new IDs.
+// only returns the choices for a run with n orders. It keeps the orders in the map places, which maps old IDs
+// to new IDs.
 func only(choices []Choice, places map[string]string, n int) (next []Choice) {
 	if n > 1 {
 		next = append(next, Choice{At: "world", Of: "orders", Nth: 1, Value: n - 1})
@@ -144,7 +145,7 @@ func orderIn(of string) string {
 	return of[:1+n]
 }
 
-// drop removes sequences of choices. It tries long sequences first.
+// drop removes sequences of choices, and tries long sequences first.
 func (s *shrinking) drop() (shorter bool) {
 	for size := max(1, len(s.best)/2); size > 0; size /= 2 {
 		for from := 0; from < len(s.best) && s.left > 0; {
@@ -160,8 +161,7 @@ func (s *shrinking) drop() (shorter bool) {
 	return shorter
 }
 
-// lower reduces the values of choices. It does not change choices of faults, which have names instead of
-// values.
+// lower reduces the values of choices. It skips choices of faults, which have names instead of values.
 func (s *shrinking) lower() (lower bool) {
 	for i := 0; i < len(s.best) && s.left > 0; i++ {
 		if s.best[i].What != "" {

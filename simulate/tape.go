@@ -60,8 +60,8 @@ func (t *Tape) Play(o Options) (Result, error) {
 	return deployment.Run(sc, NewPlayer(t.Choices), o), nil
 }
 
-// Tape records a run as a list of its choices. A choice that is not in the list takes the normal course. A
-// tape usually stays valid when the code changes, but a seed does not.
+// Tape records a run as a list of its choices. Any other choice of the run takes the normal course. Unlike a
+// seed, a tape usually stays valid when the code changes.
 type Tape struct {
 	Schema   int               `json:"schema"` // always 1
 	Note     string            `json:"note,omitempty"`

@@ -80,9 +80,9 @@ func Calls(iv *world.Invocation, c worker.Call) {
 // ledger even if the grade is not plain (P22a, a proven refusal permits undo).
 func pivots(r *message.Request) bool { return r.PointOfNoReturn && r.Operation == core.Do }
 
-// callsPivot checks a call of a point of no return. The ledger must record the call before it begins, and
-// must record whether an earlier attempt was called. The agent must not call an attempt for which it has
-// already replied with noEffect.
+// callsPivot checks a call of a point of no return. The ledger must record each call before it begins, and
+// must show whether an earlier attempt was called. After a reply with noEffect, the agent must not call the
+// same attempt or an earlier one.
 func callsPivot(iv *world.Invocation, c worker.Call) {
 	w, a := iv.W, &iv.Agency
 	w.Checks.Did("P31")
@@ -102,7 +102,7 @@ func callsPivot(iv *world.Invocation, c worker.Call) {
 
 // enterLedger returns the new state of a ledger entry when an agent begins to handle a request. It implements
 // the transition table of the ledger (P31, a plain service needs a ledger). The result command is the number
-// of the last applied resolve.
+// of the last Resolve that the entry includes.
 func enterLedger(e port.LedgerEntry, r *message.Request) (state string, command int) {
 	state, command = e.State, e.Command
 	by := e.Attempt
@@ -129,13 +129,13 @@ func enterLedger(e port.LedgerEntry, r *message.Request) (state string, command 
 	return state, command
 }
 
-// refusedLedger reports whether the state proves that the attempt that wrote it had no effect.
+// refusedLedger reports whether a ledger state proves that the attempt had no effect.
 func refusedLedger(state string) bool {
 	return state == worker.StateFailed || state == worker.StateLater
 }
 
-// unasked returns the new state of the ledger entry of a point of no return whose service the agent could not
-// call (P22a).
+// unasked returns the new state of a ledger entry if the agent could not call the service. The entry belongs
+// to a point of no return (P22a).
 func unasked(e port.LedgerEntry, r *message.Request) (state string, command int) {
 	if f := r.Resolved; f != nil && f.Command > e.Command && f.Fact != core.Happened {
 		return worker.StateLater, f.Command
@@ -157,7 +157,7 @@ func Moves(iv *world.Invocation, before, after port.LedgerEntry) {
 	}
 	want, command := before.State, before.Command
 	mine := before.Attempt == r.Attempt
-	later := worker.StateNone // proves that the only call was not sent
+	later := worker.StateNone // proof that the only call was not sent
 	if pivots(r) {
 		later = worker.StateLater // P22a forbids the state none
 	}
@@ -171,8 +171,8 @@ func Moves(iv *world.Invocation, before, after port.LedgerEntry) {
 		}
 	case pivots(r) && r.Grade != core.Plain && !a.Called && mine && before.State == worker.StateStarted &&
 		after.State == worker.StateRepeated:
-		// The handling's own write was reported as a conflict. Therefore the handling takes its write for the
-		// write of another handling.
+		// The handling's write was stored, but the ledger reported a conflict. Therefore the handling treats
+		// the stored write as the write of another handling.
 		want = worker.StateRepeated
 	case a.Called && a.Outcome == world.CallDone, a.Happened:
 		want = settledLedger(before.State, r.Operation)
@@ -280,7 +280,7 @@ func answersPlain(iv *world.Invocation, r *message.Reply) {
 		a.Called && a.Outcome == world.CallDone && isUndo && e.State == worker.StateUndoStarted:
 		w.Violate("P31", "%s was called and answered, and its ledger still says %q", a.Req.Key, e.State)
 	case isUndo && done && !a.Called && e.State != worker.StateFenced:
-		// The result of a check changes nothing here, because no undo had begun.
+		// This rule holds after any result of a check, because no undo has begun.
 		w.Violate("P31", "the undo of %s is answered done, and its ledger says %q", a.Req.Key, e.State)
 	case a.Called || a.Happened || a.Checked:
 	case !isUndo && done && a.First.State != worker.StateDone && !(a.Entered && a.State == worker.StateDone):
@@ -293,9 +293,9 @@ func answersPlain(iv *world.Invocation, r *message.Reply) {
 	}
 }
 
-// Ends checks a request that the agent has deleted. The queue must have accepted the reply before, unless the
-// agent must not reply any more (P13, delete after sending). An unreadable request must be in quarantine
-// (invariant 19).
+// Ends checks a request that the agent has deleted. Before the deletion, the queue must have accepted the
+// reply, unless the agent must no longer reply (P13, delete after sending). An unreadable request must be in
+// quarantine (invariant 19).
 func Ends(iv *world.Invocation, deleted bool) {
 	w, a := iv.W, &iv.Agency
 	if iv.Dead || !deleted {

@@ -1,5 +1,7 @@
-// Package check compares a run with the invariants: every commit, every message, every call of a service, and
-// the effects at the end. Package model predicts the result of each event.
+// Package check compares a run with the invariants. It checks every commit, every message, every call of a
+// service, and the effects at the end. Package model predicts the result of each event. A handling is one
+// call of an actor's handler, for a batch of messages, a sweep or a command. The numbers of invariants are
+// those in docs/reference/simulator.md.
 package check
 
 import (
@@ -12,7 +14,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Check compares the effects of all orders that have changed since the last call with their tasks.
+// Check compares tasks with their effects. It does so for each order that has changed since the last call of
+// Check.
 func Check(w *world.Simulation) {
 	for _, o := range w.AllOrders {
 		if o.Seen.Dirty {
@@ -133,8 +136,8 @@ func checkEffects(w *world.Simulation, o *world.Order) {
 	}
 }
 
-// Undoing checks an undo before it takes effect. No effect of a step that was claimed later may still exist
-// (invariant 9).
+// Undoing checks an undo before it takes effect. If a step was claimed later than the undone step, its effect
+// must not exist (invariant 9).
 func Undoing(w *world.Simulation, s *world.Remote, c worker.Call) {
 	t := w.Store.Task(s.Order)
 	if o := w.ByID[s.Order]; o != nil && o.Seen.Alone[fmt.Sprintf("%s/%d", s.Step, c.Attempt)] {
@@ -159,7 +162,7 @@ func Undoing(w *world.Simulation, s *world.Remote, c worker.Call) {
 }
 
 // Short is the error code of a step whose output was too large (P28, what is too large fails once). A status
-// with this code lacks the output.
+// with this code does not contain the output.
 const Short = "output-too-large"
 
 // Audit checks all orders and all dead letters at the end of a run.
@@ -180,7 +183,7 @@ func Audit(w *world.Simulation) {
 	Letters(w)
 }
 
-// Letters checks the dead letters. A dead letter may name an order without a task only if the order was
+// Letters checks the dead letters. If a dead letter names an order that has no task, the order must have been
 // refused (invariant 19).
 func Letters(w *world.Simulation) {
 	for _, name := range w.Names {

@@ -44,8 +44,8 @@ func (m *move) answers(was, s *core.Step) {
 	m.decidedInTime(was, s, &d, decided)
 }
 
-// votes checks that an accepted answer is never lost and that each person has at most one vote (P35, P36). It
-// permits the claim to remove the votes of people who may not answer.
+// votes checks that an accepted answer is never lost and that each person has at most one vote (P35, P36).
+// There is one exception: the claim removes the votes of people who may not answer.
 func (m *move) votes(was, s *core.Step, decided bool) {
 	if was.Answers == nil || was.Answers.Round != s.Answers.Round || m.before.Run != m.after.Run {
 		return
@@ -67,8 +67,8 @@ func (m *move) votes(was, s *core.Step, decided bool) {
 	}
 }
 
-// decidedInTime checks that a step gets its timeoutValue only after its timeout, and without faults soon
-// after the timeout (P37).
+// decidedInTime checks that a step gets its timeoutValue only after its timeout. When no faults occur, the
+// step must get the value soon after the timeout (P37).
 func (m *move) decidedInTime(was, s *core.Step, d *core.Decided, decided bool) {
 	if _, before := model.DecidedOf(was); !decided || before || was.State != core.Waiting {
 		return

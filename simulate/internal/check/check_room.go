@@ -5,9 +5,9 @@ import (
 )
 
 // fits checks the size limit of documents (P28, what is too large fails once):
-//   - every document is within its limit
-//   - an error text is removed only if the document has no room for it
-//   - a reported reason, output or verdict does not change afterwards (P12, effects are emitted again)
+//   - Every document is within its limit.
+//   - An error text is removed only if the document has no space for it.
+//   - A reported reason, output or verdict does not change (P12, effects are emitted again).
 func (m *move) fits() {
 	m.did("P28")
 	limit, t, b := m.w.Room.Limit, m.after, m.before
@@ -19,8 +19,8 @@ func (m *move) fits() {
 	}
 	for i := range b.Commands.Verdicts {
 		for k := range t.Commands.Verdicts {
-			// The method verdicts checks the acceptance of a command (P5, commands have a number and an ID).
-			// This check compares only the reasons.
+			// This check compares only the reasons. The method verdicts checks whether a command was accepted
+			// (P5, commands have a number and an ID).
 			if v, w := &b.Commands.Verdicts[i], &t.Commands.Verdicts[k]; v.ID == w.ID &&
 				v.Reason != w.Reason && w.Accepted == v.Accepted && m.kept(i) {
 				m.fail("P28", "command %s was answered %q, and now %q", v.ID, v.Reason, w.Reason)

@@ -29,8 +29,8 @@ func Longest(all []*core.Definition) (most int64) {
 	return most
 }
 
-// Outlasts extends the phase with faults while an order waits, until ten minutes after the end of the wait.
-// It does so only if w.Through is set. It reports whether the phase continues.
+// Outlasts extends the phase with faults while an order waits, if w.Through is true. The phase then ends ten
+// minutes after the wait. Outlasts reports whether the phase continues.
 func Outlasts(w *world.Simulation) bool {
 	if !w.Through {
 		return false
@@ -80,7 +80,7 @@ func (m *move) wait(was, s *core.Step) {
 	}
 	m.did("P34")
 	at, known := seen.Wakes[claim]
-	if !known { // this commit contains the claim too
+	if !known { // this commit contains both the claim and the end
 		at = was.Wait.At
 	}
 	switch {
@@ -90,13 +90,14 @@ func (m *move) wait(was, s *core.Step) {
 		m.fail("P34", "step %s ended at %s by the true time, and waits until %s", s.Name,
 			core.Time(m.w.Start+m.w.Now), at)
 	case m.w.Quiescing && m.w.Driver == nil && m.before.ProcessState == core.Processing:
-		// Without the last condition, a Resubmit may have resumed the order and ended the wait.
+		// The last condition excludes an order that a Resubmit has resumed, because the Resubmit also ends
+		// the wait.
 		m.prompt(s, at)
 	}
 }
 
-// undecided reports whether the step has no complete-by because the task has just left Error for the undo.
-// Error clears the complete-by times, and a later commit begins the undo of the step.
+// undecided reports whether a waiting step has no complete-by because the task has left Error for the undo. A
+// task in Error has no complete-by times, and a later commit undoes the step.
 func (m *move) undecided(was *core.Step) bool {
 	return m.after.ProcessState == core.Compensating && was.CompleteBy == 0
 }

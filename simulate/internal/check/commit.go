@@ -12,9 +12,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// keptAccepted reports whether the task certainly stored an accepted verdict on the command when it decided
-// the command again. The verdict must be older than this commit, and the commit must not have replaced it by
-// then.
+// keptAccepted reports whether the task certainly still stored an accepted verdict on the command when it
+// decided the command again. The stored verdict must be older than this commit. Fewer than eight verdicts may
+// have been added since.
 func (m *move) keptAccepted(id string) bool {
 	if m.before == nil {
 		return false
@@ -24,15 +24,15 @@ func (m *move) keptAccepted(id string) bool {
 	return at >= 0 && m.kept(at)
 }
 
-// kept reports whether this commit has kept the verdict at the index at of the list before the commit. A task
-// keeps only eight verdicts.
+// kept reports whether this commit has kept a verdict of the list before the commit. The parameter at is the
+// verdict's index in the list. A task keeps only eight verdicts.
 func (m *move) kept(at int) bool {
 	added := m.added()
 	return added < 8 && len(m.before.Commands.Verdicts)-at+added-1 <= 8
 }
 
 // added returns the number of verdicts that this commit has added and kept. If the number is 8, the commit
-// may have added more verdicts, including verdicts on accepted commands.
+// may have added and dropped more verdicts, also on accepted commands.
 func (m *move) added() (n int) {
 	for _, v := range m.after.Commands.Verdicts {
 		if m.before == nil || !slices.Contains(m.before.Commands.Verdicts, v) {
@@ -43,11 +43,11 @@ func (m *move) added() (n int) {
 }
 
 // verdicts checks the verdicts on commands (P5, commands have a number and an ID; P17, a cancel is kept):
-//   - An ID keeps its verdict until eight later verdicts have replaced it. After that, a copy of an accepted
-//     command is refused because of its number.
+//   - An ID keeps its verdict until eight later verdicts have replaced it. Then the task refuses a copy of
+//     an accepted command because of its number.
 //   - A refused Cancel stays refused in its run.
-//   - The command number grows by one with each accepted command, and by one when a full list of refused
-//     commands is emptied.
+//   - The command number grows by one with each accepted command. It also grows by one when a full list of
+//     refused commands is emptied.
 func (m *move) verdicts() {
 	m.did("P5", "P17")
 	accepted := 0
@@ -69,8 +69,8 @@ func (m *move) verdicts() {
 			if v.Accepted && m.o.Seen.Cancels[m.after.Run] && m.before != nil && m.before.Run == m.after.Run {
 				m.fail("P17", "a Cancel of run %d was refused before and is accepted now", m.after.Run)
 			}
-			// A refused Cancel may be accepted later in one case: the order was past a point of no return,
-			// and the point is then proven to have had no effect (P22a, a proven refusal permits undo).
+			// In one case a refused Cancel may be accepted later. The order was past a point of no return,
+			// and a proof then shows that the point had no effect (P22a, a proven refusal permits undo).
 			if !v.Accepted && m.before != nil && m.before.Run == m.after.Run && !m.ofAnOldRun(v.ID) &&
 				(m.after.ProcessState == core.Processed || !model.PastReturn(m.def, m.after)) {
 				m.o.Seen.Cancels[m.after.Run] = true
@@ -80,10 +80,9 @@ func (m *move) verdicts() {
 	was := 0
 	if m.before != nil {
 		was = m.before.Commands.Number
-		// A parent that is resubmitted commands its child by a message (P41, parent and child talk by
-		// messages).
+		// A parent's Resubmit reaches a child order as a message (P41, parent and child talk by messages).
 		m.commanded = m.commanded || m.after.Parent != nil && m.after.Run > m.before.Run
-		// The commit has added so many verdicts that the verdict on the accepted command may be missing.
+		// The commit has added eight or more verdicts, so the verdict on the accepted command may be missing.
 		if m.added() >= 8 && m.after.Commands.Number > was {
 			m.commanded = true
 			m.resumed = m.resumed || stoppedForward(m.before) && m.after.ProcessState == core.Processing
@@ -95,15 +94,16 @@ func (m *move) verdicts() {
 	}
 }
 
-// emptied returns the number of full lists of refused commands that the commit has emptied in the same run.
+// emptied returns the number of lists of refused commands that the commit has emptied. Only a full list is
+// emptied, and only within a run.
 func (m *move) emptied() (n int) {
 	if m.before == nil || m.before.Run != m.after.Run {
 		return 0
 	}
 	// The order of the loop does not matter, because the result is a count.
 	for kind, all := range m.before.Commands.Refused {
-		// A list becomes shorter only if the commit empties it. Several events of one commit can empty a list
-		// and fill it again in part.
+		// A list becomes shorter only if the commit empties it. Another event of the same commit may then add
+		// new entries.
 		if len(m.after.Commands.Refused[kind]) < len(all) {
 			n++
 		}
@@ -167,7 +167,7 @@ func (m *move) identity() {
 }
 
 // corrected checks a step that gets another input (P51, a call can get another input). A command must have
-// set the input, and the step's key must have no effect and no open call.
+// set the input. The step's key must have no effect and no open call.
 func (m *move) corrected() {
 	t, b := m.after, m.before
 	for i := range t.Steps {
@@ -191,8 +191,8 @@ func (m *move) corrected() {
 }
 
 // moved checks a task that pins another definition (P49, move pins another definition). A command must have
-// requested the move. No step may be in flight. Attempted and skipped steps must keep their state, unless the
-// task was Compensated.
+// requested the move, and no step may be in flight. Attempted and skipped steps must keep their state, unless
+// the task was Compensated.
 func (m *move) moved() {
 	t, b := m.after, m.before
 	if t.Definition == b.Definition {
@@ -224,8 +224,8 @@ func (m *move) moved() {
 	}
 }
 
-// was returns the step before the commit. If a move adds a step whose name was removed earlier, the step
-// keeps its number of attempts (P1, every claim has a new attempt).
+// was returns the step before the commit. A move can add a step whose name an earlier move has removed. The
+// number of attempts of such a step continues (P1, every claim has a new attempt).
 func (m *move) was(name string) *core.Step {
 	if s := m.before.Step(name); s != nil {
 		return s
@@ -326,7 +326,7 @@ func (m *move) erased() {
 }
 
 // nothingToReport reports whether the end of the task has no status and no alert, and no parent waits for the
-// end (P11, an end is reported until settled). Such an order can be ended and erased by the same batch.
+// end (P11, an end is reported until settled). A single batch can end and erase such an order.
 func (m *move) nothingToReport() bool {
 	return m.after.End.Seq == 0 && m.after.Parent == nil && !model.Alerts(m.def, m.after)
 }
@@ -339,8 +339,8 @@ func (m *move) why() {
 		return
 	}
 	m.did("P19")
-	// An order that is closed during its undo, because its child orders are missing, was not in Error before
-	// (P48, close ends an order as it stands).
+	// The undo of a parent can stop because child orders are missing. If the order is then closed in the same
+	// commit, it was not in Error before (P48, close ends an order as it stands).
 	closed := m.after.ProcessState == core.Closed && m.before.ProcessState != core.Compensating
 	if was, is := model.UndoneFor(m.before, false), model.UndoneFor(m.after, closed); was != is {
 		m.fail("P19", "it is undone because of %s, and that began because of %s", is, was)
@@ -368,8 +368,8 @@ func (m *move) settled() {
 // AlertID returns an ID for the alert of an end.
 func AlertID(at core.Time, run, command int) string { return fmt.Sprintf("%s/%d/%d", at, run, command) }
 
-// replies checks that certain replies change nothing (invariant 4). These are the replies of another run or
-// operation, and the replies of an earlier attempt unless their outcome is done.
+// replies checks replies that must change nothing (invariant 4). These are replies of another run or
+// operation, and replies of an earlier attempt unless their outcome is done.
 func (m *move) replies() {
 	if m.w.Cur == nil || m.before == nil || len(m.w.Cur.Letters) == 0 || settling(m.o, m) ||
 		len(m.w.Cur.Sight(m.after.OrderID).Extra) > 0 {

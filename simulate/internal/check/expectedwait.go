@@ -11,8 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// expectedWait returns the queue wait that the Scheduler must record if it accepts the n-th event of an
-// order. It returns nil if the event is not a reply to the step's current attempt.
+// expectedWait returns the queue wait that the Scheduler must record for the n-th event of an order. It
+// returns nil if the event is not a reply to the current attempt of its step.
 func expectedWait(iv *world.Invocation, s *world.Sight, m *model.Model, n int, ev any) *world.ExpectedWait {
 	r, ok := ev.(*message.Reply)
 	i := letterOf(iv, s, n)
@@ -58,7 +58,7 @@ func learnt(iv *world.Invocation, gone func(id string) bool) {
 	}
 }
 
-// like reports whether two queue waits are equal within l.Vague, the uncertainty of the time of the decision.
+// like reports whether two queue waits are equal, except for a difference of at most l.Vague.
 func like(l *world.ExpectedWait, w scheduler.Wait) bool {
 	near := func(d core.Duration) bool { return -l.Vague <= d && d <= l.Vague }
 	return near(core.Duration(w.Learnt-l.Learnt)) && near(w.Waited-l.Waited)

@@ -22,7 +22,7 @@ func (m *move) settledHere(s *world.Sight) {
 	}
 }
 
-// Finished checks the end of a handling. Every deleted message must have no further effect on the task (P8,
+// Finished checks the end of a handling. Each deleted message must have no further effect on the task (P8,
 // every commit is conditional; P15, a late "done" counts). The handling must have sent all effects of its
 // commit (P12, effects are emitted again; P13, delete after sending).
 func Finished(iv *world.Invocation, gone func(id string) bool) {
@@ -39,9 +39,9 @@ func Finished(iv *world.Invocation, gone func(id string) bool) {
 	}
 }
 
-// Carried checks a direct call of the Scheduler that returned an error. No queue repeats the call. Therefore
-// the Scheduler must have sent all effects of its commit itself, unless it has stopped repeating the work
-// (P12a, who emits again).
+// Carried checks a call of the Scheduler that came without a queue and returned an error. No queue repeats
+// the call. Therefore the Scheduler must have sent all effects of its commit, unless it stopped after too
+// many tries (P12a, who emits again).
 func Carried(iv *world.Invocation) {
 	for _, s := range iv.Sights {
 		if s.After != nil && !s.Doubt && !iv.Dead && !iv.GaveUp && len(iv.W.Below) == 0 {
@@ -50,8 +50,8 @@ func Carried(iv *world.Invocation) {
 	}
 }
 
-// tooFar reports whether a Wake lies too far in the future for a delayed message (P9a, a waiting step has two
-// times). It measures from the earliest time that the handler has read from its clock.
+// tooFar reports whether the time of a Wake is too far ahead for the delay of a message (P9a, a waiting step
+// has two times). It counts from the earliest time that the handler read from its clock.
 func tooFar(iv *world.Invocation, want model.Mail) bool {
 	first := core.TimeOf(iv.P.Now())
 	for _, r := range iv.Clock {
@@ -91,13 +91,13 @@ func concluded(iv *world.Invocation, s *world.Sight) {
 	}
 }
 
-// sentAll reports whether the handling has sent all reports of the end of the task.
+// sentAll reports whether the handling has sent all reports of the task's end.
 func sentAll(s *world.Sight, def *core.Definition, t *core.Task) bool {
 	return !slices.ContainsFunc(model.OfEnd(def, t), func(want model.Mail) bool { return !has(s, want) })
 }
 
 // spent checks the messages of an order that the handling deleted without a commit. These messages must
-// change nothing. The result must lists the messages that the handling had to send again.
+// change nothing. The first result lists the messages that the handling had to send again.
 func spent(iv *world.Invocation, s *world.Sight) (must []model.Mail, ok bool) {
 	w := iv.W
 	var broken string
@@ -131,10 +131,10 @@ func spent(iv *world.Invocation, s *world.Sight) (must []model.Mail, ok bool) {
 }
 
 // copied checks a message that no handling has received before and that changes nothing. The handling may
-// only reply to the sender of the message. Otherwise copies of messages would multiply the calls of agents
-// (P12a).
+// only reply to the sender. Otherwise each copy of a message would cause another call of an agent (P12a).
 func copied(iv *world.Invocation, s *world.Sight) {
-	// A redelivered message of the order may be the reason for a message that was sent.
+	// If a message of the order was received before, it may be the reason for a message that the handling
+	// sent.
 	for i, l := range iv.Letters {
 		if world.AboutOrder(l.Message) == s.Id && iv.Handed[i].Received > 1 {
 			return
@@ -154,7 +154,7 @@ func copied(iv *world.Invocation, s *world.Sight) {
 }
 
 // unreadable checks invariant 19. An unreadable message must go to quarantine. A message of a newer schema
-// must stay in its queue. The handling must return no other message to the queue without a failure.
+// must stay in its queue. Any other message may go back to its queue only after a failure.
 func unreadable(iv *world.Invocation, gone func(id string) bool) {
 	w := iv.W
 	lost := iv.Gone == nil

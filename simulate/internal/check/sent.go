@@ -49,10 +49,10 @@ func budgets(w *world.Simulation, step string) (do, undo int) {
 }
 
 // meant checks that a key keeps its meaning with every definition that the task pins (P49, move pins another
-// definition). The input of an undo may differ.
+// definition). The input of an undo may change.
 func meant(w *world.Simulation, o *world.Order, r *message.Request) {
-	// A request after its stop-by has no effect (P25, agents are silent after stopBy). Such a request comes
-	// from a Scheduler that was frozen.
+	// A request after its stop-by has no effect (P25, agents are silent after stopBy). It comes from a
+	// Scheduler that was frozen for some time.
 	if core.Time(w.Start+w.Now) >= r.StopBy {
 		return
 	}
@@ -127,11 +127,11 @@ func sentRequest(w *world.Simulation, p *world.Process, r *message.Request) {
 	}
 }
 
-// calls returns the number of requests without reminders. It does not count reminders, because their number
-// depends on the time for which a question is open (P37, a question has a time).
+// calls returns the number of requests, without reminders. The number of reminders depends on the time for
+// which a question is open (P37, a question has a time).
 func calls(h *world.History) (n int) {
 	for id := range h.Requests {
-		// The ID ends with the attempt and the key. The key of a reminder has an additional number.
+		// The ID consists of the step, the attempt and the key. The key of a reminder has one part more.
 		if _, key, _ := strings.Cut(id, "/"); strings.Count(key, "/") == strings.Count("1/o1/0/a", "/") {
 			n++
 		}
@@ -139,8 +139,8 @@ func calls(h *world.History) (n int) {
 	return n
 }
 
-// because checks the input of a generated step that reads the failure of the step before it. The input must
-// contain the code of this failure (P42, orders can go on after failures).
+// because checks the input of a step that reads the failure of the step before it. The input must contain the
+// code of this failure (P42, orders can go on after failures).
 func because(w *world.Simulation, t *core.Task, r *message.Request) {
 	if t == nil || t.Run != r.Run || r.Operation == core.UndoOp {
 		return
@@ -159,8 +159,8 @@ func because(w *world.Simulation, t *core.Task, r *message.Request) {
 	}
 }
 
-// routed checks the agent of a request. The agent must belong to the step, and must differ from the agent of
-// a failed previous attempt (P44, several agents can do one step).
+// routed checks the agent of a request. The agent must be one of the step's agents. It must not be the agent
+// whose previous attempt failed (P44, several agents can do one step).
 func routed(w *world.Simulation, t *core.Task, r *message.Request) {
 	_, d := w.StepOf(t, r.Step)
 	if !slices.Contains(d.AllAgents(), r.Agent) {
@@ -181,8 +181,8 @@ func routed(w *world.Simulation, t *core.Task, r *message.Request) {
 	}
 }
 
-// sentControl checks a control message of an actor. The Supervisor may send one only after a commit (P16, the
-// Supervisor hands back and gives up). A Wake must not arrive before the wait has ended by the sender's clock
+// sentControl checks a control message. The Supervisor may send one only after a commit (P16, the Supervisor
+// hands back and gives up). A Wake must not arrive before the end of its wait, measured by the sender's clock
 // (P9a, a waiting step has two times).
 func sentControl(w *world.Simulation, p *world.Process, c *message.Control, delay time.Duration) {
 	iv := w.Cur
@@ -208,7 +208,7 @@ func sentControl(w *world.Simulation, p *world.Process, c *message.Control, dela
 		now = max(now, r.Now)
 	}
 	left := model.NextLook(def, t, def.Index(wake.Step)).Sub(now)
-	// With several events, an earlier event of this commit may have begun and ended a shorter wait.
+	// If the commit has several events, an earlier event may have begun and ended a shorter wait.
 	alone := len(EventsOf(s, iv)) < 2
 	if waits && alone && step.Attempt == wake.Attempt && left > 0 &&
 		core.DurationOf(delay) < left+core.Second {

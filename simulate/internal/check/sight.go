@@ -12,9 +12,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// mayDo reports whether the handling may send the request of a do. The task must go forward, or must have
-// gone forward before the last message of the batch. In the second case, the batch has claimed the do, or the
-// do was already in flight and is emitted again (P12, effects are emitted again; P13, delete after sending).
+// mayDo reports whether the handling may send the request of a do. The task must go forward now, or must have
+// gone forward earlier in the batch. In the second case the batch has claimed the do, or the do was already
+// in flight (P12, effects are emitted again; P13, delete after sending).
 func mayDo(iv *world.Invocation, r *message.Request) bool {
 	s := iv.Sight(r.OrderID)
 	forward := func(t *core.Task) bool { return t.ProcessState == core.Processing && t.Run == r.Run }
@@ -39,9 +39,8 @@ func Loaded(iv *world.Invocation, id string, t *core.Task) {
 	s.From, iv.Anew = len(iv.Clock), true
 }
 
-// inQueue returns the time for which a message waited in its queue. It uses the first time that the handler
-// read from its clock. It returns 0 for a redelivered message, because part of its time in the queue was a
-// visibility timeout.
+// inQueue returns the time for which a message waited in its queue, until the handler's first clock reading.
+// It returns 0 for a redelivered message, because the message was invisible for a part of the time.
 func inQueue(iv *world.Invocation, i int) core.Duration {
 	if iv.Handed[i].Received > 1 {
 		return 0
@@ -53,7 +52,8 @@ func inQueue(iv *world.Invocation, i int) core.Duration {
 	return max(0, now.Sub(core.TimeOf(iv.Handed[i].SentAt)))
 }
 
-// events returns the events of one order in the handling: the messages, or the event of a direct call.
+// events returns the events of one order in the handling. These are the messages, or the event of a call
+// without a queue.
 func events(iv *world.Invocation, id string) (all []any) {
 	for _, l := range iv.Letters {
 		if world.AboutOrder(l.Message) == id {
@@ -66,8 +66,7 @@ func events(iv *world.Invocation, id string) (all []any) {
 	return all
 }
 
-// orders returns the number of orders in the batch of the handling. It expects the messages of an order to be
-// adjacent.
+// orders returns the number of orders in the batch of the handling. The messages of one order are adjacent.
 func orders(iv *world.Invocation) int {
 	n, last := 0, ""
 	for _, l := range iv.Letters {
@@ -87,7 +86,7 @@ func sentBy(iv *world.Invocation, id string, m model.Mail) {
 }
 
 // mailOf returns the order ID and the model's description of a message. The result ok is false if the model
-// does not describe messages of this type.
+// has no description for this type of message.
 func mailOf(v port.Value) (id string, m model.Mail, ok bool) {
 	switch v := v.(type) {
 	case *message.Request:
@@ -114,14 +113,14 @@ func mailOf(v port.Value) (id string, m model.Mail, ok bool) {
 			return v.OrderID, model.Mail{Kind: 'w', Step: e.Step, Attempt: e.Attempt}, true
 		case core.Settle:
 			return v.OrderID, model.Mail{Kind: 's'}, true
-		case core.Answered: // the answer came before its order
+		case core.Answered: // this answer goes back to its queue, because its order is not stored
 			return v.OrderID, model.Mail{Kind: 'e'}, true
 		}
 	}
 	return "", model.Mail{}, false
 }
 
-// has reports whether the handling sent a message. The time is compared only for an alert and for the status
+// has reports whether the handling sent a message. It compares the time only for an alert and for the status
 // of a waiting undo.
 func has(s *world.Sight, want model.Mail) bool {
 	return slices.ContainsFunc(s.Sent, func(m model.Mail) bool {
@@ -130,7 +129,7 @@ func has(s *world.Sight, want model.Mail) bool {
 	})
 }
 
-// modelFor returns a model that starts from the task t and decides at the time at.
+// modelFor returns a model of the task t. The model decides with the clock reading in the parameter at.
 func modelFor(iv *world.Invocation, s *world.Sight, t *core.Task, at world.Reading) *model.Model {
 	w := iv.W
 	m := &model.Model{Def: w.Def, Defs: w.Defs, Latest: w.Def, T: model.CopyOf(t), Now: at.Now, By: iv.P.Name,
@@ -161,8 +160,8 @@ func modelFor(iv *world.Invocation, s *world.Sight, t *core.Task, at world.Readi
 	return m
 }
 
-// decided compares a commit with the model's prediction. For a commit that settles an end it uses the rule of
-// settledHere.
+// decided compares a commit with the model's prediction. The model does not predict the commit that settles
+// an end, so settledHere checks that commit.
 func (m *move) decided() {
 	iv := m.w.Cur
 	if iv == nil {
@@ -210,7 +209,7 @@ func (m *move) decided() {
 	}
 	if rule == "" || len(times) > 1 && len(EventsOf(s, iv)) > 1 {
 		s.After, s.ExpectedWaits = m.after, []world.ExpectedWait{{Order: s.Id}}
-		return // the model has one time for the batch, but each event had its own
+		return // the batch may have had a different time for each event
 	}
 	m.fail(rule, "%s", diff)
 }
@@ -254,8 +253,8 @@ func (m *move) predict(iv *world.Invocation, s *world.Sight, want *model.Model) 
 	return rule, want.Differs(m.after)
 }
 
-// EventsOf returns the events of the handling that the Scheduler passes to the core. If a request was too
-// large for its queue, the events are the failures of these requests.
+// EventsOf returns the events that the Scheduler passes to the core. If requests were too large for their
+// queues, these events are the failures of the requests' steps.
 func EventsOf(s *world.Sight, iv *world.Invocation) []any {
 	all := events(iv, s.Id)
 	if len(s.Extra) > 0 {
@@ -264,8 +263,8 @@ func EventsOf(s *world.Sight, iv *world.Invocation) []any {
 	return all
 }
 
-// fresh reports whether no handling has received the n-th event before. A fresh event that changes nothing
-// must not cause a message to be sent again (P12a, who emits again).
+// fresh reports whether the n-th event comes to a handling for the first time. A fresh event that changes
+// nothing must not cause another message (P12a, who emits again).
 func fresh(s *world.Sight, iv *world.Invocation, n int) bool {
 	if s.Doubt {
 		return false

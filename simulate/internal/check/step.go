@@ -80,8 +80,8 @@ func (m *move) rule(i int, was *core.Step) {
 	}
 }
 
-// failedByRule reports whether a step with a rule failed for a permitted reason. Permitted are the code of
-// the rule, and a condition that cannot be evaluated (P20, what happens next is computed).
+// failedByRule reports whether a step with a rule failed for a permitted reason. It may fail with the code of
+// the rule. It may also fail because its condition cannot be evaluated (P20, what happens next is computed).
 func (m *move) failedByRule(i int) bool {
 	s, d := &m.after.Steps[i], &m.def.Steps[i]
 	switch {
@@ -113,7 +113,8 @@ func (m *move) needed(call string) {
 }
 
 // held checks a step that was handed back without a counted failure (P45, "not now" is not a failure). The
-// next attempt must come at least 2 s later. The sum of such waits must not exceed maxQueueTime or pollFor.
+// next attempt must come at least 2 s later. The total time without a counted failure must stay below
+// maxQueueTime or pollFor.
 func (m *move) held(was, s *core.Step, d *core.StepDefinition) {
 	if since, _ := model.HeldSince(s); since == 0 || !was.InFlight() || s.InFlight() {
 		return
@@ -133,8 +134,8 @@ func (m *move) held(was, s *core.Step, d *core.StepDefinition) {
 	}
 }
 
-// progressed checks that an attempt keeps its stop-by, and that its complete-by only grows and is never after
-// the stop-by (P43, long work reports progress).
+// progressed checks the times of an attempt that continues. The stop-by must not change. The complete-by must
+// not become earlier, and must not be after the stop-by (P43, long work reports progress).
 func (m *move) progressed(was, s *core.Step) {
 	if !was.InFlight() || !s.InFlight() || was.Attempt != s.Attempt || m.before.Run != m.after.Run {
 		return
@@ -171,10 +172,9 @@ func stoppedForward(t *core.Task) bool {
 	return t.ProcessState == core.Error && t.Phase == core.Forward
 }
 
-// undoneAlone reports whether this claim of an undo belongs to a step that is undone while the task goes
-// forward (P42). The order of undos does not apply to such a step. The method also returns true if the same
-// commit began the undo of the task and the order of the commit's events is unknown. The order is unknown in
-// a batch, and after a Resubmit.
+// undoneAlone reports whether the claimed undo belongs to a step that is undone while the task goes forward
+// (P42). The order of undos does not apply to such a step. The result is also true if this is unknown,
+// because the same commit began the undo of the task by a batch or after a Resubmit.
 func (m *move) undoneAlone(s *core.Step) bool {
 	t, b := m.after, m.before
 	switch {

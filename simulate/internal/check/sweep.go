@@ -19,7 +19,7 @@ func Counted(iv *world.Invocation, queue string, d port.Depth) {
 	iv.Depths[queue] = d
 }
 
-// Leased records whether this Supervisor got the lease of a shard. Looks uses the record.
+// Leased records whether this Supervisor got the lease of a shard. Looks reads this record.
 func Leased(iv *world.Invocation, name string, ours bool) {
 	if iv.Shards == nil {
 		iv.Shards = map[string]bool{}
@@ -35,7 +35,7 @@ func Looks(iv *world.Invocation, shard int) {
 }
 
 // overlooked checks a sweep that read all pages of the index. If the Supervisor had the leases of all shards,
-// it must have loaded every due task. A task that was committed during the sweep does not count.
+// it must have loaded every due task. Tasks that were committed during the sweep do not count.
 func overlooked(iv *world.Invocation, due []DueAt) {
 	for _, ours := range iv.Shards {
 		if !ours {
@@ -68,9 +68,9 @@ func DueBy(w *world.Simulation, now time.Time) (all []DueAt) {
 	return all
 }
 
-// Swept checks the end of a sweep. For each task that it loaded, the sweep must have decided everything that
-// is overdue (P16, the Supervisor hands back and gives up). It must also have moved each due time that was
-// too early (P10, moving a due time is conditional).
+// Swept checks the tasks that a sweep has loaded. The sweep must have decided everything that is overdue
+// (P16, the Supervisor hands back and gives up). If a due time was too early, the sweep must have moved it
+// (P10, moving a due time is conditional).
 func Swept(iv *world.Invocation, due []DueAt) {
 	w := iv.W
 	if iv.Dead || iv.Trouble {

@@ -1,5 +1,5 @@
-// Package deployment runs the real actors in a simulated world until every order has ended. The stores,
-// queues, clocks and services are simulated, and so are the application and the operator.
+// Package deployment runs the real actors in a simulated world until every order has ended. It simulates the
+// stores, queues, clocks and services, and also the application and the operator.
 package deployment
 
 import (
@@ -121,7 +121,7 @@ func SetUp(w *world.Simulation) {
 	if kept := w.Kept(); kept > 0 && w.Enabled[world.KeyForgotten] && w.Choose("world", "long", 2, 0.5) == 1 {
 		w.Until, w.Long = max(world.FaultTime, 4*kept), true
 	}
-	for _, a := range w.Agents { // the agent's process is absent from the beginning
+	for _, a := range w.Agents { // the agent's process may be absent from the beginning
 		if q := w.Queues[port.Requests(a)]; w.Enabled[world.Concurrency] &&
 			w.Choose("away", a, 2, 0.03) == 1 {
 			q.Stopped = 3_600_000 + w.Spread("away-for", a, 5*3_600_000)
@@ -196,8 +196,8 @@ func process(w *world.Simulation, name string, r world.Role, agent string, queue
 	}
 }
 
-// skewed chooses the offset of a process's clock. The offset is at most half of the clock skew, in either
-// direction.
+// skewed chooses the offset of a process's clock. The offset is at most half of the clock skew, and may be
+// negative.
 func skewed(w *world.Simulation, name string) int64 {
 	const grid = 9
 	v := w.Choose("skew", name, grid, 0.5)
@@ -207,7 +207,7 @@ func skewed(w *world.Simulation, name string) int64 {
 	return int64(v) * w.Skew() / (2 * grid)
 }
 
-// Boot starts a process. The new process remembers nothing of an earlier process with the same name.
+// Boot starts a process. The new actor remembers nothing of the process's earlier actor.
 func Boot(p *world.Process) {
 	w := p.W
 	p.Up = true
@@ -238,8 +238,8 @@ func Boot(p *world.Process) {
 	}
 }
 
-// Equip creates the actor of a process that has none. This is a new process, or a copy of a process in a
-// snapshot; a copy keeps its recorded queue waits.
+// Equip creates the actor of a process that has none. The process is new, or it is the copy in a snapshot. A
+// copy keeps its recorded queue waits.
 func Equip(p *world.Process) {
 	w := p.W
 	switch {
@@ -251,7 +251,7 @@ func Equip(p *world.Process) {
 	case p.Role == world.ASupervisor && p.Supervisor == nil:
 		p.Supervisor = supervisor.New(supervisor.Config{
 			Parts:    parts(p),
-			Interval: 2 * time.Minute, // the lease lasts one minute, even if the owner dies
+			Interval: 2 * time.Minute, // half of this time is the length of a lease
 			Capacity: func(string) int { return w.Capacity }, PageSize: w.Pages,
 		})
 	case p.Role == world.AnAgent && p.Worker == nil:
@@ -317,13 +317,13 @@ func newWorker(w *world.Simulation, p *world.Process) *worker.Worker {
 		Log: slog.New(ear{w}),
 	})
 	if err != nil {
-		panic(fmt.Sprintf("simulate: %v", err)) // impossible, because the configuration is complete
+		panic(fmt.Sprintf("simulate: %v", err)) // this cannot happen, because the configuration is complete
 	}
 	return made
 }
 
-// backoff returns the time for which a returned message stays invisible. An exploration treats states as
-// equal if they differ only in message IDs. Therefore the jitter must not depend on the ID in an exploration.
+// backoff returns the time for which a returned message stays invisible. In an exploration the jitter must
+// not depend on the message ID, because states that differ only in message IDs count as equal.
 func backoff(w *world.Simulation, d port.Delivery) time.Duration {
 	if w.Driver != nil {
 		d.ID = ""
@@ -356,15 +356,15 @@ func Deliver(w *world.Simulation, p *world.Process, q *world.Queue, letters []*w
 	})
 }
 
-// carriedOn pauses a handler before it repeats the work on a direct call (P12a, who emits again). It returns
-// an error after ten tries.
+// carriedOn pauses a handler before it repeats its work on a call without a queue (P12a, who emits again). It
+// returns an error after ten tries.
 func carriedOn(w *world.Simulation, try int) error {
 	iv := w.Cur
 	if pauseFor(iv, int64(1000*try)); iv.Dead || try > 10 {
 		iv.GaveUp = true
 		return world.ErrCut
 	}
-	for _, s := range iv.Sights { // the handler repeats the decision on the call itself
+	for _, s := range iv.Sights { // the next try decides on the call, not on the failures of requests
 		s.Extra, s.Refused = nil, nil
 	}
 	return nil
@@ -421,8 +421,8 @@ func handle(w *world.Simulation, iv *world.Invocation, q *world.Queue, letters [
 	return done, back
 }
 
-// planSweep schedules the Supervisor's next sweep for the earliest due time. The simulation omits the sweeps
-// at which no task is due, because they would change nothing.
+// planSweep schedules the Supervisor's next sweep for the earliest due time. Sweeps at which no task is due
+// are omitted, because they would change nothing.
 func planSweep(w *world.Simulation) {
 	first, any := Earliest(w.Store)
 	if !any {
@@ -476,7 +476,7 @@ func sweep(iv *world.Invocation) {
 	}
 }
 
-// blackout ends the single process of embedded mode, with all actors in it (P27, the embedded runtime
+// blackout ends the single process of embedded mode, and with it all actors (P27, the embedded runtime
 // survives its queues). All queues are lost, except the queues of statuses, which are on the disk.
 func blackout(w *world.Simulation, first *world.Process) {
 	for _, name := range w.Names {

@@ -52,7 +52,7 @@ func reply(w *world.Simulation, o *world.Order) {
 	Instruct(w, o, c, w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
 }
 
-// scripted schedules the scenario's answers to the steps of a task that wait for an answer.
+// scripted schedules the scenario's answers to the waiting steps of a task.
 func scripted(w *world.Simulation, t *core.Task) {
 	o := w.ByID[t.OrderID]
 	if len(w.Sc.Answers) == 0 || o == nil || t.ProcessState != core.Processing {
@@ -88,8 +88,8 @@ func voter(a *core.Answers) string {
 	return ""
 }
 
-// answer returns the answer of a person who sees the task t. It chooses the person and the value. Without a
-// choice, each further answer of an order has the next person and the next value.
+// answer returns the answer of a person who sees the task t. It chooses the person and the value. In the
+// normal course each answer of an order comes from the next person and has the next value.
 func answer(w *world.Simulation, o *world.Order, t *core.Task) core.Answered {
 	o.Commands++
 	c := core.Answered{ID: fmt.Sprintf("%s-c%d", o.Id, o.Commands), Round: 1}
@@ -118,7 +118,7 @@ func answer(w *world.Simulation, o *world.Order, t *core.Task) core.Answered {
 		values[(o.Commands-1+w.Choose("answer", o.Id+"/value", len(values), 0.5))%len(values)])
 	if d.Answer.Schema != nil && d.Answer.TimeoutValue != nil &&
 		w.Choose("answer", o.Id+"/shape", 2, 0.5) == 0 {
-		c.Value = d.Answer.TimeoutValue // no other value certainly matches the event's schema
+		c.Value = d.Answer.TimeoutValue // only this value certainly matches the event's schema
 	}
 	return c
 }

@@ -19,14 +19,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// FirstID is the ID of the first order of a run. A begun order also has this ID. Choices, tapes and diagrams
-// contain it.
+// FirstID is the ID of the first order of a run. An order with a past (Scenario.Begun) also has this ID.
+// Choices, tapes and diagrams contain the ID.
 const FirstID = "o1"
 
-// Moved returns the scenario of a stored order that is moved to another definition of its workflow. The
-// definition is to. If to is nil, it is the definition in docs with the given hash. The scenario begins after
-// the move, with the task that the core decides at the time at (P49, move pins another definition). The order
-// gets the ID FirstID. Moved returns an error if the order cannot be moved or simulated.
+// Moved returns the scenario of a stored order after a Move to another definition of its workflow. If the
+// parameter to is nil, the definition is the one in docs with the given hash. The parameter at is the time of
+// the Move, at which the scenario begins (P49, move pins another definition). The order gets the ID FirstID.
+// Moved returns an error if the order cannot be moved or simulated.
 func Moved(docs *view.Documents, hash string, to *core.Definition, at core.Time) (world.Scenario, error) {
 	t, err := state.DecodeTask(docs.Task)
 	if err != nil {
@@ -90,7 +90,7 @@ func MoveTask(t *core.Task, from, to *core.Definition, order json.RawMessage,
 		nil
 }
 
-// begin stores the task of a begun order. It records the order's past in the services, the ledgers and the
+// begin stores the task of an order with a past. It records the past in the services, the ledgers and the
 // checks. If the order has stopped, the operator resubmits it.
 func begin(w *world.Simulation, t *core.Task) {
 	o := &world.Order{Id: t.OrderID, Acked: true, Seen: world.NewHistory(),
@@ -135,9 +135,9 @@ func begin(w *world.Simulation, t *core.Task) {
 }
 
 // behindIt records the past effects of a step's calls in the simulated service and ledger. If the task does
-// not show the result of a call, behindIt chooses one:
-//   - a do was refused, took effect without a reply, or never arrived
-//   - an undo removed the effect, or did not
+// not show the result of a call, behindIt chooses it:
+//   - A do was refused, took effect without a reply, or never arrived.
+//   - An undo removed the effect, or it did not.
 func behindIt(w *world.Simulation, t *core.Task, i int) {
 	s, d := &t.Steps[i], &w.Def.Steps[i]
 	key := core.Key(t.OrderID, t.Run, s.Name)
@@ -185,7 +185,8 @@ func behindIt(w *world.Simulation, t *core.Task, i int) {
 	}
 }
 
-// agentOf returns the agent of the step's last claim, because several agents can do one step (P44).
+// agentOf returns the agent of the step's last claim. The step may have several agents (P44, several agents
+// can do one step).
 func agentOf(s *core.Step, d *core.StepDefinition) string {
 	if s.Claim.Agent != "" {
 		return s.Claim.Agent
@@ -193,8 +194,8 @@ func agentOf(s *core.Step, d *core.StepDefinition) string {
 	return d.Agent
 }
 
-// SealedAll parses compiled definitions. It connects each step with child orders to the definition of the
-// child orders.
+// SealedAll parses compiled definitions. If a step has child orders, SealedAll sets the definition of the
+// child orders in the step.
 func SealedAll(data []json.RawMessage) (all []*core.Definition, err error) {
 	for _, one := range data {
 		d := &core.Definition{}

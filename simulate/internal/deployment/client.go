@@ -17,7 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// NoContent is the content of an order if the scenario has none.
+// NoContent is the content of every order if the scenario sets no content.
 var NoContent = json.RawMessage(`{}`)
 
 // people starts the application, the operator and the disturbances.
@@ -37,7 +37,7 @@ func people(w *world.Simulation) {
 	}
 }
 
-// application schedules the submission of the orders.
+// application chooses the orders and schedules their submission.
 func application(w *world.Simulation) {
 	most := w.Sc.Orders
 	if most == 0 {
@@ -46,8 +46,8 @@ func application(w *world.Simulation) {
 	n := 1 + w.Choose("world", "orders", most, 0.6)
 	burst := w.Sc.Orders == 0 && w.Choose("world", "burst", 2, 0.04) == 1
 	if burst {
-		// A burst is more than one batch of messages (P13, delete after sending). It makes a backlog for slow
-		// agents (P32, queue time is not a failure).
+		// A burst has more orders than one batch of messages can hold (P13, delete after sending). It also
+		// makes a backlog for slow agents (P32, queue time is not a failure).
 		n += 8
 	}
 	for i := 1; i <= n; i++ {
@@ -78,7 +78,7 @@ func application(w *world.Simulation) {
 	}
 }
 
-// commands schedules people's commands about an order, in addition to the answers of the scenario.
+// commands schedules the commands of people about an order. The scenario's answers come in addition.
 func commands(w *world.Simulation, o *world.Order) {
 	if w.Sc.Alone {
 		return
@@ -117,7 +117,7 @@ func anyScheduler(w *world.Simulation, why string) *world.Process {
 	return up[w.Choose("edge", why, len(up), 0.4)]
 }
 
-// Submit sends an order. It repeats the submission every minute until the order is stored or refused.
+// Submit sends an order. It sends the order again every minute until the order is stored or refused.
 func Submit(w *world.Simulation, o *world.Order) {
 	if o.Acked || o.Refused {
 		return
@@ -128,7 +128,7 @@ func Submit(w *world.Simulation, o *world.Order) {
 	}
 	if o.Submit.Deadline != 0 && core.Time(w.Start+w.Now-w.Skew()) > o.Submit.Deadline &&
 		w.Store.Rows[o.Id] == nil {
-		o.Refused = true // the application stops, and the Scheduler refuses the queued messages
+		o.Refused = true // the application stops submitting, and the Scheduler refuses the queued messages
 		return
 	}
 	w.After(60_000, func() { Submit(w, o) })
@@ -264,7 +264,7 @@ func interfere(w *world.Simulation, o *world.Order) {
 }
 
 // insist simulates a person who repeats a command. Each repetition has a new ID and the present command
-// number. Afterwards insist sends the first command again.
+// number. At the end insist sends the first command again.
 func insist(w *world.Simulation, o *world.Order, first core.Event, direct bool) {
 	after := int64(0)
 	for range 8 + w.Choose("insists", o.Id+"/times", 12, 0.5) {
@@ -320,7 +320,7 @@ func Command(w *world.Simulation, o *world.Order, t *core.Task, kind message.Con
 	return c
 }
 
-// resolve adds a step and a fact to a Resolve command. It returns nil if no fact can be stated.
+// resolve adds a step and a fact to a Resolve command. It returns nil if the operator can state no fact.
 func resolve(w *world.Simulation, o *world.Order, t *core.Task, c core.Resolve) core.Event {
 	if step := stillWaits(t); step != "" && w.Choose("hasty", o.Id+"/wait", 2, 0.5) == 1 {
 		// The Scheduler must refuse this command, because no call of a waiting step exists (P33, a waiting
@@ -332,11 +332,11 @@ func resolve(w *world.Simulation, o *world.Order, t *core.Task, c core.Resolve) 
 		if w.Quiescing || t == nil || len(t.Steps) == 0 || w.Choose("hasty", o.Id, 2, 0.5) == 0 {
 			return nil
 		}
-		// The Scheduler must refuse this command, because the result of the step is known or an agent may
-		// still work on it.
+		// The Scheduler must refuse this command. Either the result of the step is known, or an agent may
+		// still work on the step.
 		c.Step, c.Fact = t.Steps[w.Choose("hasty", o.Id+"/step", len(t.Steps), 0.7)].Name, core.Happened
 		if believed(w, t, c.Step) {
-			return nil // the task could accept this fact, and the fact may be false
+			return nil // the task could accept the fact, which may be false
 		}
 	}
 	if c.Fact == core.Happened && w.Choose("output", o.Id, 2, 0.4) == 1 {
@@ -358,7 +358,7 @@ func correct(w *world.Simulation, o *world.Order, t *core.Task, c *core.Resubmit
 	c.Step, c.Input = t.Steps[i].Name, json.RawMessage(fmt.Sprintf(`{"given":%d}`, o.Commands))
 }
 
-// stillWaits returns the name of a waiting step of an order in Error, or "" if the order has none.
+// stillWaits returns the name of a waiting step of an order in Error, or "" if no step waits.
 func stillWaits(t *core.Task) string {
 	if t != nil && t.ProcessState == core.Error {
 		if i := slices.IndexFunc(t.Steps, func(s core.Step) bool { return s.State == core.Waiting }); i >= 0 {
@@ -382,14 +382,14 @@ func aim(w *world.Simulation, o *world.Order) string {
 	case k < n:
 		hash := defs[n-1-k].Hash
 		if _, err := w.Store.Defs.Definition(context.Background(), hash); err == nil {
-			return hash // an unknown hash replaces the hash of a definition that is not stored
+			return hash // an unstored definition is replaced by an unknown hash below
 		}
 	}
 	return strings.Repeat("0", len(w.Def.Hash))
 }
 
-// believed reports whether the task may accept a fact about the step. The caller must not state a false fact
-// in this case.
+// believed reports whether the task may accept a fact about the step. If so, the operator must not state a
+// false fact.
 func believed(w *world.Simulation, t *core.Task, step string) bool {
 	s := t.Step(step)
 	return t.ProcessState == core.Error && inDoubt(s) && core.Time(w.Start+w.Now+w.Skew()) > s.LastStop()

@@ -34,9 +34,9 @@ func jump(w *world.Simulation) {
 	}
 }
 
-// expire removes the records of some ended tasks at rest, as the time to live (TTL) of a table does.
+// expire removes the records of some ended orders, as the time to live (TTL) of a table does.
 func expire(w *world.Simulation) {
-	if len(w.Below) > 0 { // the stories child-* cover the expiry of a child
+	if len(w.Below) > 0 { // the stories shared/protocol/testdata/stories/child-* cover the expiry of a child
 		return
 	}
 	for _, id := range w.Store.Ids {
@@ -153,7 +153,7 @@ func forged(w *world.Simulation, t *core.Task, s *core.Step, v int) *message.Rep
 		r.Operation = core.UndoOp
 		r.Attempt = max(1, s.Attempt-1)
 	case s.Claim.Undo:
-		return nil // a late "done" of the do may count
+		return nil // a late "done" of the do could be accepted
 	}
 	if r.Outcome != core.OutcomeDone {
 		r.Error = &message.ReplyError{Code: "forged", Message: "never answered"}

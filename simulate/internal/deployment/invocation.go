@@ -35,8 +35,8 @@ func Resume(w *world.Simulation, iv *world.Invocation) {
 	Ended(iv.P, iv)
 }
 
-// pauseFor lets a handler pause for d milliseconds of virtual time. It does not switch to another coroutine
-// if no other event happens in this time.
+// pauseFor lets a handler pause for d milliseconds of virtual time. If no other event happens in this time,
+// pauseFor advances the time without a switch to another coroutine.
 func pauseFor(iv *world.Invocation, d int64) {
 	if iv.Dead || d <= 0 {
 		return
@@ -127,7 +127,7 @@ func failed(iv *world.Invocation, c world.Call, err error) {
 }
 
 // suffer executes the faults that act in the same way at every port call. The result cut reports whether the
-// call ends with err.
+// call ends with the result err.
 //
 // nolint:revive // the error is the result of the call
 func suffer(iv *world.Invocation, f world.Fault, subject string) (err error, cut bool) {
@@ -195,8 +195,8 @@ func inject(w *world.Simulation, r world.Role, c world.Call, subject string) wor
 	}
 	a := acts[v-1]
 	last := &w.Choices[len(w.Choices)-1]
-	// A retry of the store must give the same result for the first document of a child, so this choice
-	// ignores it.
+	// This choice does not apply to the first document of a child. Such a document must be too large at every
+	// attempt, or at none.
 	child := a.Fault == world.ItemTooLarge && strings.Contains(subject, "~")
 	if !w.Enabled[a.Fault] || w.Impossible(r, c, a) != "" || child {
 		w.Choices = w.Choices[:len(w.Choices)-1]

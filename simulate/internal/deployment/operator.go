@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Fact returns the name of the first step whose result the operator can state, and the fact about it. The
-// operator learns the fact from the service. Fact returns "" if the task has no such step.
+// Fact returns the name of the first step whose result the operator can state, and the fact about the step.
+// The operator learns the fact from the service. Fact returns "" if the operator can state no result.
 func Fact(w *world.Simulation, t *core.Task) (string, core.Fact) {
 	if t == nil || t.ProcessState != core.Error {
 		return "", ""
@@ -24,7 +24,7 @@ func Fact(w *world.Simulation, t *core.Task) (string, core.Fact) {
 		d := &def.Steps[i]
 		svc := w.Services[core.Key(t.OrderID, t.Run, s.Name)]
 		doubtful := inDoubt(s)
-		// The operator does not state a second fact after the same claim.
+		// The operator states only one fact after each claim.
 		stated := s.Resolved != nil && s.Resolved.At > s.Claim.At
 		if !doubtful || stated || svc != nil && svc.Pending > 0 ||
 			now <= s.LastStop().Add(def.Agents[d.Agent].ClockSkew) {
@@ -75,7 +75,7 @@ func operate(w *world.Simulation) {
 		} else if w.Choose("moves", o.Id, 2, 0.15) == 1 {
 			kind = message.Move
 		}
-		// A parent cannot undo a closed child; see the stories child-*.
+		// A parent cannot undo a closed child; see shared/protocol/testdata/stories/child-closed.story.
 		if kind == message.Close && t.Parent != nil {
 			kind = message.Undo
 		}
@@ -90,8 +90,8 @@ func operate(w *world.Simulation) {
 	}
 }
 
-// erase sends the command Erase for an order in any state. It sends none for a child order, whose erasure the
-// tests of the Scheduler cover.
+// erase sends the command Erase for an order in any state. It ignores child orders, because tests of the
+// Scheduler cover their erasure.
 func erase(w *world.Simulation, o *world.Order) {
 	if t := w.Store.Task(o.Id); t == nil || t.Parent == nil {
 		Instruct(w, o, Command(w, o, t, message.Erase), w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
@@ -105,15 +105,18 @@ func halfErased(w *world.Simulation, o *world.Order) bool {
 	return r != nil && r.Task != nil && r.Task.Erased != nil && r.Content != nil
 }
 
-// undoFails reports whether the input of an undo cannot be computed. A further attempt cannot succeed.
+// undoFails reports whether an undo waits whose input cannot be computed. Further attempts cannot succeed.
 func undoFails(t *core.Task) bool {
 	return slices.ContainsFunc(t.Steps, func(s core.Step) bool {
 		return s.State == core.UndoWait && s.Error != nil && s.Error.Code == "expression"
 	})
 }
 
-// triedInVain reports whether the order has had 12 commands and a further Resubmit cannot help. It cannot
-// help if an input cannot be computed, an output is too large, or a step without an agent has failed.
+// triedInVain reports whether the order has had 12 commands and a further Resubmit cannot help. A Resubmit
+// cannot help in these cases:
+//   - an input cannot be computed
+//   - an output is too large
+//   - a step without an agent has failed
 func triedInVain(w *world.Simulation, o *world.Order, t *core.Task) bool {
 	switch {
 	case !w.Quiescing || o.Commands < 12:

@@ -101,7 +101,7 @@ func consumer(q *world.Queue) *world.Process {
 	return nil
 }
 
-// receive returns at most most visible messages. It moves a message that was received too often to the dead
+// receive returns up to most visible messages. A message that was received too often goes to the dead
 // letters.
 func receive(q *world.Queue, most int) []*world.Letter {
 	var taken []*world.Letter
@@ -120,7 +120,7 @@ func receive(q *world.Queue, most int) []*world.Letter {
 	return taken
 }
 
-// Take receives a message, which then stays invisible for the visibility timeout. If the message was received
+// Take receives a message. The message then stays invisible for the visibility timeout. If it was received
 // too often, Take moves it to the dead letters and returns false.
 func Take(q *world.Queue, l *world.Letter) bool {
 	if l.Received++; l.Received > world.MaxReceive {

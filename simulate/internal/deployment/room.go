@@ -11,8 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// The list rooms contains the possible sizes of the space for outputs in bytes. The list sizes contains
-// possible additional members of an output.
+// rooms lists possible sizes of the space for outputs, in bytes. sizes lists possible additional members of
+// an output.
 var (
 	rooms = [...]int{0, 60, 400, 2500}
 	sizes = [...]string{"", fill(200), fill(1200), fill(2600)}
@@ -32,7 +32,8 @@ func drawRoom(w *world.Simulation) model.Room {
 	}
 	r := model.Room{Least: map[string]int{}, Failing: w.Choose("world", "failing", 2, 0.5) == 1}
 	for _, d := range w.Defs {
-		// The reserve assumes the longest order ID, reply-to and content, so this difference is not needed.
+		// Reserve assumes the longest order ID, reply-to and content. The orders of this run are shorter by
+		// this number of bytes.
 		spared := 2*128 + core.InlineOrder(d) - len(content(w))
 		r.Least[d.Hash] = core.SizeLimit{Size: state.Size}.Reserve(d) - spared
 		// The limit includes the newer definition, because a Move is accepted only if the new document fits

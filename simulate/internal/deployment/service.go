@@ -144,8 +144,8 @@ func works(ctx context.Context, iv *world.Invocation, c worker.Call) error {
 	}
 	for n := w.Choose("works", c.Key, 8, 0.6); n > 0; n-- {
 		pause := int64(d.Timeout) / 3
-		// A run that permits only chosen faults has no such pause, because a long silence is an additional
-		// fault.
+		// The pause does not occur in a run with selected faults, because it is a fault that the user cannot
+		// select.
 		if w.Sc.Only == nil && w.Choose("silent", c.Key, 2, 0.1) == 1 {
 			pause = w.Spread("silent", c.Key+"/for", int64(d.MaxDuration))
 		}
@@ -166,8 +166,8 @@ func works(ctx context.Context, iv *world.Invocation, c worker.Call) error {
 	return nil
 }
 
-// deferred defers the reply of a call. The work continues outside the agent. Its reply comes later, or
-// sometimes never.
+// deferred defers the reply of a call. The work continues outside the agent, and the reply comes later.
+// Sometimes the reply never comes.
 func deferred(w *world.Simulation, iv *world.Invocation, c worker.Call, after int64) error {
 	s, agent := w.ServiceOf(c, iv.P.Agent), iv.P.Agent
 	within := time.Duration(0)
@@ -204,7 +204,7 @@ func longStep(w *world.Simulation, c worker.Call) *core.StepDefinition {
 	return nil
 }
 
-// shown returns the result of a call that the caller can conclude from the error.
+// shown returns the result of a call, as the caller sees it in the error.
 func shown(err error) world.Outcome {
 	f := (*worker.Failure)(nil)
 	switch {
@@ -218,7 +218,7 @@ func shown(err error) world.Outcome {
 	return world.CallNotNow
 }
 
-// takes returns the duration of a call in milliseconds.
+// takes returns the duration of a call in milliseconds. A call may be slow.
 func takes(w *world.Simulation, conf world.Service, key string, left int64) int64 {
 	d := int64(conf.Latency)
 	if d == 0 && w.Driver != nil {
@@ -233,8 +233,8 @@ func takes(w *world.Simulation, conf world.Service, key string, left int64) int6
 	return d
 }
 
-// tooLong simulates a call that outlasts its caller. A call of a fenced service may take effect later. Any
-// other call ends together with the caller, because the author of the workflow declares this.
+// tooLong simulates a call that takes longer than its caller waits. At a fenced service the call may take
+// effect later. At any other service it has no effect, as the author of the workflow declares.
 func tooLong(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.Call, left,
 	takes int64) (any, error) {
 	landLater(w, s, c, takes)
@@ -242,7 +242,8 @@ func tooLong(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worke
 	return nil, worker.WithCode(context.DeadlineExceeded, "timeout")
 }
 
-// landLater lets a call of a fenced service take effect after d milliseconds.
+// landLater schedules the effect of a call after d milliseconds. It does so only for a call of a fenced
+// service.
 func landLater(w *world.Simulation, s *world.Remote, c worker.Call, d int64) {
 	if s.Grade != core.Fenced || c.Grade != core.Fenced {
 		return
@@ -268,7 +269,7 @@ func Lands(w *world.Simulation, s *world.Remote, c worker.Call) {
 func land(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.Call, conf world.Service,
 	f world.Fault) (any, error) {
 	if c.Grade != core.Fenced && !iv.P.Now().Before(c.Deadline) {
-		// The agent closed the connection before the call arrived.
+		// The call arrives after its deadline, when the agent has already closed the connection.
 		return nil, worker.WithCode(context.DeadlineExceeded, "timeout")
 	}
 	forget(w, s, c, conf, f)
@@ -313,8 +314,8 @@ func land(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.C
 }
 
 // hang simulates a call that does not end while its caller waits. The call may take effect before the caller
-// stops waiting. At a fenced service it may also take effect later. If begins is true, the service may hang
-// for all callers for some time.
+// stops waiting. At a fenced service it may also take effect later. If begins is true, other calls of the
+// service may also hang for some time.
 func hang(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.Call, begins bool) {
 	w.Trace("service", iv.P.Name, "hangs: "+c.Key)
 	if begins {
@@ -367,7 +368,8 @@ func outage(w *world.Simulation, agent string) {
 	}
 }
 
-// refusal returns an error without an effect, or a permanent error that proves nothing about the effect.
+// refusal returns an error of one of the kinds that services return. Two kinds prove that the call had no
+// effect. A permanent error proves nothing about the effect.
 func refusal(w *world.Simulation, key string) error {
 	err := complaint(w, "not now")
 	switch w.Choose("refusal", key+"/how", 3, 0.6) {
@@ -377,15 +379,16 @@ func refusal(w *world.Simulation, key string) error {
 		return worker.NoEffect(worker.RetryAfter(err,
 			time.Duration(1+w.Spread("retry-after", key, 2400))*time.Second))
 	}
-	if w.Choose("refusal", key+"/code", 2, 0.5) == 1 { // this code does not change a permanent failure
+	if w.Choose("refusal", key+"/code", 2, 0.5) == 1 { // this code does not make the failure temporary
 		err = worker.WithCode(err, core.CodeUnauthorized)
 	}
 	return worker.Permanent(err) // a permanent failure alone proves nothing about the effect
 }
 
 // forget simulates a service that forgets a key after its retention. The retention begins with the last
-// effect of the key; a refusal does not count. If the caller of a call no longer waits, the service still
-// remembers the key, because keys and fences must outlast every call (docs/explanation/protocol.md, Grades).
+// effect for the key; a refusal does not count. A late call, whose caller no longer waits, still finds the
+// key. The workflow's author declares that keys and fences outlast every call (docs/explanation/protocol.md,
+// Grades).
 func forget(w *world.Simulation, s *world.Remote, c worker.Call, conf world.Service, f world.Fault) {
 	_, step := w.StepOf(w.Store.Task(c.OrderID), c.Step)
 	agent := step.Agent
@@ -455,7 +458,7 @@ func effect(w *world.Simulation, s *world.Remote, c worker.Call) error {
 }
 
 // beyond checks the effect of a point of no return (P22a, a proven refusal permits undo). The order must not
-// be in undo.
+// be undoing or undone.
 func beyond(w *world.Simulation, s *world.Remote) {
 	w.Checks.Did("P22a")
 	t := w.Store.Task(s.Order)

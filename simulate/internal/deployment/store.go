@@ -47,8 +47,7 @@ func write(s *world.Store, wr *port.Write) error {
 		check.Committed(s.W, before, after, r.Record)
 		planSweep(s.W)
 		scripted(s.W, after)
-		// A late command may have resumed an order after the operator has stopped, so start the operator
-		// again.
+		// The operator may have stopped before a late command resumes an order, so the operator starts again.
 		if s.W.Quiescing && !s.W.Operating {
 			s.W.Operating = true
 			s.W.After(30_000, func() { operate(s.W) })
@@ -106,7 +105,7 @@ func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
 			}
 			if f == world.AppliedButError && s.p.W.Choose("lost", wr.Record.ID, 2, 0.3) == 1 {
 				iv.Sight(wr.Record.ID).Doubt = true
-				// The request never arrived, but the caller gets the same error as for a lost reply.
+				// The request has not arrived, but the caller gets the same error as for a lost reply.
 				return errAnswer
 			}
 			err := write(st, later(s.p, wr))
@@ -156,7 +155,7 @@ func later(p *world.Process, wr *port.Write) *port.Write {
 
 var errAnswer = fmt.Errorf("the answer was lost on its way")
 
-// Load implements port.Store. A throttle may affect one record or all records.
+// Load implements port.Store. A throttle affects one record or all records.
 func (s storePort) Load(_ context.Context, ids []string) ([]*port.Record, []error) {
 	records, errs := make([]*port.Record, len(ids)), make([]error, len(ids))
 	if len(ids) == 0 {
@@ -204,8 +203,8 @@ func (s storePort) Content(_ context.Context, id, hash string) (content []byte, 
 	return content, err
 }
 
-// Definition reads from the store of the present world. A suspended handler may have begun before an
-// exploration copied the world.
+// Definition reads from the store of the present world. An exploration copies the world, and a suspended
+// handler may be older than the copy.
 func (s storePort) Definition(ctx context.Context, hash string) ([]byte, error) {
 	return s.p.W.Store.Defs.Definition(ctx, hash)
 }

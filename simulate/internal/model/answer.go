@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// answer applies an answer of a person or of an event (P35, an answer decides a round; P36, answers may come
-// early, late or twice). A repeated ID gets the same verdict.
+// answer applies an answer from a person or an application (P35, an answer decides a round; P36, answers may
+// come early, late or twice). A repeated ID gets the same verdict.
 func (m *Model) answer(from *message.Control, c core.Answered) {
 	if m.T == nil {
 		if !m.Direct && from.Tries < 3 {
@@ -152,9 +152,9 @@ func (m *Model) takes(i int, c core.Answered) (yes, vote bool) {
 	return vote, vote
 }
 
-// question returns the question of a step, which names the people who may answer. After the claim, the
-// question is stored. Before the claim, question evaluates the input of the step, but only if all steps that
-// the input reads have ended (P36).
+// question returns the question of a step, which names the people who may answer. After the claim, this is
+// the stored question. Before the claim, it is the evaluated input, if all steps that the input reads have
+// ended (P36).
 func (m *Model) question(i int) *core.Answers {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	if s.Answers != nil && s.Answers.Need > 0 {
@@ -173,7 +173,7 @@ func (m *Model) question(i int) *core.Answers {
 	return &core.Answers{}
 }
 
-// eventFits reports whether the document has space for the value of an event and for the reserve (P28, what
+// eventFits reports whether the document has space for an event's value in addition to the reserve (P28, what
 // is too large fails once). If the model cannot compute the space exactly, it follows the committed task.
 func (m *Model) eventFits(i int, c core.Answered) bool {
 	if m.Room.Limit == 0 {
@@ -209,7 +209,7 @@ func May(a *core.Answers, by string) bool {
 	return by != a.NotSelf && (len(a.Who) == 0 || slices.Contains(a.Who, by))
 }
 
-// decidedAs returns the decision about a step. A decision also counts if a Resubmit must still apply it.
+// decidedAs returns the decision about a step. If a Resubmit must still apply the decision, it counts too.
 func (m *Model) decidedAs(s *core.Step) (core.Decided, bool) {
 	if v, ok := DecidedOf(s); ok {
 		return v, true
@@ -233,8 +233,8 @@ func wholeNeed(a *core.Answers) (core.Decided, bool) {
 	return core.Decided{}, false
 }
 
-// asked returns the question that a claim of the step would store now, and the time for answers. The result
-// ok is false if the input cannot be evaluated or is invalid.
+// asked returns the question that a claim of the step stores now, and the time for answers. The result ok is
+// false if the step's input cannot be evaluated or is invalid.
 func (m *Model) asked(i int) (a *core.Answers, timeout core.Duration, ok bool) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	var q struct {
@@ -303,7 +303,7 @@ func (m *Model) claimAnswer(i int) {
 }
 
 // lookAtAnswers decides a step if its answers are complete or its time has passed (P37, a question has a
-// time). If both are true, the answers decide the step (P36).
+// time). Complete answers have precedence (P36).
 func (m *Model) lookAtAnswers(i int) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	v, whole := wholeNeed(s.Answers)

@@ -8,8 +8,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// advance continues the task forward or in undo (P20, what happens next is computed). It reports whether the
-// task changed.
+// advance continues the task in its direction, forward or undo (P20, what happens next is computed). It
+// reports whether the task changed.
 func (m *Model) advance() bool {
 	switch m.T.ProcessState {
 	case core.Processing:
@@ -32,17 +32,18 @@ func (m *Model) ready(i int) bool {
 	return true
 }
 
-// forward claims the ready steps and the steps in again. It continues until no further step is ready.
+// forward claims the ready steps, and the steps with the indexes in the parameter again. It continues until
+// no further step is ready.
 func (m *Model) forward(again ...int) bool {
 	changed := false
 	for {
 		skipped := false
-		// A step in again may have ended during the loop (P42, orders can go on after failures).
+		// Skip each step of the parameter again that has ended since (P42, orders can go on after failures).
 		claims := slices.DeleteFunc(slices.Clone(again), func(i int) bool {
 			return m.T.Steps[i].State != core.Pending && m.T.Steps[i].State != core.Failed
 		})
 		for i := range m.T.Steps {
-			// An ask is not needed after the decision about the question (P38, an ask sends the question).
+			// After the decision about a question, its ask is not needed (P38, an ask sends the question).
 			if s := &m.T.Steps[i]; m.needless(s.Name) && (s.State == core.Failed || s.State == core.Pending &&
 				s.Attempted()) {
 				s.FailureCode = core.CodeOvertaken
@@ -95,7 +96,7 @@ func (m *Model) forward(again ...int) bool {
 func (m *Model) Environment(i int) core.Environment {
 	env := core.Environment{OrderID: m.T.OrderID, Run: m.T.Run, Order: m.Content,
 		Outputs: map[string]json.RawMessage{}, Failures: map[string]string{}}
-	// The order's token key makes the tokens (P39, a token is an answer's permission).
+	// The token key of the order makes the tokens (P39, a token is an answer's permission).
 	env.Token = func(step, person string) (string, error) {
 		return LaterKeys.Token(m.T.TokenKey, m.T.OrderID,
 			core.TokenOf{Run: m.T.Run, Step: step, Person: person})
@@ -123,18 +124,18 @@ func results(s *core.Step, into core.Environment) {
 	}
 }
 
-// claim claims steps. It applies these rules:
+// claim claims the given steps. It applies these rules:
 //   - P1, every claim has a new attempt
 //   - P3, a reply names request and sender
 //   - P6, two times in each request
 //   - P23, a hop budget bounds claims
 //   - P34, a wait ends at a fixed time
 //
-// If an input cannot be evaluated, its step fails and claim claims no step. If some of the steps are waits
-// that end at once, claim claims only these steps and returns true.
+// If the input of a step cannot be evaluated, the step fails, and no step is claimed. If some steps are waits
+// that end at once, only these steps are claimed, and the result is true.
 func (m *Model) claim(steps ...int) (ended bool) {
 	for _, i := range steps {
-		// A step with a rule fails without a claim (P50, a rule can fail the order).
+		// A step with a rule is not claimed, and fails (P50, a rule can fail the order).
 		d, ok := &m.Def.Steps[i], true
 		switch {
 		case d.Fail != nil:
@@ -216,8 +217,8 @@ func (m *Model) claimOne(i int, undo bool) {
 }
 
 // route returns the agent for the next attempt of the step (P44, several agents can do one step). It ignores
-// the agents of recent failed attempts. It returns the first of the other agents, unless the queue wait of a
-// later one is at least 20 % shorter. The result "" means the step's own agent.
+// the agents of recent failed attempts, and returns the first remaining agent. It prefers a later agent if
+// the later agent's queue wait is at least 20 % shorter. The result "" means the step's own agent.
 func (m *Model) route(i int) string {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	names := d.AllAgents()
@@ -246,7 +247,8 @@ func (m *Model) route(i int) string {
 	return least
 }
 
-// first sets the position of the step among the first claims (P7, undo covers every attempted step).
+// first numbers the first claim of the step, after the first claims of all other steps (P7, undo covers every
+// attempted step).
 func (m *Model) first(s *core.Step) {
 	if s.First.Nth != 0 {
 		s.First.At = s.FirstClaim()
@@ -305,8 +307,8 @@ func (m *Model) backward() (changed bool) {
 	}
 }
 
-// undo begins the undo of one step by the rules of its grade. It returns true if the step needs no undo and
-// counts as undone.
+// undo begins the undo of one step by the rules of its grade. It returns true if the step has no undo and
+// therefore already counts as undone.
 func (m *Model) undo(i int) (done bool) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	quiet := s.Quiet().Add(m.Def.Agents[d.Agent].ClockSkew)

@@ -21,7 +21,7 @@ func (m *Model) submit(o *message.SubmitOrder) {
 		m.refuse(o.ReplyTo)
 		return
 	case m.T != nil:
-		if !m.Direct { // a direct call returns the result to the sender
+		if !m.Direct { // the caller already has the result
 			m.received()
 		}
 		m.again()
@@ -59,12 +59,12 @@ func (m *Model) received() {
 	}
 }
 
-// refuse tells the sender that its order or command is refused. If the sender has no status queue, the
-// message goes to quarantine.
+// refuse sends the status "refused" for an order or a command. If the sender has no status queue, the message
+// goes to quarantine instead.
 func (m *Model) refuse(replyTo string) {
 	m.refused = true
 	switch {
-	case m.Direct: // a direct call returns the result to the sender
+	case m.Direct: // the caller already has the result
 	case replyTo == Shop:
 		m.post('f', "", 0, 0)
 	default:
@@ -86,8 +86,8 @@ func (m *Model) started() {
 	}
 }
 
-// command decides a command. It applies P5 (commands have a number and an ID), and judge applies the rules of
-// the kind of command.
+// command decides a command. It applies P5 (commands have a number and an ID). The method judge applies the
+// other rules.
 func (m *Model) command(c *message.Control) {
 	about := core.CommandOf(c.Event)
 	id, number := about.ID, about.Number
@@ -121,7 +121,7 @@ func (m *Model) command(c *message.Control) {
 	case number <= m.T.Commands.Number:
 	case len(m.T.Commands.Refused["command"]) < mostRefused:
 		m.remember("command", id)
-	case number-m.T.Commands.Number <= 1_000_000: // a further command cannot use the refused number
+	case number-m.T.Commands.Number <= 1_000_000: // the next valid number is higher than the refused one
 		m.T.Commands.Number = number + 1
 	}
 	m.T.Commands.Verdicts = lastEight(m.T.Commands.Verdicts,
@@ -234,8 +234,8 @@ func (m *Model) turn(why core.Why) {
 	m.advance()
 }
 
-// forgotten reports whether the service of any waiting, attempted step may have forgotten the step's key
-// (P18, resubmit uses a remembered key).
+// forgotten reports whether the service of at least one step may have forgotten the step's key (P18, resubmit
+// uses a remembered key). Only attempted steps between two attempts count.
 func (m *Model) forgotten() bool {
 	for i := range m.T.Steps {
 		if m.mayForget(i) {
@@ -297,7 +297,7 @@ func (m *Model) resume(c core.Resubmit) {
 		case s.Attempted() && (s.State == core.Failed || s.State == core.Pending):
 			again = append(again, i)
 		}
-		if m.T.ProcessState != core.Processing { // a step with an answer was refused or has timed out
+		if m.T.ProcessState != core.Processing { // an answer was a refusal, or the time for answers is over
 			return
 		}
 	}
@@ -311,7 +311,7 @@ func (m *Model) restart(c core.Resubmit) {
 	t := m.T
 	t.Run++
 	t.Hops, t.Deadline.Seq = 0, 0
-	ahead := t.Commands.Refused["command"] // the numbers of these commands may become valid in a later run
+	ahead := t.Commands.Refused["command"] // these commands may have a valid number in a later run
 	t.Commands.Refused = map[string][]string{}
 	if len(ahead) > 0 {
 		t.Commands.Refused["command"] = ahead
@@ -328,8 +328,8 @@ func (m *Model) restart(c core.Resubmit) {
 	m.advance()
 }
 
-// renew applies the corrected input and the deadline of a Resubmit (P51, a call can get another input). If
-// the Resubmit has no deadline, renew removes the old one (P23a, a deadline stops or undoes the order).
+// renew applies the input and the deadline of a Resubmit (P51, a call can get another input). If the Resubmit
+// has no deadline, renew removes the order's deadline (P23a, a deadline stops or undoes the order).
 func (m *Model) renew(c core.Resubmit) {
 	if c.Step != "" {
 		m.T.Step(c.Step).Corrected = m.corrected(c)
@@ -341,7 +341,7 @@ func (m *Model) renew(c core.Resubmit) {
 }
 
 // resolvable reports whether a Resolve may state the result of the step. The step must be attempted, and no
-// agent may still work on it.
+// agent may still be working on the step.
 func (m *Model) resolvable(i int) bool {
 	s := &m.T.Steps[i]
 	return s.State != core.Waiting && m.Def.Steps[i].Answer == nil && s.Attempted() && Waits(s) &&

@@ -8,8 +8,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// UnpinAlerts removes the expected time of the alert of an Error that a later event of the same batch has
-// ended. The checks cannot know the time, because the batch read the clock for each event.
+// UnpinAlerts removes expected times of alerts. It affects the alert of an Error that a later event of the
+// same batch has ended. The model does not know the time of such an alert, because each event of the batch
+// had its own time.
 func (m *Model) UnpinAlerts(t *core.Task) {
 	for i := range m.Mails {
 		if mail := &m.Mails[i]; mail.Kind == 'a' &&
@@ -19,9 +20,9 @@ func (m *Model) UnpinAlerts(t *core.Task) {
 	}
 }
 
-// Differs returns a description of the first difference between the model's task and a committed task, or "".
-// Each unsuccessful attempt must be in the list of attempts or in the counts. If the document is full, the
-// list may be shorter (P28, what is too large fails once).
+// Differs returns a description of the first difference between the model's task and a committed task, or ""
+// if they are equal. A full document may list fewer unsuccessful attempts. The others must then be in the
+// counts (P28, what is too large fails once).
 func (m *Model) Differs(real *core.Task) string {
 	if m.T == nil {
 		return "it was stored, and the event makes no task"
@@ -52,7 +53,7 @@ func predicted(t *core.Task) core.Task {
 			continue
 		}
 		a := *s.Answers
-		a.Moved, a.RemindedAt = a.RemindedAt != 0 && !a.Moved, 0 // whether the reminder can be emitted again
+		a.Moved, a.RemindedAt = a.RemindedAt != 0 && !a.Moved, 0 // Moved now means that the reminder can be repeated
 		a.Verdicts, a.Votes = withoutReasons(a.Verdicts), slices.Clone(a.Votes)
 		for k := range a.Votes {
 			a.Votes[k].At = 0

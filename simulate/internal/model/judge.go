@@ -6,8 +6,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// judge reports whether the task accepts a command. It also returns the function that executes the command,
-// or nil if there is nothing to execute.
+// judge reports whether the task accepts a command. It also returns the function that executes the command.
+// The function is nil if the command has nothing to execute.
 func (m *Model) judge(ev core.Event) (yes bool, act func()) {
 	t := m.T
 	if c, ok := ev.(core.Cancel); ok {
@@ -101,8 +101,8 @@ func (m *Model) judgeResubmit(c core.Resubmit) (yes bool, act func()) {
 	}
 }
 
-// correctable reports whether a Resubmit may set another input for its step (P51, a call can get another
-// input). If the step is attempted, its call must certainly have had no effect.
+// correctable reports whether a Resubmit may give a step another input (P51, a call can get another input).
+// If the step is attempted, its call must certainly have had no effect.
 func (m *Model) correctable(c core.Resubmit) bool {
 	i := m.Def.Index(c.Step)
 	if i < 0 || m.Def.Steps[i].Agent == "" || m.T.Phase == core.Undoing && m.T.ProcessState == core.Error {

@@ -6,9 +6,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Mail is a message or an alert that an actor must send.
+// Mail is the model's description of a message or an alert that an actor must send.
 type Mail struct {
-	// Kind is a letter for the kind of message:
+	// Kind is one letter:
 	//   - r: request
 	//   - w: Wake
 	//   - s: Settle
@@ -28,7 +28,7 @@ type Mail struct {
 	WakeAt  core.Time
 }
 
-// again adds the effects that a redelivered message causes again (P12, effects are emitted again).
+// again adds the effects that a redelivered message emits again (P12, effects are emitted again).
 func (m *Model) again() {
 	t := m.T
 	if t == nil || m.Def == nil || m.cause == "" || m.Ahead || t.IsTombstone() || t.Erased != nil || m.Fresh {
@@ -58,7 +58,7 @@ func Stands(t *core.Task, s *core.Step) bool {
 		t.ProcessState == core.Processing
 }
 
-// OfClaim returns the messages of a claim. For a waiting step it also returns the last reminder.
+// OfClaim returns the messages of a claim. For a waiting step it includes the last reminder.
 func OfClaim(def *core.Definition, t *core.Task, i int, now core.Time) []Mail {
 	s := &t.Steps[i]
 	if s.State != core.Waiting {
@@ -68,7 +68,7 @@ func OfClaim(def *core.Definition, t *core.Task, i int, now core.Time) []Mail {
 		Mail{Kind: 'w', Step: s.Name, Attempt: s.Attempt, WakeAt: NextLook(def, t, i)})
 }
 
-// String returns a description for the text of a violation.
+// String returns the description of the message for the text of a violation.
 func (m Mail) String() string {
 	switch m.Kind {
 	case 'r':

@@ -22,7 +22,7 @@ func (m *Model) target(definition string) *core.Definition {
 }
 
 // movable reports whether the task can be moved to a definition (P49, move pins another definition). The
-// parameter id is the ID of the command that requests the move, a Move or a Resubmit.
+// parameter id is the ID of the Move or of the Resubmit.
 func (m *Model) movable(id, definition string) bool {
 	t, to := m.T, m.target(definition)
 	state := t.ProcessState
@@ -106,7 +106,7 @@ func (m *Model) move(definition string) {
 			}
 		}
 		s.Claim.Agent = ""
-		if s.Answers != nil && s.Answers.RemindedAt != 0 { // P37: a move ends the repetition of reminders
+		if s.Answers != nil && s.Answers.RemindedAt != 0 { // P37: a move stops the repetition of reminders
 			a := *s.Answers
 			a.Moved, s.Answers = true, &a
 		}
@@ -137,8 +137,8 @@ func (m *Model) move(definition string) {
 	}
 }
 
-// askOn applies the times of the new definition to the open questions of a task that goes forward (P37, a
-// question has a time).
+// askOn applies the new definition's times to the open questions of a task that goes forward (P37, a question
+// has a time).
 func (m *Model) askOn() {
 	for i := range m.T.Steps {
 		if m.T.ProcessState == core.Processing && m.Def.Steps[i].Answer != nil &&

@@ -15,29 +15,29 @@ import (
 
 // Model is one task together with all data that its decisions depend on.
 //
-// The protocol leaves some values open, such as jitter and resend times. For such a value the model uses the
-// value of the committed task if it is within the permitted range.
+// The protocol leaves some values open, such as jitter and resend times. If the committed task has a value in
+// the permitted range, the model uses this value.
 type Model struct {
 	Def      *core.Definition
 	Defs     []*core.Definition // definitions to which a task may be moved
 	Latest   *core.Definition   // definition of new orders
 	Key      string             // token key of new orders (P39, a token is an answer's permission)
-	T        *core.Task         // task, which the model may change
+	T        *core.Task         // the task; the model may change it
 	Real     *core.Task         // committed task; nil if no commit exists
 	Now      core.Time
 	By       string
 	cause    string
 	Content  []byte // content of the order
-	sweeping bool   // true if the Supervisor decides, which never claims a step
+	sweeping bool   // true if the decision is one of the Supervisor, which claims no step
 	Waits    map[string]core.Duration
-	// true if an event of another order in the batch may have changed the recorded queue waits
+	// true if another order of the same batch may have changed the recorded queue waits
 	Loose bool
-	// Backlog reports whether a queue holds more messages than its consumers receive at a time, or has no
-	// consumer.
+	// Backlog reports whether a queue has a backlog. A queue has one if it holds more messages than its
+	// consumers receive at a time, or if it has no consumer.
 	Backlog func(queue string) bool
 	// name of a queue whose depth the model needed and the handling did not read
 	Unasked string
-	Direct  bool // true if the event is a direct call, which returns the result to its sender
+	Direct  bool // true if the event came by a call of the Scheduler instead of a queue
 	// true if the order has ended and its record has expired (P26, an ID never runs twice)
 	Expired bool
 	Room    Room
@@ -170,8 +170,8 @@ func (m *Model) direction() core.Phase {
 	return core.Forward
 }
 
-// Passed reports whether a step has ended, so that later steps may begin and the task may end (P20, what
-// happens next is computed; P42).
+// Passed reports whether a step has ended. Later steps need not wait for such a step, and the task can end
+// (P20, what happens next is computed; P42).
 func Passed(s *core.Step) bool {
 	return s.State == core.Processed || s.State == core.Skipped || s.State == core.Compensated
 }
@@ -191,8 +191,8 @@ func (m *Model) policyOf(policy core.Policy) {
 
 func (m *Model) pastReturn() bool { return PastReturn(m.Def, m.T) }
 
-// PastReturn reports whether a point of no return has a claim and no later proof that the claim had no effect
-// (P22, a point of no return forbids undo; P22a, a proven refusal permits undo).
+// PastReturn reports whether a point of no return was claimed, and no later proof shows that the claim had no
+// effect (P22, a point of no return forbids undo; P22a, a proven refusal permits undo).
 func PastReturn(def *core.Definition, t *core.Task) bool {
 	for i := range t.Steps {
 		if s := &t.Steps[i]; def.Steps[i].PointOfNoReturn && s.Attempted() && s.NoEffect == 0 {
@@ -211,8 +211,8 @@ func (m *Model) end(s *core.Step, state core.State) {
 	unheld(s)
 }
 
-// earlier includes the stop-by of the present attempt in the latest stop-by of the earlier attempts (P21, an
-// undo waits for quiet).
+// earlier raises the stop-by of the earlier attempts to the stop-by of the present attempt (P21, an undo
+// waits for quiet).
 func earlier(s *core.Step) {
 	by := &s.Stops.Do
 	if s.Claim.Undo {
@@ -351,7 +351,7 @@ var endKinds = map[core.State]core.StatusKind{core.Processed: core.StatusComplet
 	core.Error:       core.StatusFailed,
 	core.Compensated: core.StatusUndone, core.Cancelled: core.StatusCancelled, core.Closed: core.StatusClosed}
 
-// enter puts the task into an end or into Error. It sends the reports of the end (P11).
+// enter puts the task into an end or into Error, and sends the reports of the end (P11).
 func (m *Model) enter(state core.State, phase core.Phase) {
 	t := m.T
 	t.ProcessState, t.Phase = state, phase
@@ -400,8 +400,8 @@ func OfEnd(def *core.Definition, t *core.Task) (all []Mail) {
 	return all
 }
 
-// Alerts reports whether the end of the task alerts the operator (P11). An Error always does. An undo because
-// of a failure does if the workflow requests it.
+// Alerts reports whether the end of the task alerts the operator (P11). Every Error alerts the operator. An
+// undo after a failure does so only if the workflow requests an alert.
 func Alerts(def *core.Definition, t *core.Task) bool {
 	undone := t.ProcessState == core.Compensated && t.Undo.Why == core.WhyFailure
 	return t.ProcessState == core.Error || undone && def != nil && def.AlertUndone
@@ -410,7 +410,8 @@ func Alerts(def *core.Definition, t *core.Task) bool {
 // Shop is the name of the application's status queue.
 const Shop = "shop"
 
-// FirstKeys and LaterKeys hold the keys for tokens before and after the replacement of the current key (P39).
+// FirstKeys and LaterKeys hold keys for tokens. In LaterKeys, the second key of FirstKeys is the current key
+// (P39).
 var (
 	FirstKeys = token.Fixed(false)
 	LaterKeys = token.Fixed(true)

@@ -4,8 +4,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// NextLook returns the end of a wait, or the time of the next reminder if the reminder comes first (P37, a
-// question has a time).
+// NextLook returns the end of a wait or the time of the next reminder, whichever is earlier (P37, a question
+// has a time).
 func NextLook(def *core.Definition, t *core.Task, i int) core.Time {
 	s, d := &t.Steps[i], def.Steps[i].Answer
 	if d == nil || d.Remind == 0 || s.Answers == nil || s.State != core.Waiting {
@@ -14,8 +14,8 @@ func NextLook(def *core.Definition, t *core.Task, i int) core.Time {
 	return min(s.Wait.At, s.Claim.At.Add((reminded(s, d)+1)*d.Remind))
 }
 
-// reminded returns the number of whole intervals between the claim and the first emission of the last
-// reminder (P37).
+// reminded returns a number of intervals. They lie between the claim and the time at which the last reminder
+// was first sent (P37).
 func reminded(s *core.Step, d *core.Answer) core.Duration {
 	if s.Answers.RemindedAt == 0 {
 		return 0
@@ -23,7 +23,7 @@ func reminded(s *core.Step, d *core.Answer) core.Duration {
 	return s.Answers.RemindedAt.Sub(s.Claim.At) / d.Remind
 }
 
-// remind sends the newest due reminder, and reports whether it has sent one (P37).
+// remind sends the newest due reminder (P37). It returns false if no reminder is due.
 func (m *Model) remind(i int) bool {
 	s, d := &m.T.Steps[i], m.Def.Steps[i].Answer
 	if d.Remind == 0 || m.T.ProcessState != core.Processing {

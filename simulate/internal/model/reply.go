@@ -46,7 +46,7 @@ func (m *Model) reply(r *message.Reply) {
 		m.failed(i, r)
 	case !isUndo && !done && r.NoEffect && m.Def.Steps[i].PointOfNoReturn && s.Attempted() &&
 		s.NoEffect == 0 &&
-		// P22a, a proven refusal permits undo: the proof arrives after the step counted as overdue.
+		// The proof arrives after the step counted as overdue (P22a, a proven refusal permits undo).
 		(s.State == core.Pending || s.State == core.Failed):
 		m.Changed = true
 		m.proven(s)
@@ -59,8 +59,8 @@ func (m *Model) reply(r *message.Reply) {
 	}
 }
 
-// progress applies a progress report (P43, long work reports progress). It may set the complete-by of the
-// present attempt to a later time, but not later than the stop-by.
+// progress applies a progress report (P43, long work reports progress). It may make the complete-by of the
+// present attempt later, up to the stop-by.
 func (m *Model) progress(i int, r *message.Reply, stale bool) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	switch {
@@ -129,8 +129,8 @@ func LongestHold(d *core.StepDefinition, code string) core.Duration {
 	return d.PollFor
 }
 
-// held hands a step back without a counted failure, and without the use of the hop budget (P45). The jitter
-// comes from the committed task.
+// held hands a step back without a counted failure (P45). The attempt does not count for the hop budget
+// either. The jitter comes from the committed task.
 func (m *Model) held(i int, r *message.Reply) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	most := LongestHold(d, r.Error.Code)
@@ -163,8 +163,9 @@ func (m *Model) held(i int, r *message.Reply) {
 	}
 }
 
-// HeldSince returns two times of the current sequence of uncounted hand-backs: the first hand-back, and the
-// first hand-back with the code not-yet (P45). Both are 0 if the last hand-back was counted.
+// HeldSince returns two times of the present sequence of uncounted hand-backs (P45). The first is the time of
+// the first hand-back, and the second is the time of the first not-yet. Both are 0 if the last hand-back was
+// counted.
 func HeldSince(s *core.Step) (since, polling core.Time) {
 	if s.Error == nil {
 		return 0, 0
@@ -203,9 +204,9 @@ func (m *Model) noEffect(i int, r *message.Reply) {
 	}
 }
 
-// proven records that the claim of a step had no effect (P22a). In Error the recorded time is later than the
-// task's stop. A repeated report of the stop omits proofs with a later time, so the repetition has the same
-// content.
+// proven records a proof that the claim of a step had no effect (P22a). In Error the recorded time is after
+// the task's stop. A repeated report of the stop omits such a proof, because the repetition must have the
+// same content.
 func (m *Model) proven(s *core.Step) {
 	if s.NoEffect != 0 {
 		return
@@ -220,7 +221,7 @@ func (m *Model) finish(i int, output json.RawMessage) {
 	s := &m.T.Steps[i]
 	m.end(s, core.Processed)
 	s.Output, s.Finish.At = output, m.Now
-	s.NoEffect, s.Claim.Allowance = 0, 0 // P32, queue time is not a failure
+	s.NoEffect, s.Claim.Allowance = 0, 0 // clear the allowance (P32, queue time is not a failure)
 	if m.T.ProcessState != core.Error {  // no status may follow "failed"
 		m.notifyFinished(s)
 	}
@@ -262,9 +263,9 @@ func (m *Model) undoFailed(i int, atLeast core.Duration) {
 	}
 }
 
-// done applies the outcome done of a do. If the output is too large and the task goes forward, the step fails
-// (P28, what is too large fails once). If the task does not go forward, the task stores the result without
-// the output (P24, an undo needs no output).
+// done applies the outcome done of a do. If the output is too large, the step of a task that goes forward
+// fails (P28, what is too large fails once). Any other task stores the result without the output (P24, an
+// undo needs no output).
 func (m *Model) done(i int, r *message.Reply) {
 	s := &m.T.Steps[i]
 	if m.holds(i, r.Output) {

@@ -7,8 +7,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Room is the size limit of documents in a simulation whose documents may become full (P28, what is too large
-// fails once). The zero value means no limit.
+// Room is the size limit of documents in a run whose documents may become full (P28, what is too large fails
+// once). The zero value means no limit.
 type Room struct {
 	Limit   int
 	Failing bool // true if services fail so often that every step has an error text
@@ -17,8 +17,8 @@ type Room struct {
 	Least map[string]int
 }
 
-// holds reports whether the document has space for an output and for the reserve. If the model cannot compute
-// the space exactly, it follows the committed task.
+// holds reports whether the document has space for an output in addition to the reserve. If the model cannot
+// compute the space exactly, it follows the committed task.
 func (m *Model) holds(i int, output json.RawMessage) bool {
 	if m.Room.Limit == 0 || len(output) == 0 {
 		return true
@@ -29,8 +29,9 @@ func (m *Model) holds(i int, output json.RawMessage) bool {
 	})
 }
 
-// fits reports whether a document is within the limit. The size lies between need-vague and need+vague. If
-// the limit is in this range, the function as decides, which compares with the committed task.
+// fits reports whether a document is within the limit. The document's size lies between need-vague and
+// need+vague. If the limit lies between them too, the result is that of the parameter as, which looks at the
+// committed task.
 func (m *Model) fits(need, vague int, as func() bool) bool {
 	return need+vague <= m.Room.Limit || need-vague <= m.Room.Limit && m.Real != nil && as()
 }
@@ -52,12 +53,13 @@ func (m *Model) keepsReserve(moved *core.Task, command string) bool {
 	})
 }
 
-// needs returns the size of the longest document of a task. It ignores the output of the step with the index
-// but. The result vague is the possible error, which includes the reasons that the model does not know.
+// needs returns the size of the longest document of a task. It ignores the output of the step whose index is
+// the parameter but. The result vague is the possible error of the size, because the model does not know some
+// reasons.
 func (m *Model) needs(t *core.Task, but int) (need, vague int) {
 	need, vague = m.Room.Least[t.Definition]+len(t.OrderID)+len(t.ReplyTo), 60
 	for k := range t.Steps {
-		// The reserve also serves for the decision about an event with a short value.
+		// The space for an event's short value is already a part of the reserve.
 		if a := t.Steps[k].Answers; a != nil {
 			vague += 60
 			for _, v := range a.Verdicts {

@@ -25,7 +25,7 @@ func (m *Model) Sweep() (rule string) {
 	unreported := t.End.ResendAt != 0 && t.End.ResendAt <= m.Now
 	for _, i := range steps {
 		if !t.Steps[i].InFlight() && m.Backlog(port.Control) {
-			continue // the Wake of the step may still wait in the control queue (P32)
+			continue // the Wake of the step may still be in the control queue (P32)
 		}
 		m.overdue(i)
 		rule = "P16"
@@ -86,7 +86,7 @@ func (m *Model) overdue(i int) {
 	}
 }
 
-// ask sends a Wake without a delay, and sets the complete-by of the step to the end of the grace period.
+// ask sends a Wake without a delay. It sets the complete-by of the step to the end of the grace.
 func (m *Model) ask(s *core.Step) {
 	s.CompleteBy = m.Now.Add(m.Def.Grace)
 	m.post('w', s.Name, s.Attempt, 0)

@@ -7,16 +7,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// LongestWait is the longest permitted time until the end of a wait. SQS can delay a message by at most
-// longestDelay (P34, a wait ends at a fixed time).
+// LongestWait is the longest time until the end of a wait. longestDelay is the longest delay of an SQS
+// message (P34, a wait ends at a fixed time).
 const (
 	LongestWait  = 366 * core.Day
 	longestDelay = 900 * core.Second
 )
 
-// spanOfWait returns the earliest and the latest end of a wait that is claimed now. The wait chooses its end
-// in the spread between them. The result ok is false if the input is not a time, or is later than LongestWait
-// permits (P34).
+// spanOfWait returns the earliest and the latest possible end of a wait that is claimed now. They differ by
+// the spread. The result ok is false if the input is not a time or is too late (P34).
 func (m *Model) spanOfWait(i int) (from, to core.Time, ok bool) {
 	d := &m.Def.Steps[i]
 	from = m.Now.Add(d.Wait.For)
@@ -34,8 +33,8 @@ func (m *Model) spanOfWait(i int) (from, to core.Time, ok bool) {
 	return from, from.Add(d.Wait.Spread), true
 }
 
-// overAtOnce reports whether the step ends at its claim, because its time has passed or its answers are
-// complete. If this depends on the chosen end in the spread, the committed task decides.
+// overAtOnce reports whether the step ends at its claim. A wait does if its time has passed, and a question
+// does if its answers are complete. If the end depends on the spread, the committed task decides.
 func (m *Model) overAtOnce(i int) bool {
 	if m.Def.Steps[i].Answer != nil {
 		a, _, ok := m.asked(i)
@@ -51,8 +50,8 @@ func (m *Model) overAtOnce(i int) bool {
 	return ok && from <= m.Now && (to <= m.Now || m.Real == nil || m.realStep(i).Finish.At == m.Now)
 }
 
-// claimWait claims a step with a wait, which has no agent. It sets the end of the wait and the time of the
-// next check (P33, a waiting step asks no agent; P34).
+// claimWait claims a wait. It sets the end of the wait and the time of the next check (P33, a waiting step
+// asks no agent; P34).
 func (m *Model) claimWait(i int) {
 	s := &m.T.Steps[i]
 	from, to, _ := m.spanOfWait(i)
@@ -79,8 +78,8 @@ func (m *Model) claimWithoutAgent(s *core.Step) {
 	s.Claim.Cause, s.Claim.At = m.cause, m.Now
 }
 
-// leaveTime sets the time of the next check of a step. A Wake causes the check. If the delay of a message
-// cannot be that long, the Supervisor causes it (P34).
+// leaveTime sets the time of a step's next check and sends a Wake for it. If the time is too far ahead for a
+// delayed message, the Supervisor makes the check (P34).
 func (m *Model) leaveTime(i int) {
 	s, next := &m.T.Steps[i], NextLook(m.Def, m.T, i)
 	if s.CompleteBy = next; next.Sub(m.Now) <= longestDelay {
@@ -89,8 +88,8 @@ func (m *Model) leaveTime(i int) {
 	m.post('w', s.Name, s.Attempt, next)
 }
 
-// lookAgain applies a Resubmit to a waiting step. If the wait ended while the task was in Error, the step
-// ends. Otherwise the wait continues (P33).
+// lookAgain applies a Resubmit to a waiting step. If the step's time passed while the task was in Error, the
+// step ends. Otherwise the wait continues (P33).
 func (m *Model) lookAgain(i int) {
 	s := &m.T.Steps[i]
 	if m.Def.Steps[i].Answer != nil {

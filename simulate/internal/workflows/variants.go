@@ -16,9 +16,9 @@ var (
 	Bought  = "bought"
 )
 
-// Variants returns variants of a workflow, as targets of a Move (P49, move pins another definition). One
-// variant has other inputs. The other variants change steps, so a Move to them can succeed only before
-// certain steps have begun. Variants omits an invalid workflow.
+// Variants returns variants of a workflow, as targets of a Move (P49, move pins another definition). The
+// first variant has other inputs. The others change steps, so an order can be moved to them only before it
+// has claimed these steps. Variants omits an invalid variant.
 func Variants(def *core.Definition) (all []*core.Definition) {
 	for _, change := range []func(*core.Definition){reworded, renamed, revised} {
 		d := *def
@@ -30,7 +30,8 @@ func Variants(def *core.Definition) (all []*core.Definition) {
 	return all
 }
 
-// extra returns a copy of a step for a variant to add. The copy has no predecessors, condition or undo.
+// extra returns a copy of a step, which a variant adds to the workflow. The copy has no predecessors, no
+// condition and no undo.
 func extra(of *core.StepDefinition) core.StepDefinition {
 	s := *of
 	s.Name = "extra"
@@ -40,15 +41,15 @@ func extra(of *core.StepDefinition) core.StepDefinition {
 	s.Undo = nil
 	s.OnFailure = core.OnFailureStop
 	s.PointOfNoReturn = false
-	if s.Answer != nil { // a call may ask the question of only one step
+	if s.Answer != nil { // only one step may use an ask
 		a := *s.Answer
 		a.Ask, a.Remind, s.Answer = "", 0, &a
 	}
 	return s
 }
 
-// revised changes timeouts, retries, spreads and undo inputs, adds a last step, and reverses the order of the
-// steps in the file.
+// revised changes timeouts, retries, spreads and undo inputs. It adds a last step, and reverses the order of
+// the steps in the file.
 func revised(d *core.Definition) {
 	last := extra(&d.Steps[0])
 	for i := range d.Steps {
@@ -66,7 +67,7 @@ func revised(d *core.Definition) {
 		if s.Answer != nil {
 			s.Retry = core.Retry{}
 		}
-		// The definition of the child orders changes too.
+		// The definition of the child orders also changes.
 		if s.Each != nil && s.Each.Child != nil {
 			each, child := *s.Each, *s.Each.Child
 			child.Steps = slices.Clone(child.Steps)

@@ -13,7 +13,8 @@ var Calls = [RoleCount][]Call{
 	AClient: {CallDelete, CallMessage, CallPoll, CallForge, CallExpire},
 }
 
-// Absent returns the reason why an act cannot happen at a call in any simulation, or "" if it can.
+// Absent returns the reason why an act cannot happen at a call in any simulation, or "" if the act can
+// happen.
 func Absent(r Role, c Call, a Act) string {
 	if !slices.Contains(Calls[r], c) {
 		return "the " + RoleNames[r] + " makes no such call"
@@ -21,7 +22,8 @@ func Absent(r Role, c Call, a Act) string {
 	return unfit(r, c, a)
 }
 
-// unfit returns the reason why an act cannot happen at a call that the role makes, or "" if it can.
+// unfit returns the reason why an act cannot happen at a call that the role makes, or "" if the act can
+// happen.
 func unfit(r Role, c Call, a Act) string {
 	switch {
 	case r == AClient && slices.Contains(Compute, a):
@@ -32,7 +34,8 @@ func unfit(r Role, c Call, a Act) string {
 	return ""
 }
 
-// CellCount returns the number of possible cells for some kinds of faults. A nil list means all kinds.
+// CellCount returns the number of cells that can exist for the given kinds of faults. A nil list means all
+// kinds.
 func CellCount(only []Fault) (n int) {
 	for r := range RoleCount {
 		for c := range CallCount {
@@ -46,7 +49,8 @@ func CellCount(only []Fault) (n int) {
 	return n
 }
 
-// Impossible returns the reason why an act cannot happen at a call in this simulation, or "" if it can.
+// Impossible returns the reason why an act cannot happen at a call in this simulation, or "" if the act can
+// happen.
 func (w *Simulation) Impossible(r Role, c Call, a Act) string {
 	switch {
 	case a.Fault == KeyForgotten && !w.Forgets():

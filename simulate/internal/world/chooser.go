@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Point identifies one choice of a run. It consists of a site, a subject, and a number that counts the
-// choices with this site and subject. A Point does not change if other choices are removed from the run,
+// Point identifies one choice of a run. It consists of a site, a subject, and a number. The number counts the
+// choices with the same site and subject. A Point stays the same if other choices are removed from the run,
 // which makes shrinking possible.
 type Point struct {
 	Site    string
@@ -42,13 +42,13 @@ type Plain struct{}
 // Choose returns 0.
 func (Plain) Choose(Point, int, float64) int { return 0 }
 
-// Choice is a choice that differs from the normal course.
+// Choice is a recorded choice that differs from the normal course.
 type Choice struct {
-	At    string `json:"at"` // site
+	At    string `json:"at"` // site of the choice
 	Of    string `json:"of,omitempty"`
 	Nth   int    `json:"nth"`
 	Value int    `json:"value"`
-	// name of the fault, which takes precedence over Value; for a choice without a fault a description
+	// name of the fault, which takes precedence over Value; a description if the choice is no fault
 	What string `json:"what,omitempty"`
 }
 

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Coroutine runs one handler after another. Handlers reuse coroutines because a new coroutine must first grow
-// its stack, which costs more time than the switches between coroutines.
+// Coroutine runs one handler after another. A new coroutine for each handler would cost more time than the
+// switches, because its stack would have to grow first.
 type Coroutine struct {
 	next func() (int64, bool)
 	stop func()

@@ -8,8 +8,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/workflows"
 )
 
-// Skew returns the smallest clock skew that an agent declares, in milliseconds. Two simulated clocks never
-// differ by more than this.
+// Skew returns the largest difference between two simulated clocks, in milliseconds. It is the smallest clock
+// skew that an agent declares.
 func (w *Simulation) Skew() int64 {
 	least := int64(-1)
 	for _, a := range w.Def.Agents {
@@ -70,8 +70,8 @@ func ChildrenOf(d *core.Definition) (all []*core.Definition) {
 	return all
 }
 
-// Families returns the definitions that a child order may pin. These are the child definitions of all
-// definitions in Definitions, and the variants to which a child order may be moved.
+// Families returns all definitions that a child order may pin. It includes the variants to which a child
+// order may be moved.
 func (sc *Scenario) Families() []*core.Definition {
 	if sc.below != nil {
 		return sc.below
@@ -102,8 +102,8 @@ func (w *Simulation) DefOf(t *core.Task) *core.Definition {
 	return w.Def // an order that was cancelled before its submission pins no definition
 }
 
-// StepOf returns a step of the task's definition. If a Move has removed the step, StepOf returns the step of
-// another definition that contains it.
+// StepOf returns a step of the task's definition. If the definition does not contain the step, because of a
+// Move, StepOf looks in the other definitions.
 func (w *Simulation) StepOf(t *core.Task, name string) (*core.Definition, *core.StepDefinition) {
 	all := w.Known()
 	if t != nil {

@@ -131,7 +131,7 @@ const (
 // RoleNames lists the names of the roles in sites.
 var RoleNames = [RoleCount]string{"scheduler", "supervisor", "agent", "client"}
 
-// Act is a fault and its side: before or after the call takes effect.
+// Act is a fault, and whether it happens after the call has taken effect.
 type Act struct {
 	Fault Fault
 	After bool
@@ -145,7 +145,7 @@ func (a Act) String() string {
 	return a.Fault.String()
 }
 
-// Compute lists the faults of a handler that can happen at each of its port calls.
+// Compute lists the faults of a handler. They can happen at each of its port calls.
 var Compute = []Act{{CrashBefore, false}, {CrashAfter, true}, {TimeoutAfter, true}, {Zombie, false},
 	{Zombie, true}, {Frozen, false}, {Frozen, true}}
 

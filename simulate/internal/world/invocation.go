@@ -30,7 +30,7 @@ type agency struct {
 	Unsent   bool // true if a queue has refused a reply or a quarantined message
 }
 
-// Outcome is the result of a call that the caller can conclude from the response.
+// Outcome is the result of a call, as the caller sees it in the response.
 type Outcome uint8
 
 // Outcomes of a call.
@@ -41,13 +41,13 @@ const (
 	CallNotNow                 // temporary failure, proven to have no effect
 )
 
-// Stop returns the time on the agent's clock from which the agent must not call or reply (P25).
+// Stop returns the time on the agent's clock after which the agent must not call or reply (P25).
 func (a *agency) Stop() core.Time { return a.Req.StopBy.Add(-a.Req.ClockSkew) }
 
 // ErrCut is the error of every port call of a dead handler. A dead handler has no further effect.
 var ErrCut = errors.New("the process is dead")
 
-// Invocation is one call of a handler, which runs in a coroutine.
+// Invocation is one call of an actor's handler (a handling). The handler runs in a coroutine.
 type Invocation struct {
 	W       *Simulation
 	P       *Process
@@ -59,16 +59,16 @@ type Invocation struct {
 	Routine *Coroutine
 	Letters []*Letter       // messages that the handler processes
 	Handed  []port.Delivery // deliveries of Letters, in the same order
-	Direct  any             // message or command of a direct call; nil if the handler processes messages
-	GaveUp  bool            // true if the handler has stopped repeating the work on Direct
+	Direct  any             // message or command of a call without a queue; nil if there are messages
+	GaveUp  bool            // true if the handler no longer repeats the work on Direct
 	About   string          // ID of the order that Direct names
 	Sights  []*Sight
 	Clock   []Reading             // times that the handler has read from the process's clock
 	Anew    bool                  // true if the handler has loaded a task since the last reading
 	Depths  map[string]port.Depth // queue depths that the handler has read
 	Agency  agency                // record of an agent's handling
-	Shards  map[string]bool       // true for each lease that this Supervisor got, by name
-	Gone    []bool                // true for each message that the handler deletes, by index
+	Shards  map[string]bool       // true if this Supervisor got the lease, by the name of the lease
+	Gone    []bool                // true if the handler deletes the message, by the index of the message
 	Broken  bool                  // true if a port call has failed, other than by the size of a document
 	Trouble bool                  // true if a port call has failed
 	Until   int64                 // end of the pause of a parked handler

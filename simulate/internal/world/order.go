@@ -40,7 +40,7 @@ func NewHistory() History {
 	}
 }
 
-// Dirty marks an order, so that the next check includes the order.
+// Dirty marks an order whose effects the next check must compare.
 func (w *Simulation) Dirty(id string) {
 	if o := w.ByID[id]; o != nil {
 		o.Seen.Dirty = true
@@ -51,7 +51,7 @@ func (w *Simulation) Dirty(id string) {
 type Order struct {
 	Id       string
 	Submit   message.SubmitOrder
-	Api      bool // true if the application submits by a direct call instead of the intake queue
+	Api      bool // true if the application calls the Scheduler instead of sending a message
 	Acked    bool // true if a response has confirmed that the order is stored
 	Refused  bool
 	Early    bool // true if a command came before the order was stored
@@ -59,8 +59,7 @@ type Order struct {
 	Seen     History
 }
 
-// Born records a child order when its task is stored for the first time. No application submits a child
-// order.
+// Born records a child order when its task is stored for the first time.
 func (w *Simulation) Born(t *core.Task) *Order {
 	o := &Order{Id: t.OrderID, Acked: true, Seen: NewHistory()}
 	w.AllOrders, w.ByID[o.Id] = append(w.AllOrders, o), o

@@ -16,7 +16,7 @@ type Process struct {
 	Role    Role
 	Agent   string // name of the agent; "" for other roles
 	Up      bool
-	Offset  int64 // difference between its clock and the true time, in milliseconds
+	Offset  int64 // difference between the process's clock and the true time, in milliseconds
 	Deploy  int   // 1 if new orders get the newer version of the workflow
 	Running []*Invocation
 
@@ -29,7 +29,8 @@ type Process struct {
 	Known map[string]scheduler.Wait // queue waits at the end of the last handling; never changed in place
 }
 
-// Now returns the time on the process's clock. It records the reading if a handler of the process runs.
+// Now returns the time on the process's clock. If a handler of the process is running, Now records the
+// reading.
 func (p *Process) Now() time.Time {
 	now := p.W.Start + p.W.Now + p.Offset
 	if iv := p.W.Cur; iv != nil && iv.P == p {

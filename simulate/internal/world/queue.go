@@ -33,7 +33,7 @@ type Letter struct {
 	Received int
 	Receipt  int
 	Late     bool // true if the message stays invisible until an exploration releases it
-	Copied   bool // true if an exploration has two equal messages and this is one of them
+	Copied   bool // true if the message is one of two equal messages in an exploration
 }
 
 // Delivery returns a message in the form that a consumer gets.

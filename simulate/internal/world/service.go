@@ -33,8 +33,8 @@ type Service struct {
 	Outputs map[string][]json.RawMessage `json:"outputs,omitempty" yaml:"-"`
 }
 
-// Described reports whether the user has set any field except Outputs. If so, the simulation chooses no
-// further properties of the service.
+// Described reports whether the user has set a field other than Outputs. For such a service the simulation
+// chooses no further properties.
 func (s Service) Described() bool {
 	s.Outputs = nil
 	return !reflect.DeepEqual(s, Service{})
@@ -80,13 +80,13 @@ func (w *Simulation) Conf(agent string) Service { return w.Traits[agent].Service
 // Trait is the behaviour of a service, with properties that the simulation chooses.
 type Trait struct {
 	Service
-	Size int // index of additional data in each output
+	Size int // index in the list of additional output data
 	// 1: no output; 2: some outputs are too large; 3: some outputs are not JSON (P28, what is too large fails
 	// once)
 	Output    int
 	Forgetful bool // true if the service forgets each key at the end of its retention
 	Serial    bool // true if the agent handles one request at a time (P32, queue time is not a failure)
-	Standing  bool // true if the check of a plain service reports an undo as done when no effect exists
+	Standing  bool // true if a check reports an undo as done when a plain service has no effect
 	Sample    int  // offset for the choice of a key's output
 }
 

@@ -10,10 +10,10 @@ import (
 // attempt. It is the time in the queues, but not more than the time since the claim (P32, queue time is not a
 // failure).
 type ExpectedWait struct {
-	Order, Agent string // ID of the order, and name of the agent; if Agent is "", the wait is unknown
+	Order, Agent string // ID of the order, and name of the agent; "" means that the wait is unknown
 	Letter       int    // index of the reply in the batch
 	scheduler.Wait
-	Vague core.Duration // uncertainty of the time of the decision
+	Vague core.Duration // largest error of Learnt and Waited
 }
 
 // knows returns the recorded queue waits at the time now, or nil if the process is not a Scheduler.
@@ -39,7 +39,8 @@ type Reading struct {
 	Waits map[string]core.Duration
 }
 
-// Sight records what one handling has read and written of one order.
+// Sight records what one handling has read and written of one order. A handling is one call of an actor's
+// handler.
 type Sight struct {
 	Id            string
 	Base          *core.Task     // last loaded version; nil if no version was loaded or stored
@@ -50,8 +51,8 @@ type Sight struct {
 	Doubt         bool           // true if the write may be stored although the store returned an error
 	Wrote         bool           // true if the handling has committed the task
 	ExpectedWaits []ExpectedWait // queue waits that the Scheduler must have recorded for its replies (P32)
-	// true if the first document of the order was too large, so that the submission is refused (P28, what is
-	// too large fails once)
+	// true if the submission is refused, because the order's first document was too large (P28, what is too
+	// large fails once)
 	Cut bool
 	// failures of steps whose requests were too large for their queues, decided after the latest load
 	Extra   []any
@@ -61,7 +62,7 @@ type Sight struct {
 	Settled bool  // true if the handling itself has settled the end
 }
 
-// Sight returns the handling's record of an order. It adds an empty record if none exists.
+// Sight returns the handling's record of an order. If the record does not exist, Sight adds an empty one.
 func (iv *Invocation) Sight(id string) *Sight {
 	for _, s := range iv.Sights {
 		if s.Id == id {
@@ -73,7 +74,8 @@ func (iv *Invocation) Sight(id string) *Sight {
 	return s
 }
 
-// read records a time on the process's clock. It ignores a repeated time unless a task was loaded in between.
+// read records a time on the process's clock. A repeated time counts only if a task was loaded since the last
+// reading.
 func (iv *Invocation) read(now core.Time) {
 	if n := len(iv.Clock); n == 0 || iv.Anew || iv.Clock[n-1].Now != now {
 		iv.Clock, iv.Anew = append(iv.Clock, Reading{now, iv.P.knows(now)}), false

@@ -1,6 +1,6 @@
-// Package world holds the state of one run. It contains the time, the choices and faults, the content of
-// stores, queues and services, the reads of each handler, and the first violation. The package makes no
-// decision of an actor.
+// Package world holds the state of one run. The state contains the time, the choices and faults, the content
+// of stores, queues and services, the reads of each handler, and the first violation. The actors' decisions
+// are made elsewhere: package deployment runs the real actors.
 package world
 
 import (
@@ -24,7 +24,8 @@ type Begun struct {
 // Noon is the default start of a simulation, in Unix milliseconds.
 var Noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC).UnixMilli()
 
-// Durations of the simulated deployment in milliseconds, and the largest number of receives of a message.
+// Visibility, Tick and Day are in milliseconds. Visibility is the visibility timeout, and Tick is the
+// interval of the Supervisor. MaxReceive is the largest number of receives of a message.
 const (
 	Visibility = 30_000
 	Tick       = 10_000
@@ -37,17 +38,17 @@ type Scenario struct {
 	Definition *core.Definition
 	Services   Services        // services by agent; the workflow's declarations apply to other agents
 	Order      json.RawMessage // content of every order; nil means {}
-	// Answers holds the value that answers a step, by the name of the step. Every person who may answer gives
-	// this value, until the step has enough answers.
+	// Answers holds the value of the answers to a step, by the name of the step. Each person who may answer
+	// gives this value, until the step has enough answers.
 	Answers map[string]json.RawMessage
 	Only    []Fault // kinds of faults that may happen; nil means all kinds
 	Orders  int     // largest number of orders in a run; 0 means 4
-	// Alone means that no person sends commands while faults happen.
+	// Alone means that no person interferes with the orders while faults happen.
 	Alone bool
-	// Base returns a choice for a point at which the chooser has chosen 0. It makes faults part of the normal
-	// course. nil means 0 at every point.
+	// Base returns the choice at a point where the chooser has chosen 0. It can make faults part of the
+	// normal course. A nil Base means 0.
 	Base func(p Point) int
-	// Begun is the only order of the run, with its past. If Begun is nil, the application submits orders.
+	// Begun is the only order of the run, with its past. If Begun is nil, the application submits the orders.
 	Begun *Begun
 
 	later *core.Definition
@@ -65,8 +66,8 @@ type Simulation struct {
 	Def     *core.Definition
 	Newer   *core.Definition   // later version of the same workflow
 	Defs    []*core.Definition // all definitions that an order may pin (P49): Def, Newer and variants
-	// definitions of child orders (P40, a step can have child orders); if the list is not empty, the checks
-	// do not compare tasks with the model
+	// definitions of child orders (P40, a step can have child orders); if there are any, the checks do not
+	// compare tasks with the model
 	Below []*core.Definition
 
 	Start       int64 // time at which the run begins, in Unix milliseconds
@@ -87,8 +88,8 @@ type Simulation struct {
 	AllOrders []*Order
 	ByID      map[string]*Order
 	Embedded  bool
-	// number of messages in a queue above which it has a backlog, including the messages in flight (P32,
-	// queue time is not a failure)
+	// largest number of messages in a queue without a backlog, including the messages in flight (P32, queue
+	// time is not a failure)
 	Capacity   int
 	Long       bool  // true if the phase with faults lasts longer than the services remember keys
 	Until      int64 // end of the phase with faults
@@ -125,8 +126,8 @@ type Simulation struct {
 	Hash      uint64
 }
 
-// Driver chooses the next event and the faults of an exploration, instead of time and the chooser. The calls
-// of an exploration take no time. The test code of the exploration implements Driver.
+// Driver chooses the next event and the faults of an exploration. An exploration (tests in
+// simulate/internal/explore) tries many sequences of events instead of one. Its calls take no time.
 type Driver interface {
 	// Turn runs other handlers before a handler makes its call. It reports whether the calling handler is
 	// still alive.
@@ -177,7 +178,7 @@ type Result struct {
 
 // Options configures a run.
 type Options struct {
-	Story bool // records the story of the run
+	Story bool // true if the run records its story
 }
 
 // Occasion is a site at which choices are made, with their subject.

@@ -21,7 +21,7 @@ type Store struct {
 	W    *Simulation
 	Rows map[string]*Row
 	Ids  []string            // IDs in the order in which their rows were added
-	Defs *memory.Definitions // without faults, because a retry would correct each fault at once
+	Defs *memory.Definitions // stored definitions, which can be read without faults
 	Bare bool                // true if documents are not decoded, as in the conformance tests
 }
 
@@ -35,7 +35,8 @@ type Row struct {
 // Known reports whether an order with this ID was ever stored.
 func (r *Row) Known() bool { return r != nil && r.Row.Known() }
 
-// Order returns the order's content. It returns nil after an early Cancel, and after the record has expired.
+// Order returns the content of the order. It returns nil if the order was cancelled before its submission, or
+// if its record has expired.
 func (r *Row) Order() []byte {
 	switch {
 	case r.Task == nil:
