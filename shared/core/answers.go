@@ -170,8 +170,8 @@ func (a *Answers) Excludes(by string) string {
 	return ""
 }
 
-// Complete returns the first value that enough people gave, and the names of these people. It does not set
-// At. It returns false if no value has enough votes.
+// Complete returns the first value that enough people gave, and the names of these people. It leaves
+// Decided.At zero. It returns false if no value has enough votes.
 func (a *Answers) Complete() (Decided, bool) {
 	if a.Need == 0 {
 		return Decided{}, false
@@ -243,7 +243,7 @@ func (t *Task) Addressed(def *Definition, e Answered) (steps []int, reason strin
 }
 
 // HasEnded returns the reason why an answer to an order that no longer goes forward is refused. The reason
-// states the decision if the answer is for the decided round and its sender may answer.
+// states the decision if the answer is for the decided round and the sender of the answer may answer.
 func (t *Task) HasEnded(s *Step, e Answered) string {
 	why := "the order goes no longer forward; it is " + string(t.ProcessState)
 	if e.Run != t.Run || e.Step != "" && e.Round != s.Round() || s.Answers == nil ||

@@ -13,7 +13,7 @@ func (d *StepDefinition) AllAgents() []string { return append([]string{d.Agent},
 // the step.
 func (d *StepDefinition) AskedAgent(s *Step) string { return cmp.Or(s.Claim.Agent, d.Agent) }
 
-// TimeoutOf returns the timeout of the step's present attempt, of its do or of its undo.
+// TimeoutOf returns the timeout of the step's present attempt, which is a do or an undo.
 func (d *StepDefinition) TimeoutOf(s *Step) Duration {
 	if s.Claim.Undo {
 		return d.Undo.Timeout
@@ -60,7 +60,7 @@ func (d *StepDefinition) Intervals(s *Step) int {
 	return int(s.Answers.RemindedAt.Sub(s.Claim.At) / d.Answer.Remind)
 }
 
-// ReminderDue returns the time when n reminder intervals have passed since the claim. It is zero if the
+// ReminderDue returns the time when n reminder intervals have passed since the claim. It returns zero if the
 // question has no reminders.
 func (d *StepDefinition) ReminderDue(s *Step, n int) Time {
 	if d.Answer.Remind <= 0 {
@@ -92,7 +92,7 @@ func (t *Task) KnownUntil(def *Definition, i int, now Time) Time {
 	if agent.KeyRetention == 0 {
 		return 0
 	}
-	since := cmp.Or(s.FirstClaim(), now) // a step without a claim is claimed first now
+	since := cmp.Or(s.FirstClaim(), now) // without a claim, the first claim would be now
 	switch {
 	case s.Resolved == nil:
 	case s.Resolved.At > s.Claim.At: // no request was sent after the fact

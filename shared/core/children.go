@@ -73,7 +73,7 @@ func (c *Children) Output(collect bool) json.RawMessage {
 	return b
 }
 
-// Running reports whether an open child is not in doubt.
+// Running reports whether a child is open and not in doubt.
 func (c *Children) Running() bool {
 	return c != nil && slices.ContainsFunc(c.Open, func(o OpenChild) bool { return !o.inDoubt() })
 }

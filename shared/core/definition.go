@@ -21,8 +21,8 @@ const (
 	// Idempotent means that do(key) happens at most once. An undo(key) with nothing to undo succeeds. A
 	// do(key) after an undo(key) is not refused.
 	Idempotent Grade = "idempotent"
-	// Plain means that the service guarantees nothing. Its agent needs a ledger (P31, a plain service needs a
-	// ledger).
+	// Plain means that the service guarantees nothing. An agent that calls such a service needs a ledger
+	// (P31, a plain service needs a ledger).
 	Plain Grade = "plain"
 )
 
@@ -83,10 +83,10 @@ type Definition struct {
 	Schedule *Schedule   `json:"schedule,omitempty"`
 	Expr     Expressions `json:"-"` // set after loading
 
-	byName    map[string]int // index of each step by its name; set by Link, as are the fields below
+	byName    map[string]int // index of each step by name; Link sets this field and the fields below
 	after     [][]int
 	ancestors [][]int
-	asks      []int // step that gets the answer to the question that a step sends, or -1
+	asks      []int // index of the step that gets the answer to a step's question, or -1
 }
 
 // AgentDefinition holds the facts about an agent that the core needs.
@@ -106,14 +106,16 @@ type AgentDefinition struct {
 // set.
 type StepDefinition struct {
 	Name string `json:"name"`
-	// Wait makes the step wait for a time. Then Agent, Operation, Timeout, Retry, Undo and Grade are empty.
+	// Wait makes the step wait for a time. With Wait, the fields Agent, Operation, Timeout, Retry, Undo and
+	// Grade are empty.
 	Wait *Wait `json:"wait,omitempty"`
-	// Answer makes the step wait for an answer. Then Agent, Operation, Retry, Undo and Grade are empty.
+	// Answer makes the step wait for an answer. With Answer, the fields Agent, Operation, Retry, Undo and
+	// Grade are empty.
 	Answer *Answer `json:"answer,omitempty"`
-	// Fail makes the step fail the order. Then all fields of a call are empty.
+	// Fail makes the step fail for good. With Fail, all fields of a call are empty.
 	Fail *Fail `json:"fail,omitempty"`
-	// Each makes the step start child tasks, one for each element of the list in Input. Then the other fields
-	// of a call are empty.
+	// Each makes the step start child tasks, one for each element of the list in Input. With Each, the other
+	// fields of a call are empty.
 	Each  *Each  `json:"each,omitempty"`
 	Agent string `json:"agent"`
 	// Others lists further agents for the same service (P44, several agents can do one step).
@@ -197,7 +199,7 @@ type Each struct {
 	Workflow   string `json:"workflow"`
 	Definition string `json:"definition"` // hash of the child tasks' definition
 	// Order is the template of a child's order, and may use item and index. Without a template, a child's
-	// order is its element of the list. Without a list, it is the parent's order.
+	// order is its element of the list. Without a list, a child's order is the parent's order.
 	Order json.RawMessage `json:"order,omitempty"`
 	// Concurrency is the number of children that run at once, at most MaxConcurrency.
 	Concurrency int `json:"concurrency"`
@@ -492,5 +494,5 @@ func (e *Environment) Show(s *Step) {
 	}
 }
 
-// Error returns the message of the rule. It makes a Fail the error of its own step.
+// Error returns the message of the rule. So package protocol can return a Fail as the error of its step.
 func (f *Fail) Error() string { return f.Message }

@@ -202,8 +202,8 @@ func order(n *StepDefinition, t *Task) (all []Difference) {
 // MovedTo returns the task with another definition pinned, and with the steps in the order of that
 // definition.
 //
-// Attempted and skipped steps stay as they are. If the name of a removed step returns, its attempt numbers
-// continue (P1, every claim has a new attempt). The previous final status was acknowledged, so it is not
+// Attempted and skipped steps stay as they are. If a removed step returns, its attempt numbers continue (P1,
+// every claim has a new attempt). The previous final status was acknowledged before the move, and is not
 // sent again.
 func (t *Task) MovedTo(from, to *Definition) *Task {
 	c, removed := t.Clone(), maps.Clone(t.Attempts.Removed)

@@ -8,7 +8,7 @@ import (
 // Effect is an action to carry out after the commit of a decision. Only this package declares effects.
 type Effect interface{ effect() }
 
-// SendRequest is a request to an agent, in the form in which the message contains it (P3, a reply names
+// SendRequest is a request to an agent. The message to the agent has the same fields (P3, a reply names
 // request and sender).
 type SendRequest struct {
 	Agent     string    `json:"agent"`
@@ -32,8 +32,8 @@ type SendRequest struct {
 	ClockSkew   Duration        `json:"clockSkew,omitempty"`
 	Input       json.RawMessage `json:"input,omitempty"`
 	Resolved    *Resolved       `json:"resolved,omitempty"`
-	// PointOfNoReturn makes the agent keep a ledger of the key, so that it can prove a refusal (P22a, a
-	// proven refusal permits undo).
+	// PointOfNoReturn makes the agent keep a ledger of the key, so that the agent can prove a refusal (P22a,
+	// a proven refusal permits undo).
 	PointOfNoReturn bool   `json:"pointOfNoReturn,omitempty"`
 	Trace           string `json:"trace"` // W3C traceparent, derived from task, run, step and attempt
 }
@@ -60,10 +60,10 @@ const (
 	StatusStarted      StatusKind = "started"
 	StatusStepFinished StatusKind = "step-finished"
 	// StatusUndoing reports that the undo of a step waits, because a call of the step may still take effect
-	// (P21, an undo waits for quiet). It is sent once, and not again if the sending fails.
+	// (P21, an undo waits for quiet). The status is sent once, and is not sent again after an error.
 	StatusUndoing StatusKind = "undoing"
-	// StatusProgress carries the report of a running attempt (P43). It is not sent again if the sending
-	// fails.
+	// StatusProgress carries the report of a running attempt (P43). The status is not sent again after an
+	// error.
 	StatusProgress  StatusKind = "progress"
 	StatusCompleted StatusKind = "completed"
 	StatusFailed    StatusKind = "failed" // the task is in Error and needs an operator
@@ -87,21 +87,21 @@ type Status struct {
 	Workflow string          `json:"workflow,omitempty"`
 	At       Time            `json:"at"`
 	Step     string          `json:"step,omitempty"`
-	Until    Time            `json:"until,omitzero"`    // time when the undo is requested; for undoing
-	Percent  int             `json:"percent,omitempty"` // percentage that is done; for progress
-	Note     string          `json:"note,omitempty"`    // free text; for progress
+	Until    Time            `json:"until,omitzero"`    // time when the undo is requested; only for undoing
+	Percent  int             `json:"percent,omitempty"` // percentage that is done; only for progress
+	Note     string          `json:"note,omitempty"`    // free text; only for progress
 	Output   json.RawMessage `json:"output,omitempty"`  // output of the step or of the workflow
 	Code     string          `json:"code,omitempty"`
 	Message  string          `json:"message,omitempty"`
-	// Notes lists parts of the submission that have no effect; for received.
+	// Notes lists parts of the submission that have no effect; only for received.
 	Notes []string `json:"notes,omitempty"`
-	// Command is the name of the refused command, such as "cancel"; for command-refused.
+	// Command is the name of the refused command, such as "cancel"; only for command-refused.
 	Command   string `json:"command,omitempty"`
-	CommandID string `json:"commandId,omitempty"` // ID of the refused command; for command-refused
-	// By is the name of the operator who closed the order; for closed.
+	CommandID string `json:"commandId,omitempty"` // ID of the refused command; only for command-refused
+	// By is the name of the operator who closed the order; only for closed.
 	By     string        `json:"by,omitempty"`
-	Reason string        `json:"reason,omitempty"` // reason for the close; for closed
-	Steps  []StepSummary `json:"steps,omitempty"`  // summaries of all steps; for a final status
+	Reason string        `json:"reason,omitempty"` // reason for the close; only for closed
+	Steps  []StepSummary `json:"steps,omitempty"`  // summaries of all steps; only for a final status
 }
 
 // StepSummary is one step in a final status.

@@ -48,8 +48,8 @@ type Reply struct {
 	Code       string          // code of a failed or retry-later reply, see StepError
 	Message    string
 	RetryAfter Duration // shortest wait that the service asked for with retry-later; 0 means none
-	// NoEffect proves that no call with this key has had an effect or will have one. Only a failed or
-	// retry-later reply of a point of no return has such a proof (P22a, a proven refusal permits undo).
+	// NoEffect means that no call with this key has had an effect or will have one. Only a failed or
+	// retry-later reply of a point of no return sets NoEffect (P22a, a proven refusal permits undo).
 	NoEffect bool
 }
 

@@ -65,9 +65,9 @@ func Index(t *Task) (bucket string, at Time) {
 
 // Reindex sets Due and Attention after a change.
 //
-// The Supervisor sets exact, because it has handled everything that is due now. Then Due may become later.
-// Every other caller can only make Due earlier, so that a busy task seldom rewrites its index entry (P9,
-// H16).
+// Only the Supervisor sets exact, because it has handled everything that is due now. With exact, Due may
+// become later. Every other caller can only make Due earlier. So a busy task seldom rewrites its index entry
+// (P9, H16).
 func Reindex(t *Task, exact bool) {
 	live := Live(t)
 	switch {
@@ -81,7 +81,7 @@ func Reindex(t *Task, exact bool) {
 	t.Attention = t.ProcessState == Error && live == 0
 }
 
-// Push moves a due time that is too early to the result of Live. It reports whether the task changed. The
+// Push sets a due time that is too early to the result of Live. It reports whether the task changed. The
 // Supervisor calls Push if it found nothing overdue. The commit is conditional on the version (P10, moving a
 // due time is conditional).
 func Push(t *Task) (*Task, bool) {

@@ -4,7 +4,8 @@ package core
 // step).
 func (s *Step) Attempted() bool { return s.First.Nth > 0 }
 
-// FirstClaim returns the time of the step's first claim in this run. It is zero if the step was not claimed.
+// FirstClaim returns the time of the step's first claim in this run. It returns zero if the step was not
+// claimed.
 func (s *Step) FirstClaim() Time {
 	if s.First.Nth > 0 && s.First.At == 0 {
 		return s.Claim.At
@@ -77,8 +78,8 @@ func (t *Task) InFlight() bool {
 	return false
 }
 
-// AtRest reports whether the task has ended, or has stopped in Error, and has reported this (P11, an end is
-// reported until settled). A task at rest changes only by a command.
+// AtRest reports whether the task has ended or stopped, and its end was reported (P11, an end is reported
+// until settled). A task at rest changes only by a command.
 func (t *Task) AtRest() bool {
 	return (t.Terminal() || t.ProcessState == Error && !t.InFlight()) && t.End.ResendAt == 0
 }

@@ -105,8 +105,8 @@ func slashes(text []byte, from int) (n int) {
 	return n
 }
 
-// endOfToken returns the end of the content and the MAC that begin at a position. It returns 0 if they do
-// not begin there.
+// endOfToken returns the end of a token's content and MAC, which begin at a position. It returns 0 if the
+// text at the position is something else.
 func endOfToken(text []byte, from int, isJSON bool) int {
 	claims, i := base64At(text, from, maxTokenClaims, isJSON)
 	said, err := base64.RawURLEncoding.DecodeString(string(claims))
@@ -121,7 +121,7 @@ func endOfToken(text []byte, from int, isJSON bool) int {
 	return end
 }
 
-// base64At reads characters of base64 from a position on, and returns their end.
+// base64At reads characters of base64 from a position on, and returns the position after them.
 func base64At(text []byte, from, most int, isJSON bool) (read []byte, end int) {
 	for end = from; end < len(text) && len(read) < most; {
 		c, size := tokenCharacter(text, end, isJSON)

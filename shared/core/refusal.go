@@ -83,8 +83,8 @@ func (t *Task) ResolveRefusal(def *Definition, i int, fact Fact, now Time) strin
 		return "the step is a wait, so there is nothing in doubt; fix: resubmit the order, and it goes on " +
 			"at its time"
 	case s.State != Pending && !s.AwaitsWake():
-		// A handed-back step is Pending, and can be resolved. If its service may have forgotten the key, it
-		// must be resolved before a Resubmit can claim it (P18, resubmit uses a remembered key).
+		// A handed-back step is Pending, and can be resolved. If its service may have forgotten the key, a
+		// Resubmit can claim the step only after a Resolve (P18, resubmit uses a remembered key).
 		return "the step is " + string(s.State) +
 			"; only one that is Failed, UndoWait, or handed back is in doubt"
 	case !s.Attempted():
@@ -151,7 +151,8 @@ func (t *Task) EraseRefusal(ancestor string) string {
 	return ""
 }
 
-// CorrectRefusal returns why a resubmit cannot replace the input of a step, or "" if it can.
+// CorrectRefusal returns why a resubmit cannot replace the input of a step, or "" if the input can be
+// replaced.
 func (t *Task) CorrectRefusal(def *Definition, i int, e Resubmit) string {
 	switch {
 	case i < 0:

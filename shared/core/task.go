@@ -21,7 +21,7 @@ const (
 	Compensating State = "Compensating" // a task that is being undone; a step whose undo was requested
 	Compensated  State = "Compensated"  // a task or step that was undone
 	Cancelled    State = "Cancelled"    // a task that its caller stopped, and that was undone
-	Closed       State = "Closed"       // a task that an operator ended in its present state (P48)
+	Closed       State = "Closed"       // a task that an operator ended with its steps as they were (P48)
 	Error        State = "Error"        // a task that waits for an operator
 )
 
@@ -46,15 +46,15 @@ const (
 	WhyParent   Why = "parent" // the parent's step has cancelled the child, or is being undone (P41)
 )
 
-// Task is the work for one order. One conditional write replaces the whole document. Callers must not change
-// a task that Decide has returned.
+// Task is the work for one order, stored as one document. Each commit replaces the whole document on the
+// condition of its version. Callers must not change a task that Decide has returned.
 type Task struct {
 	OrderID string
 	// Version is the version of the stored document. The actor that commits the task sets it (P8, every
 	// commit is conditional).
 	Version    int64
 	Workflow   string
-	Definition string // hash of the pinned definition
+	Definition string // hash of the definition that the task runs
 	// TokenKey is the ID of the key for the tokens in the task's inputs (P39, a token is an answer's
 	// permission). It is "" if the inputs have no tokens.
 	TokenKey string
@@ -72,7 +72,7 @@ type Task struct {
 	Run          int   // number of the run, from 0 (P2, attempts of a run share a key)
 	Commands     Commands
 	Attempts     Attempts
-	Hops         int // forward claims since the last command (P23, a hop budget bounds claims)
+	Hops         int // number of forward claims since the last command (P23, a hop budget bounds claims)
 	StatusSeq    int // sequence number of the last status message
 	Start        Start
 	Undo         Reversal
@@ -93,8 +93,8 @@ type Task struct {
 
 // Commands is the task's record of commands (P5, commands have a number and an ID).
 type Commands struct {
-	// Number is the number that the next command must state. It grows with each accepted command. Remember
-	// can raise it too.
+	// Number is the number that the next command must state. It grows with each accepted command. The method
+	// Remember can raise the number too.
 	Number   int
 	Verdicts []Verdict
 	// Refused holds short hashes of the IDs of refused commands, by command; see Remember.
@@ -169,7 +169,7 @@ type Step struct {
 	EndState State
 	Output   json.RawMessage
 	// NoEffect is the time of the proof that no attempt had an effect (P22a, a proven refusal permits undo).
-	// It is zero without such a proof. A new claim clears it.
+	// It is zero without such a proof. A new claim clears NoEffect.
 	NoEffect Time
 	Error    *StepError // last failure
 	// FailureCode is the code of the failure after which the task goes on without the step (P42, orders can
@@ -194,8 +194,8 @@ type Claim struct {
 	Cause  string // cause of the claim (P4)
 	At     Time
 	StopBy Time // time after which no side effect of the attempt begins (P6, two times in each request)
-	// Allowance is the time that the request may wait in the agent's queue (P32). A backlog doubles it. It is
-	// 0 once the step is Processed.
+	// Allowance is the time that the request may wait in the agent's queue (P32). A backlog doubles the
+	// allowance. Allowance is 0 once the step is Processed.
 	Allowance Duration
 	Progress  *StepProgress // latest progress report of the attempt (P43)
 }
@@ -295,7 +295,9 @@ type Answers struct {
 	Reminded int `json:"reminded,omitempty"`
 	// RemindedAt is the time when the newest reminder was first sent.
 	RemindedAt Time `json:"remindedAt,omitzero"`
-	Moved      bool `json:"moved,omitempty"`
+	// Moved means that the task was moved after the newest reminder. A reminder from before a move is not
+	// sent again.
+	Moved bool `json:"moved,omitempty"`
 	// Votes holds the votes of this round in the order of arrival; at most MaxVoters.
 	Votes    []Vote    `json:"votes,omitempty"`
 	Verdicts []Verdict `json:"verdicts,omitempty"` // latest verdicts on answers of all runs
@@ -332,8 +334,8 @@ type StepError struct {
 	Message string `json:"message"` // text of at most MaxMessage bytes
 	At      Time   `json:"at"`
 	Attempt int    `json:"attempt,omitempty"`
-	// Since is the time of the first hand-back in a row of hand-backs that do not count as failures (P45,
-	// "not now" is not a failure). It is zero for every other failure.
+	// Since is the time of the first hand-back in an unbroken series of hand-backs that do not count as
+	// failures (P45, "not now" is not a failure). It is zero for every other failure.
 	Since Time `json:"since,omitzero"`
 	// Polling is the time of the first not-yet reply of the present poll. It is zero if the step does not
 	// poll.
@@ -406,7 +408,7 @@ const (
 type Resolved struct {
 	Fact    Fact `json:"fact"`
 	Command int  `json:"command"`
-	At      Time `json:"at,omitzero"` // time at which the operator stated it
+	At      Time `json:"at,omitzero"` // time at which the operator stated the fact
 }
 
 // Verdict is the stored response to one command (P5).

@@ -83,8 +83,8 @@ func (v *Verdict) Drop() {
 }
 
 // Remember keeps the ID of a refused command. If a copy of the command comes in the same run, the task
-// refuses the copy too, even if the verdict is no longer stored. If a list is full, the result depends on
-// the command:
+// refuses the copy too, even if the verdict is no longer stored. If the list for the command is full, the
+// result depends on the command:
 //   - cancel: The task refuses every other cancel of the run (P17, a cancel is kept).
 //   - AheadCommand: The number of the task rises above the number of the command, so that the command stays
 //     refused because of its number (P5). Only a forged number is ahead of the task.

@@ -8,7 +8,7 @@
 //
 // States: A [Job] holds one task, and those messages of a batch that are about the task. All messages of a
 // job make one commit (P13, delete after sending). A message is done after all effects of the commit were
-// sent. If an effect leads to another commit of the same run, the effects of that commit must be sent too.
+// sent. If Deliver makes another commit because of an effect, the effects of that commit must be sent too.
 // The caller adds the answers to the senders between Decide and Deliver.
 //
 // Failures: Before the commit, nothing has changed. After the commit, a redelivery of the message sends the
@@ -84,7 +84,7 @@ type Config struct {
 }
 
 // Engine runs the loop of Load, Decide and Deliver. It is safe for concurrent use, and keeps nothing between
-// two runs.
+// two calls.
 type Engine struct{ Config }
 
 // Load reads the tasks of the jobs in one call, and then their definitions. It returns the jobs that did not

@@ -122,8 +122,8 @@ func (e *Engine) target(ctx context.Context, t *core.Task, hash string) (core.Ta
 	return e.State.Target(ctx, t.Workflow, hash, hash == message.Latest)
 }
 
-// childTarget adds the definition that a parent's request names to the request, if the child's next run can
-// use this definition (P41, parent and child talk by messages).
+// childTarget adds to a parent's request the definition that the request names. It does so only if the
+// child's next run can use the definition (P41, parent and child talk by messages).
 func (e *Engine) childTarget(ctx context.Context, t *core.Task, ask core.AskChild, in *input) error {
 	if ask.Ask != core.AskStart || t.ProcessState != core.Compensated || ask.Definition == t.Definition {
 		return nil

@@ -74,8 +74,8 @@ type Job struct {
 	ID       string
 	Messages []*Message
 	Now      core.Time // time of all decisions; zero means the time of the clock
-	// Push moves a due time that is too early to its proper time, if no message changes the task (P10,
-	// moving a due time is conditional).
+	// Push corrects a due time that is too early, if no message changes the task (P10, moving a due time is
+	// conditional).
 	Push bool
 	decided
 
@@ -157,7 +157,7 @@ func (j *Job) Owes() bool {
 		(j.status >= inDoubt || slices.ContainsFunc(j.Messages, func(m *Message) bool { return m.Again }))
 }
 
-// Again prepares a job for another run, if no queue delivers its messages again (P12a).
+// Again prepares a job for another try, if no queue delivers its messages again (P12a).
 func (j *Job) Again() {
 	j.status, j.err, j.unsendable = read, nil, nil
 	for _, m := range j.Messages {

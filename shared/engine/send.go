@@ -15,10 +15,10 @@ import (
 // maxFurther bounds the rounds of follow-up jobs in one call of Deliver.
 const maxFurther = 50
 
-// Deliver sends the answers and effects of all jobs that have not failed, and settles their ends. A message
-// without Err is then completely stored and sent, and may be deleted (P13, delete after sending). If a
-// request is too large for its queue, a follow-up job fails the step for good (P28, what is too large fails
-// once).
+// Deliver sends the answers and effects of all jobs that have not failed, and settles the ends of their
+// tasks. A message without Err is then completely stored and sent, and may be deleted (P13, delete after
+// sending). If a request is too large for its queue, a follow-up job fails the step for good (P28, what is
+// too large fails once).
 func (e *Engine) Deliver(ctx context.Context, jobs []*Job) {
 	defer e.traced(jobs)
 	for rounds := 0; len(jobs) > 0; rounds++ {
@@ -60,8 +60,8 @@ func (e *Engine) deliver(ctx context.Context, jobs []*Job) (further []*Job) {
 	return further
 }
 
-// settle marks an end as reported if this run has sent all messages about the end (P11, an end is reported
-// until settled; H27). It ignores a refused commit, because another writer has continued the task.
+// settle marks an end as reported if all messages about the end were sent (P11, an end is reported until
+// settled; H27). It ignores a refused commit, because another writer has continued the task.
 func (e *Engine) settle(ctx context.Context, jobs []*Job) {
 	var changes []state.Change
 	for _, j := range jobs {
@@ -111,9 +111,9 @@ func (e *Engine) Send(ctx context.Context, effects ...core.Effect) error {
 	return j.err
 }
 
-// send sends the effects of jobs. Alerts and removals of contents come first, so that no end has its status
-// sent without its alert. The other effects follow in batches by queue, in the order of the queues' first
-// messages.
+// send sends the effects of jobs. Alerts and removals of contents come first, so that an alert never comes
+// after the status of the same end. The other effects follow in batches by queue, in the order of the
+// queues' first messages.
 func (e *Engine) send(ctx context.Context, jobs []*Job) {
 	p := post{sender: e, jobs: jobs, now: e.Clock.Now()}
 	for i := range jobs {
@@ -208,8 +208,8 @@ func (p *post) add(i int, effect core.Effect) {
 	}
 }
 
-// delay returns the delay of a Wake in the queue. It returns false if the delay is too long for a queue.
-// Then the Supervisor sends the Wake.
+// delay returns the delay of a Wake in the queue. It returns false if the delay is too long for a queue. The
+// Supervisor then sends the Wake.
 func (p *post) delay(e core.SendWake) (time.Duration, bool) {
 	if e.WakeAt == 0 {
 		return 0, true

@@ -19,7 +19,7 @@ func (r *deciding) advance() {
 	}
 }
 
-// advanceForward claims the ready steps, and the steps in again, which a Resubmit continues. It repeats this
+// advanceForward claims the ready steps, and the steps that a Resubmit continues (again). It repeats this
 // until no step becomes ready. A step that is skipped, or that ends with its claim, can make other steps
 // ready.
 func (r *deciding) advanceForward(again ...int) {
@@ -42,7 +42,7 @@ func (r *deciding) advanceForward(again ...int) {
 	r.enterProcessed()
 }
 
-// stillToClaim appends the steps in again that are still Pending or Failed.
+// stillToClaim appends those steps of the list again that are still Pending or Failed.
 func (r *deciding) stillToClaim(claims, again []int) []int {
 	for _, i := range again {
 		if s := r.t.Steps[i].State; s == core.Pending || s == core.Failed {
@@ -52,8 +52,8 @@ func (r *deciding) stillToClaim(claims, again []int) []int {
 	return claims
 }
 
-// readySteps appends the steps to claim. It reports whether it skipped or ended a step, because other steps
-// may be ready then.
+// readySteps appends the steps to claim. It reports whether it skipped or ended a step. In this case, other
+// steps may have become ready.
 func (r *deciding) readySteps(claims []int) (_ []int, skipped bool) {
 	for i := range r.t.Steps {
 		if s := &r.t.Steps[i]; r.t.Overtaken(r.def, i) && (s.HandedBack() || s.State == core.Failed) {
@@ -140,9 +140,9 @@ func (r *deciding) orderKnown() bool {
 
 // claim starts the next attempt of each step (P1, every claim has a new attempt).
 //
-// It prepares all steps before it starts one. A step that cannot be prepared may start the undo, and then no
-// request of the other steps may be sent. If some steps end with their claim, claim starts only those steps.
-// It reports whether the caller has to look for ready steps again.
+// It prepares all steps before it starts the first one. A step that cannot be prepared may start the undo.
+// After this, no request of the other steps may be sent. If some steps end with their claim, claim starts
+// only those steps. It reports whether the caller has to look for ready steps again.
 func (r *deciding) claim(steps []int) (ended bool) {
 	if r.bySupervisor() && len(steps) > 0 {
 		panic("core: the Supervisor must not claim")
@@ -272,7 +272,7 @@ func (r *deciding) undoStep(i int) bool {
 	quiet := s.Quiet().Add(r.def.Agents[d.Agent].ClockSkew)
 	switch {
 	case d.Undo == nil:
-		// A step without an undo operation needs no request. Its do must only be no longer in flight.
+		// A step without an undo operation needs no request. Its do must not be in flight.
 		if s.State == core.Processing {
 			return false
 		}

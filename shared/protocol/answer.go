@@ -13,7 +13,7 @@ import (
 // answered applies an answer (P35, an answer decides a round; P36, answers may come early, late or twice).
 func (r *deciding) answered(_ int, ev core.Event) (string, error) {
 	e := ev.(core.Answered)
-	// The answer may be for a newer run than the loaded one (P8, every commit is conditional).
+	// The answer may be for a run that is newer than the loaded task (P8, every commit is conditional).
 	if r.def != nil && e.Run > r.t.Run {
 		return "", core.ErrStale
 	}

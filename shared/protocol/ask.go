@@ -4,8 +4,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// answeredEarly reports whether answers have decided the step before its claim. The call that sends the
-// question need not finish then (P36, answers may come early, late or twice).
+// answeredEarly reports whether answers have decided the step before its claim. In this case, the call that
+// sends the question need not finish (P36, answers may come early, late or twice).
 func (r *deciding) answeredEarly(i int) bool {
 	if a := r.t.Steps[i].Answers; a == nil || len(a.Votes) == 0 {
 		return false

@@ -7,8 +7,8 @@ import (
 )
 
 // startChild creates a child task (P41, parent and child talk by messages). If an undo arrives before the
-// start, the child is Compensated from the beginning and reports this. A later attempt of the parent's step
-// can start the child.
+// start, the child is Compensated from the beginning, and reports this to the parent. A later attempt of the
+// parent's step can start the child.
 func startChild(def *core.Definition, order []byte, e core.AskChild, at At) (Decision, error) {
 	if def == nil || def.Hash != e.Definition {
 		return Decision{}, fmt.Errorf("child %q: its definition %q is not there: %w", e.OrderID, e.Definition,
@@ -20,7 +20,7 @@ func startChild(def *core.Definition, order []byte, e core.AskChild, at At) (Dec
 }
 
 // askedByParent decides a parent's request to an existing child (P41). The child keeps the highest attempt
-// that has sent a request. All its messages to the parent contain this attempt. A request of an earlier
+// that has sent a request, and its messages to the parent contain this attempt. A request of an earlier
 // attempt changes nothing.
 func (r *deciding) askedByParent(_ int, ev core.Event) (string, error) {
 	e, t := ev.(core.AskChild), r.t

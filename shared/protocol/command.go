@@ -14,8 +14,8 @@ func (r *deciding) accept(reason string) {
 	r.acceptAgain(reason)
 }
 
-// acceptAgain accepts a command that has nothing left to do, because an earlier command has done it. The
-// task does not count the command.
+// acceptAgain accepts a command that has nothing left to do, because an earlier command has had the same
+// effect. The task does not count the command.
 func (r *deciding) acceptAgain(reason string) { r.storeVerdict(true, reason) }
 
 func (r *deciding) reject(reason string) (string, error) {
@@ -35,8 +35,8 @@ func (r *deciding) storeVerdict(accepted bool, reason string) {
 		Reason: reason, At: r.at.Now, By: r.From.By, Note: core.TrimMessage(r.From.Reason)})
 }
 
-// addVerdict adds a verdict to a list of the task. It drops the verdict's texts if the document has no space
-// for them.
+// addVerdict adds a verdict to a list of the task. If the document has no space for the verdict's texts,
+// addVerdict drops the texts.
 func (r *deciding) addVerdict(list *[]core.Verdict, v core.Verdict) {
 	all := append(slices.Clip(*list), v)
 	*list = all[max(0, len(all)-core.MaxVerdicts):]
@@ -201,7 +201,7 @@ func (r *deciding) resubmitCommand(ev core.Event) (refused string) {
 }
 
 // note returns a verdict's text about a value that a command gives to a step. It returns "" if the command
-// gives none.
+// gives no value.
 func note(what, step string) string {
 	if step == "" {
 		return ""
@@ -270,8 +270,8 @@ func (r *deciding) restart(e core.Resubmit) {
 	r.advance()
 }
 
-// renewDeadline sets the deadline that a Resubmit gives. Without one, it removes the deadline (P23a, a
-// deadline stops or undoes the order).
+// renewDeadline sets the deadline that a Resubmit gives, or removes the deadline if the Resubmit gives none
+// (P23a, a deadline stops or undoes the order).
 func (r *deciding) renewDeadline(at core.Time) {
 	r.t.Deadline.At = 0
 	if at != 0 {

@@ -70,9 +70,9 @@ type deciding struct {
 
 func (r *deciding) emit(e core.Effect) { r.effects = append(r.effects, e) }
 
-// unchanged returns the decision about an event that changes nothing. It emits the earlier effects of the
-// event again (P12). For an erased task it repeats only the removal of the content (P52, erase removes
-// content, not identity).
+// unchanged returns the decision about an event that changes nothing. The decision emits the earlier effects
+// of the event again (P12). For an erased task, it repeats only the removal of the content (P52, erase
+// removes content, not identity).
 func (r *deciding) unchanged(task *core.Task, ev core.Event, ignored string) (Decision, error) {
 	r.t, r.effects = task, nil
 	if _, erases := ev.(core.Erase); erases && task.Erased != nil {
@@ -106,8 +106,8 @@ func (r *deciding) apply(ev core.Event) (ignored string, err error) {
 	return stepTable[r.about.kind][r.t.Steps[i].State][modeOf(r.t)].run(r, i, ev)
 }
 
-// guard checks the step, run, operation and attempt of an event. A "done" of an earlier attempt passes (P15,
-// a late "done" counts).
+// guard checks the step, run, operation and attempt of an event. It accepts a "done" of an earlier attempt
+// (P15, a late "done" counts).
 func (r *deciding) guard(ev core.Event) (i int, ignored string, err error) {
 	i = r.t.Index(r.step)
 	if i < 0 {
@@ -230,7 +230,7 @@ func tombstone(e core.Cancel, at At) Decision {
 type Decision struct {
 	Task    *core.Task // next task; the given task if nothing changed
 	Changed bool       // true if Task must be committed
-	// Effects lists the messages to send after the commit, in this order. It may have messages even if
+	// Effects lists the messages to send after the commit, in this order. The list may have messages even if
 	// nothing changed (P12).
 	Effects []core.Effect
 	// Settles reports whether Effects include all messages about the present end. A handler that has sent
@@ -240,13 +240,14 @@ type Decision struct {
 	Verdict *core.Verdict // verdict on a command, or nil
 }
 
-// At is the context of a decision: the time, the instance that decides, and its measurements of queues.
+// At is the context of a decision: the time, the instance that decides, and the instance's measurements of
+// queues.
 type At struct {
 	Now   core.Time
 	By    string                   // name of the instance that decides
 	Waits map[string]core.Duration // queue wait of each agent's requests (P32, queue time is not a failure)
-	// Queues holds the queue lengths by agent, as waits. It may not have every agent (P44, several agents
-	// can do one step).
+	// Queues holds the queue lengths by agent, as waits. Some agents may be missing (P44, several agents can
+	// do one step).
 	Queues    map[string]core.Duration
 	SizeLimit core.SizeLimit // limit of the stored document
 	Tokens    core.Tokens    // maker of tokens (P39); nil if there is no key

@@ -93,7 +93,7 @@ func (r *deciding) enterUndone() {
 
 // enterError stops the task for the operator because of step i.
 func (r *deciding) enterError(phase core.Phase, i int) {
-	if phase == core.Undoing { // keep the reason of the undo, because Reason states now why the undo stopped
+	if phase == core.Undoing { // Reason will state why the undo stopped
 		r.t.Undo.Reason = r.t.Reason
 	}
 	r.t.Reason = r.t.Steps[i].FailureReason()
@@ -154,8 +154,8 @@ func (r *deciding) resendTime() core.Time {
 	return resend
 }
 
-// emitEnd emits the messages about the present end. If an application or a parent gets one, the Supervisor
-// leaves all messages to the Scheduler.
+// emitEnd emits the messages about the present end. If an application or a parent gets a message, the
+// Supervisor leaves all messages to the Scheduler.
 func (r *deciding) emitEnd() {
 	if r.bySupervisor() && (r.t.End.Seq > 0 || r.t.Parent != nil) {
 		r.emit(core.SendSettle{OrderID: r.t.OrderID})

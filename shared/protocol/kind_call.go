@@ -103,8 +103,9 @@ func (r *deciding) takeCall(i int, op core.Operation) {
 }
 
 // chooseAgent returns the agent of the next claim, or "" for the first agent (P44, several agents can do one
-// step). It leaves out the agents whose last attempt was unsuccessful. From the rest it chooses by the
-// expected wait. A later agent is chosen only if its wait is more than 20 % shorter.
+// step). It leaves out the agents whose recent attempts were unsuccessful. From the other agents it chooses
+// by the expected wait. An agent that the step lists later is chosen only if its wait is more than 20 %
+// shorter than the best wait before it.
 func (r *deciding) chooseAgent(i int) string {
 	d, not, best := &r.def.Steps[i], r.t.NotDone(&r.def.Steps[i], &r.t.Steps[i]), ""
 	for _, name := range d.AllAgents() {

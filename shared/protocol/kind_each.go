@@ -12,7 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// eachKind is the kind of a step that runs child tasks, one for each element of a list, or a single one
+// eachKind is the kind of a step that runs child tasks, one for each element of a list, or a single child
 // (P40, a step can have child orders). The step is Waiting from its claim to its end, even while its
 // children are undone.
 type eachKind struct{}
@@ -46,7 +46,7 @@ func (eachKind) prepare(r *deciding, i int) (prepared, error) {
 	return prepared{children: count, atOnce: count == 0}, nil
 }
 
-// readItems reads the step's list into r.items. It keeps only the elements near the n-th one, and the
+// readItems reads the step's list into r.items. It keeps only the elements near the n-th element, and the
 // elements of open children. It returns the number of elements. Its errors contain no data of the order.
 func (r *deciding) readItems(i, n int) (count int, err error) {
 	if !r.orderKnown() {
@@ -99,8 +99,8 @@ func (eachKind) start(r *deciding, i int, p prepared) {
 	}
 	r.fillChildren(i)
 	at := r.at.Now
-	// If no child is open, no child's order could be computed. Then the Wake comes at once, and ends the
-	// step.
+	// If no child is open, no child's order could be computed. In this case, the Wake comes at once and ends
+	// the step.
 	if len(c.Open) > 0 || r.err != nil {
 		at = at.Add(c.Pause())
 	}
@@ -125,7 +125,7 @@ func (r *deciding) fillChildren(i int) {
 }
 
 // childOrder computes a child's order from values that do not change in the run (P12, effects are emitted
-// again). If the task's order is needed and absent, it sets r.err, and the decision is dropped.
+// again). If the task's order is needed and absent, childOrder sets r.err, and the decision is dropped.
 func (r *deciding) childOrder(i, n int) (json.RawMessage, error) {
 	order, err := r.item(i, n)
 	if err != nil || !r.orderKnown() {

@@ -5,7 +5,7 @@ import (
 )
 
 // failKind is the kind of a step that fails for good when its turn comes (P50, a rule can fail the order).
-// It calls no agent. The step is never claimed, so there is nothing to undo.
+// Such a step calls no agent and is never claimed, so it has nothing to undo.
 type failKind struct{}
 
 func (failKind) prepare(r *deciding, i int) (prepared, error) {

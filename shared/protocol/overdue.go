@@ -74,7 +74,7 @@ func (r *deciding) undoOverdue(i int, ev core.Event) (string, error) {
 
 // backlog hands a step back without counting a failure (P32, queue time is not a failure). Most likely the
 // request still waits in the agent's queue. backlog doubles the allowance, so that the next request can wait
-// longer there. After maxQueueTime in total, the task stops for the operator.
+// longer. After maxQueueTime in total, the task stops for the operator.
 func (r *deciding) backlog(i int) string {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	r.recordAttempt(i, core.OutcomeOverdue, core.CodeQueue)

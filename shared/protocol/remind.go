@@ -7,7 +7,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// question sets the time of the next check of an open question, and emits a Wake for it.
+// question sets the time of the next check of an open question, and emits a Wake for this time.
 func (r *deciding) question(i int) {
 	s := &r.t.Steps[i]
 	next := r.def.Steps[i].NextLook(s)
@@ -50,7 +50,8 @@ func (r *deciding) remind(i int) bool {
 }
 
 // emitReminder repeats the call that sent the question, with a key of its own. The reply to the repeated
-// call changes nothing, because the step is done. A reminder that is emitted again has the same bytes (P12).
+// call changes nothing, because the step of the call is done. A reminder that is emitted again has the same
+// bytes (P12).
 //
 // The reminder is not emitted if the service may have forgotten the key, or if the task was moved after the
 // reminder. A moved task may have another question.

@@ -28,8 +28,8 @@ func (r *deciding) stepDone(i int, ev core.Event) (string, error) {
 }
 
 // finish makes a step Processed, and emits a status if the workflow asks for it. In Error it emits no
-// status, because the status "failed" must have the highest number until a command continues the order. So a
-// receiver that sorts by number sees that the order has stopped.
+// status, because the status "failed" must have the highest number. A receiver that sorts by number then
+// sees that the order has stopped.
 func (r *deciding) finish(i int, output json.RawMessage) {
 	s := &r.t.Steps[i]
 	release(s)
@@ -54,7 +54,8 @@ func release(s *core.Step) {
 	s.CompleteBy, s.Wait.At = 0, 0
 }
 
-// endAttempt ends the present attempt. It keeps its stopBy in Stops, and only a few values of the claim.
+// endAttempt ends the present attempt. It stores the attempt's stopBy in Stops, and keeps only a few values
+// of the claim.
 func endAttempt(s *core.Step) {
 	c := s.Claim
 	if c.Undo {
@@ -152,8 +153,7 @@ func (r *deciding) lateNoEffect(i int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// retryWait returns the wait before the next attempt. It is the backoff, or the interval of the extended
-// wait after MaxFailures.
+// retryWait returns the backoff, or the interval of the extended wait after MaxFailures failures.
 func (r *deciding) retryWait(i int, retry core.Retry) core.Duration {
 	s := &r.t.Steps[i]
 	if s.Failures.Do < retry.MaxFailures {
@@ -236,8 +236,8 @@ func (r *deciding) applyPolicy(i int) {
 	}
 }
 
-// stopsOnFailure reports whether a failure of the step stops the task. The policy of the step can require
-// this. A point of no return requires it from its claim on, even if it is not done (H9).
+// stopsOnFailure reports whether a failure of the step stops the task. The step's policy can require this. A
+// point of no return that was claimed also requires this, even if the point of no return is not done (H9).
 func (r *deciding) stopsOnFailure(i int) bool {
 	return r.policyOf(i) == core.OnFailureStop || r.t.PastPointOfNoReturn(r.def)
 }
@@ -279,23 +279,23 @@ func (r *deciding) undoRefused(i int, ev core.Event) (string, error) {
 }
 
 // Bounds of the wait between uncounted hand-backs (P45, "not now" is not a failure). Each wait is as long as
-// the step has waited so far, within these bounds. Then jitter adds up to half of the wait.
+// the step has waited so far, within these bounds. Jitter adds up to half of the wait.
 const (
 	minHold = 2 * core.Second
 	maxHold = 5 * core.Minute
 )
 
-// hold is a row of consecutive hand-backs that do not count as failures (P45).
+// hold is a series of consecutive hand-backs that do not count as failures (P45).
 type hold struct {
 	since   core.Time     // time of the first hand-back
 	polling core.Time     // time of the first not-yet of the present poll; 0 if the step does not poll
-	most    core.Duration // longest duration of the row
-	over    string        // beginning of the failure's message if the row lasts longer
+	most    core.Duration // longest duration of the series
+	over    string        // beginning of the failure's message if the series lasts longer
 }
 
-// holdOf returns the row of hand-backs to which a reply belongs. A not-yet continues the poll of the step.
-// Every other code means that the service was not called. Such replies form a row of their own, which does
-// not end the poll.
+// holdOf returns the series of hand-backs to which a reply belongs. A not-yet continues the poll of the
+// step. Every other code means that the service was not called. Such replies form a series of their own,
+// which does not end the poll.
 func (r *deciding) holdOf(i int, e core.Reply) hold {
 	d, last := &r.def.Steps[i], r.t.Steps[i].Error
 	if last == nil || last.Since == 0 {
@@ -346,7 +346,7 @@ func (r *deciding) handBackUncounted(i int, e core.Reply) {
 	s.Error.Since, s.Error.Polling = h.since, h.polling // release has removed the earlier values
 }
 
-// endHold ends a row of uncounted hand-backs. The last failure stays for people to see.
+// endHold ends a series of uncounted hand-backs. The last failure stays for people to see.
 func endHold(s *core.Step) {
 	if s.Error != nil && s.Error.Since != 0 {
 		last := *s.Error

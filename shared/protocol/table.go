@@ -189,7 +189,7 @@ var stepRows = []stepRow{
 		core.Compensated}, alive,
 		ignore(notNow)},
 
-	// A child's end counts in Error too, but starts nothing there (P41, parent and child talk by messages).
+	// A task in Error stores a child's end, but does not go on (P41, parent and child talk by messages).
 	{[]eventKind{childEnded}, []core.State{core.Waiting}, alive, action((*deciding).childEnded)},
 	{[]eventKind{childEnded}, []core.State{core.Pending, core.Skipped, core.Processing, core.Processed,
 		core.Failed, core.UndoWait, core.Compensating,

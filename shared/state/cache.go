@@ -24,7 +24,7 @@ type cache struct {
 
 	mu       sync.Mutex
 	entries  *simplelru.LRU[string, *entry]
-	gens     [stripes]uint32 // tasks with the same hash share a generation; this can only drop entries
+	gens     [stripes]uint32 // tasks with the same hash share a generation, which can only drop entries
 	bytes    int
 	maxBytes int
 }

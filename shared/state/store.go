@@ -39,7 +39,7 @@ type Config struct {
 	// result of core.InlineOrder.
 	Inline int
 	// Tombstones means that the store keeps the hash of each ended order after the order has expired (P26,
-	// an ID never runs twice). So Commit passes the hash of each order that comes to rest.
+	// an ID never runs twice). Commit gives the store this hash when an order comes to rest.
 	Tombstones bool
 	// CacheBytes limits the memory of cached tasks, in bytes. 0 means 64 MiB.
 	CacheBytes int

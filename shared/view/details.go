@@ -23,8 +23,8 @@ type Command struct {
 	Definition string `json:"definition,omitempty" doc:"definition to move the order to, for move and for a resubmit that moves it; latest is the one that new orders get"`
 }
 
-// LaterCommand is a command that the task would accept from the time From on. Until then, a call may still
-// take effect.
+// LaterCommand is a command that the task would accept at the time From or later. Before this time, a call
+// may still take effect.
 type LaterCommand struct {
 	Command
 	From core.Time `json:"from"`
@@ -62,9 +62,9 @@ func movedAfterEnd(t *core.Task) bool {
 		})
 }
 
-// Pinned adds to v the definition that new orders get. It also adds the commands that would move the task to
-// this definition, if the task would accept them. v is the view of t. Pinned adds nothing if t has this
-// definition already, or has ended for good.
+// Pinned completes v, the view of t. It adds the definition that new orders get, and the commands with which
+// the task would accept a move to this definition. It adds nothing if t has this definition already, or has
+// ended for good.
 func (v *Task) Pinned(t *core.Task, def, deployed *core.Definition, now time.Time) {
 	final := t.ProcessState == core.Processed || t.ProcessState == core.Cancelled ||
 		t.ProcessState == core.Closed

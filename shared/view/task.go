@@ -152,7 +152,7 @@ func answersOf(s *core.Step, def *core.Answer) *Answers {
 
 // Waiting reports whether the step waits after a hand-back that did not count as a failure (P45, "not now"
 // is not a failure). Either its agent cannot call the service, or the service answers not-yet. Error states
-// which of the two, and since when.
+// the cause, and the time since when the step waits.
 func (s *Step) Waiting() bool { return s.Error != nil && s.Error.Since != 0 }
 
 // Attempt is an attempt that did not end with the outcome done.
