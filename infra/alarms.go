@@ -17,15 +17,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 )
 
-// alarm is one alarm on a metric over several periods.
+// alarm describes a CloudWatch alarm.
 type alarm struct {
 	id, text  string
 	metric    awscloudwatch.IMetric
 	threshold float64
 	periods   int
-	below     bool // goes off below the threshold, and without data
-	silent    bool // notifies no subscriber
-	essential bool // member of AlarmsEssential too
+	below     bool // whether it goes off below the threshold or without data
+	silent    bool // whether it notifies nobody
+	essential bool // whether AlarmsEssential includes it
 }
 
 func (s *Stepkeeper) addAlarms() {
@@ -42,7 +42,7 @@ func (s *Stepkeeper) addAlarms() {
 	}
 	s.deadAlarm("Quarantine", "the quarantine has received messages that cannot be read", s.quarantine)
 	s.deadAlarm("MissedSweeps", "ticks of the schedule were given up", s.missed)
-	// Rule 17: overdue tasks and sweeps that end before the last page raise alarms.
+	// Rule 17: overdue tasks and missing sweeps raise alarms.
 	s.addAlarm(alarm{
 		id:   "OldestOverdue",
 		text: "a task has been overdue for long, so the Supervisor or the Scheduler cannot keep up",
@@ -81,10 +81,10 @@ func (s *Stepkeeper) addAlarms() {
 
 func errorsAlarm(function string) string { return pascal(function) + "Errors" }
 
-// notCalledAlarm reports that an agent has not called its service for 10 to 20 minutes, because the
-// credentials have expired or the service fails. The agent's steps wait, and no failure is counted (P45, "not
-// now" is not a failure). Attempts are at most one period apart. A circuit breaker that is open for only some
-// seconds raises no alarm.
+// notCalledAlarm adds an alarm for an agent that has not called its service for 10 to 20 minutes. The usual
+// causes are expired credentials and failures of the service. Meanwhile the agent's steps wait, and the
+// Scheduler counts no failure (P45, "not now" is not a failure). The alarm needs two periods with reports, so
+// a circuit breaker that is open for only some seconds raises no alarm.
 func (s *Stepkeeper) notCalledAlarm(agent string) {
 	s.addAlarm(alarm{
 		id: pascal(agent) + "NotCalled",
@@ -101,7 +101,7 @@ func (s *Stepkeeper) notCalledAlarm(agent string) {
 	})
 }
 
-// deadAlarm reports every dead letter: one message raises the alarm (rule 6).
+// deadAlarm adds an alarm that goes off if a queue contains a message (rule 6).
 func (s *Stepkeeper) deadAlarm(id, text string, q interface {
 	MetricApproximateNumberOfMessagesVisible(*awscloudwatch.MetricOptions) awscloudwatch.Metric
 }) {
@@ -110,14 +110,14 @@ func (s *Stepkeeper) deadAlarm(id, text string, q interface {
 		threshold: 1, periods: 1, essential: true})
 }
 
-// maxPeriods is the largest number of periods of an alarm. CloudWatch evaluates at most one day, and a period
-// has up to an hour.
+// maxPeriods is the maximum number of periods of an alarm. CloudWatch evaluates at most one day, and the
+// longest period of an alarm is an hour.
 const maxPeriods = 24
 
-// kinds lists the endings of alarm IDs that occur for several queues, functions, tables or agents.
+// kinds lists the suffixes of alarm IDs that several queues, functions, tables or agents share.
 var kinds = []string{"Age", "Dead", "Errors", "NotCalled", "Throttles"}
 
-// thresholdsFit returns an error if a threshold belongs to no alarm.
+// thresholdsFit returns an error if a key of Tuning.Thresholds matches no alarm.
 func (s *Stepkeeper) thresholdsFit() error {
 	c := &checker{}
 	for _, name := range sorted(s.props.Tuning.Thresholds) {
@@ -129,10 +129,10 @@ func (s *Stepkeeper) thresholdsFit() error {
 	return errors.Join(c.problems...)
 }
 
-// addAlarm adds an alarm if the level of alarms includes it.
+// addAlarm adds an alarm if Props.Alarms includes it.
 func (s *Stepkeeper) addAlarm(a alarm) {
 	s.alarmIDs = append(s.alarmIDs, a.id)
-	for _, name := range slices.Concat(kinds, []string{a.id}) { // the alarm's own threshold is the last
+	for _, name := range slices.Concat(kinds, []string{a.id}) { // the alarm's full ID comes last and wins
 		if t, there := s.props.Tuning.Thresholds[name]; there && strings.HasSuffix(a.id, name) {
 			a.threshold, a.periods = cmp.Or(t.Value, a.threshold), cmp.Or(t.Periods, a.periods)
 		}
@@ -159,9 +159,9 @@ func (s *Stepkeeper) addAlarm(a alarm) {
 	made.AddOkAction(action)
 }
 
-// throttleAlarm watches a table, or its index, for requests that DynamoDB throttled: a hot partition, or a
-// table that grows faster than it scales. The SDK repeats such requests, so at first no other metric shows
-// the problem.
+// throttleAlarm adds an alarm for throttled requests to a table or its index. The cause is a hot partition,
+// or a load that grows faster than the table scales. The SDK repeats throttled requests, so other metrics
+// show the problem only later.
 func (s *Stepkeeper) throttleAlarm(id, text string, t awsdynamodb.ITableV2, index string) {
 	s.addAlarm(alarm{id: id + "Throttles", text: text + " is throttled", threshold: 1, periods: 3,
 		metric: awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{

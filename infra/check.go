@@ -27,14 +27,14 @@ var (
 	replyToName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$`)
 )
 
-// maxFunction is Lambda's own limit.
+// maxFunction is Lambda's limit for the timeout of a function.
 const maxFunction = 15 * time.Minute
 
-// maxAgents bounds the agents of one deployment. Their queues and roles have to fit into a function's
-// environment, and their resources into a template.
+// maxAgents is the maximum number of agents in one deployment. The environment of a function must have room
+// for the agents' queues and roles, and the template must have room for their resources.
 const maxAgents = 20
 
-// withDefaults returns a complete copy. The error lists all faults.
+// withDefaults checks the props, and returns a copy with defaults. The error lists all wrong properties.
 func (p Props) withDefaults() (Props, error) {
 	c := &checker{}
 	c.profile(&p)
@@ -132,11 +132,11 @@ func (c *checker) replyTo(p Props) {
 	}
 }
 
-// principal matches a role or user. A condition on anything else, such as a role's session, would refuse all
-// senders without an error.
+// principal matches the ARN of a role or a user. With any other ARN, such as the ARN of a session, the
+// deployment would succeed, but the queue's policy would refuse the sender.
 var principal = regexp.MustCompile(`^arn:[a-z-]+:iam::[0-9]{12}:(role|user)/[^\s*?]+$`)
 
-// principalID matches the IDs that IAM gives roles (AROA…) and users (AIDA…).
+// principalID matches the IDs that IAM assigns to roles (AROA…) and users (AIDA…).
 var principalID = regexp.MustCompile(`^A[A-Z0-9]{15,127}$`)
 
 func (c *checker) principals(what string, arns []string) {
@@ -147,7 +147,8 @@ func (c *checker) principals(what string, arns []string) {
 	}
 }
 
-// clashes reports agents whose constructs would have the same ID, because the IDs contain agent names.
+// clashes reports agents whose constructs would have the same ID, and agents that use the same function. The
+// IDs of constructs contain the names of agents.
 func (c *checker) clashes(p Props) {
 	owner, agents := map[string]string{}, p.Agents
 	for _, name := range slices.Sorted(maps.Keys(agents)) {
@@ -177,7 +178,8 @@ func (c *checker) clashes(p Props) {
 	}
 }
 
-// maxPriorities keeps the template and the functions' environments within their limits (rule 28).
+// maxPriorities is the maximum number of entries in Priorities. It keeps the template and the functions'
+// environments within their limits (rule 28).
 const maxPriorities = 5
 
 func (c *checker) priorities(p Props) {
@@ -263,8 +265,9 @@ func (c *checker) tuning(t *Tuning) {
 	}
 }
 
-// reserved checks a reserved concurrency. If a mapping starts more executions than are reserved, Lambda
-// throttles it, and each throttled message counts as received.
+// reserved checks a reserved concurrency n. The argument mapped is the concurrency of the function's
+// mappings. If n is smaller than mapped, Lambda throttles executions, and each throttled message counts as
+// received.
 func (c *checker) reserved(what string, n, mapped int) {
 	if n != 0 {
 		c.within(what, n, mapped, 1000)
@@ -318,7 +321,7 @@ func (c *checker) agent(name string, a *Agent) {
 	a.Timeout = cmp.Or(a.Timeout, time.Minute)
 	memory := 128
 	if language := build.LanguageOf(a.Folder); language == build.Python || language == build.TypeScript {
-		memory = 256 // Python and Node.js start slowly with less
+		memory = 256 // with less memory, Python and Node.js start slowly
 	}
 	a.Memory = cmp.Or(a.Memory, memory)
 	c.mapping(what, &a.Mapping, 5)
@@ -353,14 +356,14 @@ func (c *checker) network(what string, vpc awsec2.IVpc, subnets *awsec2.SubnetSe
 	}
 }
 
-// tokens checks the secret of another stack.
+// tokens checks Props.TokenKeys.
 func (c *checker) tokens(s awssecretsmanager.ISecret) {
 	if s != nil && s.SecretFullArn() == nil {
 		c.wrong("TokenKeys must be known by its complete ARN, for a permission without wildcards")
 	}
 }
 
-// adopted checks an existing function.
+// adopted checks Agent.Function.
 func (c *checker) adopted(what string, a Agent) {
 	if a.Function == nil {
 		return
