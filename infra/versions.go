@@ -14,8 +14,8 @@ import (
 // liveAlias is the alias of each function's current version.
 const liveAlias = "live"
 
-// publish gives one of our functions its version and alias, if the props ask for them. CDK publishes a
-// version for each change of code or settings.
+// publish records a function of the construct. If Props.Versions is set, publish also adds a version and an
+// alias. CDK publishes a new version for each change of code or settings.
 func (s *Stepkeeper) publish(name, id string, f awslambda.Function) {
 	s.functions[name] = f
 	if s.props.Versions {
@@ -24,7 +24,8 @@ func (s *Stepkeeper) publish(name, id string, f awslambda.Function) {
 	}
 }
 
-// invoked returns the target of mappings, schedule and metrics: a function's alias, or the function.
+// invoked returns the alias of a function or, if there is none, the function. Mappings, schedule and metrics
+// refer to the result.
 func (s *Stepkeeper) invoked(name string) awslambda.IFunction {
 	if alias := s.aliases[name]; alias != nil {
 		return alias
@@ -32,14 +33,14 @@ func (s *Stepkeeper) invoked(name string) awslambda.IFunction {
 	return s.functions[name]
 }
 
-// published returns the names of our functions that have an alias.
+// published returns the names of the construct's functions that have an alias.
 func (s *Stepkeeper) published() []string {
 	return slices.DeleteFunc(sorted(s.aliases), func(name string) bool {
 		return s.props.Agents[name].Function != nil
 	})
 }
 
-// behind returns the function that an alias points to, or f itself if it is no alias.
+// behind returns the function to which an alias points, or f itself if f is not an alias.
 func behind(f awslambda.IFunction) awslambda.IFunction {
 	if alias, is := f.(awslambda.Alias); is {
 		return alias.Lambda()
@@ -47,7 +48,8 @@ func behind(f awslambda.IFunction) awslambda.IFunction {
 	return f
 }
 
-// addCanaries lets CodeDeploy move the traffic of each alias, and move it back on the function's error alarm.
+// addCanaries makes CodeDeploy shift the calls of each alias to a new version. If the function's error alarm
+// goes off, CodeDeploy shifts the calls back.
 func (s *Stepkeeper) addCanaries() {
 	if s.props.Canary == nil {
 		return
@@ -58,7 +60,8 @@ func (s *Stepkeeper) addCanaries() {
 		alarm := s.Construct.Node().FindChild(str(errorsAlarm(name) + "Alarm")).(awscloudwatch.Alarm)
 		alarms[name], watched = alarm, append(watched, alarm.AlarmArn())
 		arn := s.functions[name].FunctionArn()
-		// The ARN of the alias itself would make alias, group and role depend on each other.
+		// A reference to the alias would make alias, deployment group and role depend on each other, so the
+		// alias's ARN is composed from the function's ARN.
 		functions = append(functions, arn, awscdk.Fn_Join(str(":"), &[]*string{arn, str(liveAlias)}))
 	}
 	role := awsiam.NewRole(s.Construct, str("CanaryRole"), &awsiam.RoleProps{
