@@ -29,7 +29,7 @@ type Agent struct {
 	Auth        *Auth                `yaml:"auth" json:"auth,omitzero"`
 	// address of the proxy; the agent does not use proxies that the environment names
 	Proxy Reference `yaml:"proxy" json:"proxy,omitzero"`
-	// AWS call for operations without an own entry aws
+	// AWS call for all operations; Operation.AWS takes precedence
 	AWS     *AWS           `yaml:"aws" json:"aws,omitzero"`
 	Retry   worker.Retry   `yaml:"retry" json:"retry,omitzero"`
 	Breaker worker.Breaker `yaml:"breaker" json:"breaker,omitzero"`

@@ -19,7 +19,7 @@ type Secret string
 
 const hidden = "[hidden]"
 
-// String hides the value.
+// String returns [hidden].
 func (s Secret) String() string { return hidden }
 
 // GoString returns [hidden].
