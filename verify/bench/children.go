@@ -45,7 +45,7 @@ type family struct {
 	Name     string `json:"name"`
 	Children int    `json:"children"`
 	Effects  int    `json:"effects"` // number of effects of all child orders
-	// number of repeated calls with the same key, for which an idempotent service returns its recorded result
+	// number of repeated calls with the same key; an idempotent service returns its recorded result for them
 	Doubled    int     `json:"doubled"`
 	Seconds    float64 `json:"seconds"`
 	PerSecond  float64 `json:"children_per_s"`
@@ -53,9 +53,10 @@ type family struct {
 	ParentDone bool    `json:"parent_processed"`
 }
 
-// measureChildren runs one order with many child orders (P40, a step can have child orders). It measures the
-// ended child orders per second and the size of the parent's document. It also counts the effects, which must
-// be one for each child order. The second case closes and reopens the runtime three times during the run.
+// measureChildren runs one order with many child orders (P40, a step can have child orders). It measures how
+// many child orders end per second, and the size of the parent's document. It also counts the effects; the
+// number must equal the number of child orders. In the second case the runtime is closed and opened again
+// three times during the run.
 func measureChildren(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	for _, c := range []struct {
 		name string

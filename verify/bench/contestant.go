@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 )
 
-// serveContestant runs measurements with a runtime in the folder dir. It submits the orders in this process
-// or over HTTP. It reads the requests for measurements from in.
+// serveContestant runs measurements with a runtime in the folder dir. It submits orders over HTTP if overHTTP
+// is true, and in this process otherwise. It reads the requests for measurements from the parameter in.
 func serveContestant(ctx context.Context, dir string, overHTTP bool, in io.Reader, out io.Writer) error {
 	if overHTTP {
 		s, err := serve(ctx, dir)

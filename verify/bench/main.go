@@ -1,8 +1,8 @@
 // Bench measures the embedded runtime and, in the same run, a floor for comparison. The floor is the smallest
 // possible program: SQLite with group commit and the five durable writes that an order with four sequential
-// steps needs. It runs in a separate process with Go's default settings (package floor). Bench prints the
-// figures and writes them to bench.json. It has no pass criterion, because the figures depend on the machine.
-// The ratios to the floor depend less on the machine.
+// steps needs. The floor runs in a separate process with Go's default settings (package floor). Bench prints
+// the figures and writes them to bench.json. It has no limits for the figures, because they depend on the
+// machine. The ratios to the floor depend less on the machine.
 package main
 
 import (
@@ -57,7 +57,7 @@ type figures struct {
 
 var parts = []struct {
 	name string
-	// measure measures one part in the empty folder dir.
+	// measure measures one part. The folder dir is empty.
 	measure func(ctx context.Context, o options, dir string, f *figures, w io.Writer) error
 }{
 	{"core", measureCore}, {"throughput", measureFloorAndThroughput}, {"http", measureHTTP},
@@ -127,7 +127,7 @@ func profiled(file string, do func() error) error {
 
 func contestantCommand() *cobra.Command {
 	overHTTP := false
-	cmd := &cobra.Command{ // used by make bench-peers and for recording a build profile
+	cmd := &cobra.Command{ // make bench-peers runs this command, also to record a build profile
 		Use: "contestant FOLDER", Hidden: true, Args: cobra.ExactArgs(1), SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return serveContestant(cmd.Context(), args[0], overHTTP, cmd.InOrStdin(), cmd.OutOrStdout())

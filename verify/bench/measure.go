@@ -21,7 +21,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-// measureCore measures one decision: a reply ends a step and the decision claims the next step.
+// measureCore measures one decision. In this decision a reply ends a step, and the next step is claimed.
 func measureCore(_ context.Context, _ options, _ string, f *figures, w io.Writer) error {
 	def, problems := source.Parse("saga.yaml", []byte(saga), source.Options{})
 	if def == nil {
@@ -63,8 +63,8 @@ func inProcess(ctx context.Context, s *embedded.Runtime) contestant {
 
 func ordersPerS(r load.Result) float64 { return r.OrdersPerS }
 
-// turns runs the contestants in turns, so that all have the same conditions. For each contestant it returns
-// one figure per turn. It omits the first warm turns.
+// turns runs the contestants in turns, so that all of them have the same conditions. For each contestant it
+// returns one figure per turn. It omits the figures of the first turns, whose number is warm.
 func turns(o options, warm int, figure func(load.Result) float64, all ...contestant) ([][]float64, error) {
 	found := make([][]float64, len(all))
 	for turn := range warm + o.repeats {
@@ -82,7 +82,7 @@ func turns(o options, warm int, figure func(load.Result) float64, all ...contest
 	return found, nil
 }
 
-// ratio returns the median of a[i]/b[i] over all turns i.
+// ratio returns the median of the quotients a[i]/b[i].
 func ratio(a, b []float64) float64 {
 	var all []float64
 	for i := range a {
@@ -183,8 +183,8 @@ func measureReady(ctx context.Context, o options, dir string, f *figures, w io.W
 	return nil
 }
 
-// ready starts `stepkeeper dev` and stops it when it reports that it is ready. It returns the time between
-// both.
+// ready starts `stepkeeper dev`, and stops it as soon as it reports that it is ready. It returns the time
+// from the start until the report.
 func ready(ctx context.Context, binary, dir string) (time.Duration, error) {
 	o, err := runtimeOptions(dir, nil, map[string]string{"saga": saga})
 	if err != nil {
@@ -204,8 +204,8 @@ func ready(ctx context.Context, binary, dir string) (time.Duration, error) {
 	return took, p.Stop()
 }
 
-// measureMemory fills a folder with ended and running tasks. Then a separate process opens the folder, and
-// measureMemory reads the memory and the start time of this process.
+// measureMemory fills a folder with ended and running tasks. A separate process then opens the folder, and
+// prints its memory and its start time.
 func measureMemory(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	if err := fill(ctx, dir, o.finished, "done"); err != nil {
 		return err

@@ -34,8 +34,8 @@ steps:
     grade: idempotent
 `
 
-// routesWait is the longest time for which a case waits for its orders after the last submission. The limit
-// is needed because an order whose only agent is gone does not end.
+// routesWait is the longest time for which a case waits for its orders after the last submission. An order
+// does not end if its only agent is gone.
 const routesWait = 20 * time.Second
 
 // doorway is a service with two agents, near and far. The agent near has a fault.
@@ -81,8 +81,8 @@ func (d *doorway) call(ctx context.Context, agent string, c worker.Call) (any, e
 }
 
 // measureRoutes runs orders while one of two agents has a fault (P44, several agents can do one step). It
-// measures the calls of each agent and the durations of the orders. Each fault is measured with a step that
-// has both agents, and with a step that has only the faulty agent.
+// measures the calls of each agent and the durations of the orders. Each fault has two cases: the step has
+// both agents, or only the faulty agent.
 func measureRoutes(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	for _, wrong := range []string{"", "sick", "slow", "gone"} {
 		for _, text := range []string{routed, strings.Replace(routed, "agents: [near, far]", "agent: near",

@@ -24,8 +24,8 @@ import (
 
 const overdueTasks = 100
 
-// measureSweep measures the sweep of 100 overdue tasks, with few and with many stored tasks. The time should
-// not depend on the number of stored tasks.
+// measureSweep measures the sweep of 100 overdue tasks, once with few and once with many other stored tasks.
+// The time should not depend on the number of stored tasks.
 func measureSweep(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	f.SweepMS = map[string]float64{}
 	for _, n := range []int{1000, o.stored} {

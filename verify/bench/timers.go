@@ -18,11 +18,11 @@ steps:
 `
 
 // timersPerS is a rate of submissions that every machine should reach. measureTimers uses the rate to choose
-// an end of the waits that lies after the last submission.
+// the end of the waits, which must come after the last submission.
 const timersPerS = 1500
 
-// measureTimers runs many orders whose waits end in the same second. It measures the delay of each order's
-// end after this second, and the memory in use during the waits.
+// measureTimers runs many orders whose waits end in the same second. It measures how late each order ends,
+// and the memory in use during the waits.
 func measureTimers(ctx context.Context, o options, dir string, f *figures, w io.Writer) (err error) {
 	opts, err := runtimeOptions(dir, operations(), map[string]string{"timer": timer})
 	if err != nil {

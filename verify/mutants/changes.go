@@ -16,20 +16,20 @@ import (
 	"strings"
 )
 
-// Changes describes the difference between two versions of the sources. The gate uses it to try affected
+// Changes describes the difference between two versions of the sources. The gate uses Changes to try affected
 // mutants first.
 type Changes struct {
 	// Seed is derived from the hash of the Git tree, so that the same sources give the same mutants.
 	Seed uint64
-	// Known is true if Git can show the difference. Then Folders lists the folders that contain a changed
-	// file.
+	// Known is true if Git can show the difference. In this case Folders lists the folders that contain a
+	// changed file.
 	Known   bool
 	Folders []string
 }
 
 // ChangesOf compares the files under root with the commit at which the branch left origin/main. If HEAD is
-// that commit, ChangesOf compares with the previous commit. Without Git it returns only a Seed, which it
-// derives from the files.
+// this commit, ChangesOf compares the files with the previous commit. Without Git it derives the Seed from
+// the files and returns nothing else.
 func ChangesOf(root string) (Changes, error) {
 	c := Changes{}
 	tree, err := git(root, "rev-parse", "HEAD^{tree}")
@@ -43,7 +43,7 @@ func ChangesOf(root string) (Changes, error) {
 	base, err := git(root, "merge-base", "HEAD", "origin/main")
 	if head, _ := git(root, "rev-parse", "HEAD"); err != nil || base == head {
 		if base, err = git(root, "rev-parse", "--verify", "HEAD^"); err != nil {
-			return c, nil // the first commit, or a clone without history
+			return c, nil // this is the first commit, or a clone without history
 		}
 	}
 	files, err := git(root, "diff", "--name-only", "--no-renames", base)
@@ -68,9 +68,9 @@ func (c *Changes) Concern(folder string) bool {
 // Changed reports whether any package of the room has changed.
 func (c *Changes) Changed(r *Room) bool { return slices.ContainsFunc(r.Packages, c.Concern) }
 
-// Order returns the mutants in a new order. The mutants of changed rooms come first, and concerned is their
-// number. The Seed determines the order within both parts. Mutants of the same package stay together, so that
-// the gate compiles and measures the package's tests only once.
+// Order returns the mutants in a new order. The mutants of changed rooms come first, and concerned is the
+// number of these mutants. The Seed determines the order within both parts. The mutants of a package stay
+// together, so that the gate compiles and measures the package's tests only once.
 func (c *Changes) Order(all []Mutant) (ordered []Mutant, concerned int) {
 	groups := map[string][]Mutant{}
 	for _, m := range all {

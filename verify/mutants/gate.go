@@ -21,28 +21,28 @@ type Gate struct {
 	Root    string // root folder of the module
 	Folder  string // folder for changed sources and test binaries
 	Workers int    // number of mutants that are tried concurrently; at least 1
-	// Within is the time after which the gate tries no further mutant. The time begins when the tests of the
-	// first mutant are compiled and measured, so the gate tries at least one mutant. The zero value means no
-	// limit.
+	// Within is the time after which the gate tries no further mutant. The time begins after the tests of the
+	// first mutant have been compiled and measured. Therefore the gate tries at least one mutant. The zero
+	// value means no limit.
 	Within time.Duration
-	// Enough bounds the total time of the tests of one package for one mutant. The times are those without a
-	// mutant. The gate omits the slowest tests above the bound. The zero value means no bound.
+	// Enough bounds the total time of the tests of one package for one mutant. The bound uses the times of
+	// the tests without a mutant, and the slowest tests are omitted. The zero value means no bound.
 	Enough time.Duration
-	// By is the name of a test of the package simulate/internal/explore. If it is not "", the gate runs only
-	// this test.
+	// By is the name of a test in simulate/internal/explore. If By is set, the gate runs only this test. ""
+	// means all tests of the rooms.
 	By  string
 	Log func(format string, args ...any)
 
 	suites map[string]*suite // suites by folder
-	ends   atomic.Int64      // time at which Within ends, in Unix nanoseconds; 0 before the time has begun
+	ends   atomic.Int64      // time at which Within ends, in Unix nanoseconds; 0 before Within begins
 }
 
 // Result is the result of the tests with one mutant.
 type Result struct {
 	Name       string `json:"name"`
 	Equivalent bool   `json:"equivalent,omitempty"`
-	// By is the folder of the tests that noticed the mutant; "" means that the mutant survived. Test is the
-	// first test that failed, or another reason why the tests ended.
+	// By is the folder of the test that noticed the mutant; "" means that the mutant survived. Test is the
+	// name of this test, or another reason why the run failed.
 	By      string `json:"by,omitempty"`
 	Test    string `json:"test,omitempty"`
 	Reached int    `json:"reaching_tests"` // number of tests in the examined folders that reach the mutant
@@ -58,8 +58,8 @@ type Result struct {
 func (r Result) Wrong() bool { return (r.By == "") != r.Equivalent }
 
 const (
-	// leastTime is the smallest time limit of tests. A larger limit is slowdown times the time of the tests
-	// without a mutant.
+	// leastTime is the smallest time limit of a test run. The usual limit is slowdown times the duration of
+	// the run without a mutant.
 	leastTime = 10 * time.Second
 	slowdown  = 10
 	// quick bounds the total time of the tests in the first batch of a package.
@@ -180,15 +180,14 @@ func (g *Gate) try(ctx context.Context, m *Mutant) (r Result, err error) {
 	return r, nil
 }
 
-// notices returns the name of the first test that fails with the mutant and passes without it. A test that
-// also fails without the mutant does not count, for example on a busy machine. notices returns "" if no test
-// notices the mutant.
+// notices returns the name of the first test that fails with the mutant and passes without it, or "". A test
+// that also fails without the mutant does not count. On a busy machine a test can fail for this reason.
 func (g *Gate) notices(ctx context.Context, s *suite, mutant string, b batch) string {
 	limit := max(leastTime, slowdown*b.took)
 	for names := b.names; len(names) > 0; {
 		failed, _ := s.run(ctx, mutant, limit, names...)
-		// The check without a mutant is omitted for the simulator, because it would take minutes and its
-		// seeds certainly pass.
+		// For the simulator no run without a mutant is made. The seeds pass without a mutant, and a run would
+		// take minutes.
 		if failed == "" || s.folder == simulated {
 			return failed
 		}
@@ -224,12 +223,12 @@ func (g *Gate) build(ctx context.Context, pkg, overlay string) (path string, err
 
 var (
 	failed = regexp.MustCompile(`(?m)^\s*--- FAIL: ((?:Test|Example|Fuzz)[^/\s]*)`)
-	// running matches the name of the first test in the list that a binary prints when its time limit ends
-	// it.
+	// running matches the list of running tests that a binary prints when its time limit ends it. The match
+	// contains the name of the first test in the list.
 	running = regexp.MustCompile(`(?m)^\s*running tests:\s+((?:Test|Example|Fuzz)[^/\s]*)`)
 )
 
-// grace is the time in which a binary may end by itself after its time limit. Then the gate kills it.
+// grace is the time that a binary has to end by itself after its time limit. Then the gate kills the binary.
 const grace = 5 * time.Second
 
 // test runs the test binary of a package with an additional environment variable. It returns the name of the
@@ -247,8 +246,8 @@ func (g *Gate) test(ctx context.Context, path, pkg string, limit time.Duration, 
 		c.Env = append(c.Env, "TMPDIR="+inMemory)
 	}
 	c.WaitDelay = time.Second
-	// A test with a mutant may leave child processes behind. The process group makes it possible to kill all
-	// of them.
+	// A test with a mutant may leave child processes behind. They belong to one process group, so that the
+	// gate can kill all of them.
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	end := func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 	c.Cancel = end

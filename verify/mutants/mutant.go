@@ -16,7 +16,7 @@ type Mutant struct {
 	Name string
 	File string `json:"file"` // path of the changed file, such as "shared/core/reply.go"
 	// Func is the name of the changed function, such as "deciding.finish" for a method. New replaces Old in
-	// the body of the function. Old must occur exactly once; differences in the layout do not matter.
+	// the body of the function. Old must occur exactly once in the body, in any layout.
 	Func string `json:"function"`
 	Old  string `json:"-"`
 	New  string `json:"-"`
@@ -39,7 +39,7 @@ var lists embed.FS
 func parsed(file string) (all []Mutant) {
 	text, err := lists.ReadFile("lists/" + file)
 	if err != nil {
-		panic(err) // impossible, because the file is embedded
+		panic(err) // this cannot happen, because the file is embedded
 	}
 	for block := range strings.SplitSeq(string(text), "\n\n") {
 		var m Mutant
@@ -99,7 +99,7 @@ var wellNamed = regexp.MustCompile(
 	`^(P([1-9]|9a|12a|1[0-9]|2[0-9]|22a|23a|3[0-9]|4[0-689]|5[0-2])|I([1-9]|1[0-9]|2[01])|A[1-9][0-9]?|` +
 		`api|bulk|cli|client|codec|console|diagram|httpagent|infra|schedule|sns|sqlite|sqs|wiring|workflow)(-[a-z0-9]+)+$`)
 
-// Check returns the problems of a list of mutants that it can find without the sources.
+// Check returns an error with all problems of a list of mutants. It does not read the sources.
 func Check(all []Mutant) error {
 	var problems []error
 	seen := map[string]bool{}

@@ -22,12 +22,12 @@ import (
 // Module is the import path of the product's module, with a slash at the end.
 const Module = "github.com/stepkeeper/stepkeeper/"
 
-// simulated is the folder of the tests that run simulations with a mutant. The gate runs these tests only if
-// By names one of them.
+// simulated is the folder of the tests that run simulations with a mutant. The gate runs one of these tests
+// only if By names the test.
 const simulated = "simulate/internal/explore"
 
-// rapid holds additional arguments for tests that use the library rapid. They make the tests repeatable, set
-// the number of checks, and turn off shrinking and failure files.
+// rapid holds additional arguments for tests that use the library rapid. The arguments make the tests
+// repeatable, set the number of checks, and turn off shrinking and failure files.
 var rapid = []string{"-rapid.seed=1", "-rapid.checks=500", "-rapid.nofailfile", "-rapid.shrinktime=0s"}
 
 // suite holds the tests of one package.
@@ -220,9 +220,9 @@ func reason(out string) string {
 	return "skipped"
 }
 
-// batches returns the tests that reach the mutant, sorted by their time. The first batch holds the quick
-// tests, and the second batch holds the others. The result reached is the number of all tests that reach the
-// mutant.
+// batches returns the tests that reach the mutant, sorted by their duration, in up to two batches. The first
+// batch holds the quick tests. The result reached is the number of all tests that reach the mutant, including
+// the omitted ones.
 func (s *suite) batches(mutant string, enough time.Duration) (all []batch, reached int) {
 	if s.folder == "infra" {
 		enough *= 6 // each test of infra synthesises a stack

@@ -6,15 +6,14 @@ import (
 	"strings"
 )
 
-// Room is a group of packages with the tests that can notice their mutants. Mutants are drawn and counted for
-// each room.
+// Room is a group of packages, with the tests that can notice mutants of these packages. The programs draw
+// and count mutants by room.
 type Room struct {
 	Name     string
 	Packages []string // folders of the packages
 	// Tests lists the folders of further tests that can notice mutants of the packages.
 	Tests []string
-	// Asked explains why a program uses the room only if its user names the room. It is "" for a room that is
-	// always used.
+	// Asked explains why the room is used only on request. It is "" for a room that is always used.
 	Asked string
 }
 
@@ -141,8 +140,8 @@ func roomOf(m *Mutant) *Room {
 	return &Rooms[i]
 }
 
-// folders returns the folders of all tests that may notice a mutant of the package own. The package itself
-// comes first.
+// folders returns the folders of all tests that may notice a mutant. The parameter own is the folder of the
+// mutant's package, and comes first in the result.
 func (r *Room) folders(own string) []string {
 	others := slices.DeleteFunc(slices.Clone(r.Packages), func(p string) bool { return p == own })
 	return slices.Concat([]string{own}, others, r.Tests)

@@ -45,7 +45,7 @@ func lexemes(text string) []lexeme {
 	}
 }
 
-// occurrences returns the places of the old text in the source, independently of line breaks. If the old text
+// occurrences returns the places of the old text in the source, however the lines are broken. If the old text
 // is not a sequence of tokens, occurrences searches for the exact text.
 func occurrences(source, old string) (found []place) {
 	in, want := lexemes(source), lexemes(strings.TrimSpace(old))

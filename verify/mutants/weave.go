@@ -18,14 +18,13 @@ import (
 // If the variable is absent or empty, the program runs without a mutant.
 const Variable = "STEPKEEPER_MUTANT"
 
-// ReachedVariable is the name of an environment variable that holds the path of a file. A changed program
-// that runs without a mutant appends names of mutants to the file. It appends the name of each mutant whose
-// function it calls.
+// ReachedVariable is the name of an environment variable that holds the path of a file. If a changed program
+// runs without a mutant, it appends names of mutants to the file: those whose functions it calls.
 const ReachedVariable = "STEPKEEPER_MUTANTS_REACHED"
 
 // Weave writes changed copies of the sources under root into the folder. It also writes a file for `go test
-// -overlay`, and returns the path of this file. It returns an error if any mutant does not match its source.
-// The copies do not depend on the order of the mutants, so that Go's build cache can reuse the results.
+// -overlay`, and returns the path of this file. If any mutant does not match its source, Weave returns an
+// error. The copies do not depend on the order of the mutants, so that Go's build cache can reuse them.
 func Weave(root, folder string, all []Mutant) (overlay string, err error) {
 	all = slices.SortedFunc(slices.Values(all),
 		func(a, b Mutant) int { return strings.Compare(a.Name, b.Name) })
@@ -92,9 +91,9 @@ func Patched(file string, source []byte, all []Mutant) (text []byte, name string
 	return p.text(), p.file.Name.Name, nil
 }
 
-// Switch returns the source of a file that selects the mutant in one package. The program reads the
-// environment variables once. It panics if no mutant has the name; otherwise the tests would run without a
-// mutant, and the mutant would seem to survive.
+// Switch returns the source of a file that selects the mutant in one package. The changed program reads the
+// environment variables once. If the variable names an unknown mutant, the program panics. Otherwise the
+// tests would run without a mutant, and the mutant would seem to survive.
 func Switch(name string, all []Mutant) []byte {
 	var names strings.Builder
 	for n := range all {
@@ -341,7 +340,7 @@ func (p *patch) nameArguments(f *ast.FuncDecl) {
 func (p *patch) text() []byte {
 	slices.SortFunc(p.edits, func(a, b edit) int { return b.from - a.from })
 	text := p.source
-	for _, e := range p.edits { // from the last edit to the first, so that the earlier offsets stay valid
+	for _, e := range p.edits { // apply the last edit first, so that the earlier offsets stay valid
 		text = text[:e.from] + e.text + text[e.to:]
 	}
 	return []byte(text + "\n" + strings.Join(p.copies, "\n"))

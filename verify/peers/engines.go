@@ -15,7 +15,7 @@ import (
 type engine struct {
 	name, version string
 	program       string
-	orders        int // number of orders in a turn; a turn should take some seconds
+	orders        int // number of orders in a turn, enough for some seconds
 	settings      []setting
 }
 

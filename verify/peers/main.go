@@ -1,7 +1,7 @@
-// Peers measures Stepkeeper, other engines and the floor of the bench for comparison. All run the same
-// workflow with the same load driver on the same machine, in turns. Each engine runs with several settings,
-// and the tables show its best setting. Peers writes the tables of docs/reference/performance.md. It runs
-// only on Linux, because it reads the processor time and the memory from /proc.
+// Peers measures Stepkeeper, other engines, and the floor of the bench. All of them run the same workflow
+// with the same load driver on the same machine, in turns. Each engine runs with several settings, and the
+// tables show its best setting. Peers writes the tables of docs/reference/performance.md. It runs only on
+// Linux, because it reads the processor time and the memory from /proc.
 package main
 
 import (
@@ -111,7 +111,8 @@ const aloneOrders = 200
 
 func warmUp(orders, concurrency int) int { return max(concurrency, orders/10) }
 
-// measure runs one order, some orders to warm up, orders one after another, and many orders concurrently.
+// measure makes four measurements in sequence: one order, some orders to warm up, orders one after another,
+// and many concurrent orders.
 func measure(c *load.Contestant, orders, concurrency int, start time.Time) (f figures, err error) {
 	if _, err := c.Measure(load.Request{Prefix: "first", Orders: 1, Concurrency: 1}); err != nil {
 		return f, err

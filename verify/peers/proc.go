@@ -75,8 +75,8 @@ func machineTime() (seconds float64) {
 	}
 	line, _, _ := strings.Cut(string(text), "\n")
 	for i, word := range strings.Fields(line) {
-		// The sum contains user, nice, system and interrupts. It does not contain idle time and waits for
-		// I/O.
+		// The sum contains the times user, nice, system and interrupts, but not the idle time and the waits
+		// for I/O.
 		if i == 1 || i == 2 || i == 3 || i == 6 || i == 7 {
 			v, _ := strconv.ParseFloat(word, 64)
 			seconds += v / ticksPerSecond

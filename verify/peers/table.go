@@ -9,7 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/load"
 )
 
-// Lines of the document before and after the tables.
+// The tables stand between these two lines of the document.
 const (
 	begin = "<!-- make bench-peers: begin -->\n"
 	end   = "<!-- make bench-peers: end -->\n"

@@ -104,7 +104,7 @@ var (
 	tag    = regexp.MustCompile(`(?s)<[^>]*>`)
 )
 
-// nodes returns the text nodes of an HTML template. The word "value" replaces each inserted value.
+// nodes returns the text nodes of an HTML template. It replaces each inserted value with the word "value".
 func nodes(template string) (texts []string) {
 	text := value.ReplaceAllString(action.ReplaceAllString(script.ReplaceAllString(template, ""), ""),
 		"value")

@@ -52,8 +52,8 @@ func predicted(t *core.Task) core.Task {
 		if s.Answers == nil {
 			continue
 		}
-		a := *s.Answers
-		a.Moved, a.RemindedAt = a.RemindedAt != 0 && !a.Moved, 0 // Moved now means that the reminder can be repeated
+		a := *s.Answers                                         
+		a.Moved, a.RemindedAt = a.RemindedAt != 0 && !a.Moved, 0 // true if the reminder can be repeated
 		a.Verdicts, a.Votes = withoutReasons(a.Verdicts), slices.Clone(a.Votes)
 		for k := range a.Votes {
 			a.Votes[k].At = 0

@@ -1,7 +1,6 @@
 // Floor measures the smallest possible cost of a durable order with four steps on SQLite. It runs in its own
-// process with Go's default settings and without a build profile. Therefore an optimisation of Stepkeeper
-// does not also make the floor faster. It reads the requests for measurements from standard input (package
-// load).
+// process with Go's default settings and without a build profile. Therefore optimisations of Stepkeeper do
+// not make the floor faster. Floor reads the requests for measurements from standard input (package load).
 package main
 
 import (
@@ -11,7 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
-	_ "modernc.org/sqlite" // registers the SQLite driver
+	_ "modernc.org/sqlite" // import that registers the SQLite driver
 
 	"github.com/stepkeeper/stepkeeper/demo/load"
 )
@@ -37,8 +36,8 @@ func run(args []string) error {
 }
 
 // floor writes one row for each order, and changes the row with conditional writes. An order has five writes
-// in total. Each write returns after an fsync, which several waiting writes can share. The floor has no
-// queues, messages or decisions.
+// in total. Each write returns after an fsync, and several waiting writes can share one fsync. The floor has
+// no queues, messages or decisions.
 type floor struct {
 	db                         *sql.DB
 	begin, end, insert, update *sql.Stmt

@@ -1,4 +1,5 @@
-// Command run tries the mutants. It fails unless the tests notice all mutants that have no argument.
+// Command run tries the mutants. It fails if a mutant without an argument survives, or if a mutant that is
+// argued to be equivalent does not.
 //
 //	go run ./verify/mutants/run [-only TEXT] [-json FILE] [-by simulate|explore] [-changed] [-within TIME]
 //
@@ -8,8 +9,7 @@
 //
 // With -by, the command runs the simulator (simulate) or its exploration (explore) instead of the tests. It
 // then tries only the mutants of the packages that a simulation executes. With -by simulate the command fails
-// if the simulator misses a mutant without an argument. With -by explore it does not fail because of a
-// surviving mutant.
+// if the simulator misses a mutant without an argument. With -by explore a surviving mutant is not an error.
 package main
 
 import (
@@ -162,9 +162,12 @@ var byTest = map[string]string{"simulate": "TestMutant", "explore": "TestMutantE
 var real = []string{"shared/core", "shared/protocol", "shared/engine", "shared/state", "functions/scheduler",
 	"functions/supervisor", "functions/agent/worker"}
 
-// simulated prints three numbers of mutants: those that the simulator notices only with faults, those that it
-// notices even without faults, and those that it cannot notice by argument. It returns an error if the
-// simulator misses a mutant without an argument.
+// simulated prints three numbers of mutants:
+//   - mutants that the simulator notices only with faults
+//   - mutants that the simulator notices even without faults
+//   - mutants that have an argument why the simulator cannot notice them
+//
+// It returns an error if the simulator misses a mutant without an argument.
 func (r *report) simulated() error {
 	withoutFaults, argued, why := 0, 0, map[string]string{}
 	for _, m := range mutants.All() {
@@ -194,7 +197,7 @@ func (r *report) simulated() error {
 		strings.Join(open, "\n"))
 }
 
-// count counts the results and returns the wrong results as text.
+// count counts the results. It returns the lines of the wrong results.
 func (r *report) count() (wrong []string) {
 	for _, m := range r.Results {
 		switch {

@@ -128,12 +128,12 @@ type candidate struct {
 	file string
 }
 
-// families maps operators to the names of their families. Other operators have their own family. Each family
-// is drawn with the same probability, whatever its number of places.
+// families maps operators to the names of their families. An operator that is not in the map is a family of
+// its own. Each family is drawn with the same probability, whatever its number of places.
 var families = map[string]string{"boundary": "condition", "logic": "condition", "arithmetic": "constant"}
 
-// draw draws n mutants of the room. For each mutant it first chooses a family of operators and then a place,
-// and draws again if the mutant does not compile. The same seed and sources always give the same mutants,
+// draw draws n mutants of the room. For each mutant it first chooses a family of operators and then a place.
+// If the mutant does not compile, it draws again. The same seed and sources always give the same mutants,
 // independently of other rooms. A room with too few places gives fewer mutants.
 func (s *sources) draw(r mutants.Room, n int, seed uint64) []sampled {
 	pool := map[string][]candidate{}

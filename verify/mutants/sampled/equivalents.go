@@ -1,7 +1,7 @@
 package main
 
-// equivalent is a mutant that no test can notice. It contains the function and the text instead of a line
-// number, because line numbers change.
+// equivalent is a mutant that no test can notice. The function and the text identify the mutant. A line
+// number would change too often.
 type equivalent struct {
 	Package string // folder of the package
 	Func    string
@@ -10,8 +10,7 @@ type equivalent struct {
 	Why     string
 }
 
-// equivalents lists the known equivalent mutants. They can be drawn, but the program neither runs nor counts
-// them.
+// equivalents lists the known equivalent mutants. The program can draw them, but does not try or count them.
 var equivalents = []equivalent{
 	{"shared/deployment", "reader.engine",
 		`e.Queues = r.urls(VarQueues, true, "", port.Intake, port.Replies, port.Control, port.Quarantine)`,

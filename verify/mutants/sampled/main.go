@@ -5,16 +5,15 @@
 //
 // The program draws common changes (operators.go) in each room (rooms.go). It omits mutants that do not
 // compile, and runs the tests as verify/mutants does. A mutant that no test reaches counts as a survivor. The
-// exit code is 1 if the tests of a room notice a smaller share than -floor. With -total this holds for all
-// rooms together.
+// exit code is 1 if the tests of any room notice a smaller share than -floor. The flag -total sets the number
+// of mutants in all rooms together, and then only the share of all rooms together counts.
 //
 // With -changed, the seed comes from the hash of the Git tree, and the program draws from at most six rooms.
-// It chooses them from the changed rooms, or from all rooms if Git cannot show the changes. The flag -total
-// sets the number of mutants in all rooms together.
+// It chooses them from the changed rooms, or from all rooms if Git cannot show the changes.
 //
 // The program changes only functions, not the constants and variables of a package. The tests run with
-// -short; only those of infra run without it if STEPKEEPER_NEED_NODE is set. For each mutant and package only
-// the fastest tests run. Their total time is at most -enough, or six times -enough for infra.
+// -short. If STEPKEEPER_NEED_NODE is set, the tests of infra run without -short. For each mutant and package
+// only the fastest tests run. Their total time is at most -enough, or six times -enough for infra.
 package main
 
 import (
@@ -138,11 +137,10 @@ func run(ctx context.Context, o options) error {
 	return below(counts, o.floor)
 }
 
-// mostRooms is the largest number of rooms in one draw. The bound exists because the test binaries of each
-// room must be compiled.
+// mostRooms is the largest number of rooms in one draw. More rooms would need too many test binaries.
 const mostRooms = 6
 
-// changed returns at most mostRooms rooms and the seed. It chooses from the changed rooms, or from all rooms
+// changed returns at most mostRooms rooms, and the seed. It chooses from the changed rooms, or from all rooms
 // if Git cannot show the changes.
 func changed(root string, all []mutants.Room) ([]mutants.Room, uint64, error) {
 	c, err := mutants.ChangesOf(root)
@@ -156,7 +154,7 @@ func changed(root string, all []mutants.Room) ([]mutants.Room, uint64, error) {
 	return all[:min(len(all), mostRooms)], c.Seed, nil
 }
 
-// draw draws mutants from the chosen rooms. With the flag -list it prints them.
+// draw draws mutants from the chosen rooms. With the flag -list it also prints the mutants.
 func draw(o options, chosen []mutants.Room) ([]sampled, error) {
 	var folders []string
 	for _, r := range chosen {
@@ -186,7 +184,7 @@ func draw(o options, chosen []mutants.Room) ([]sampled, error) {
 	return drawn, nil
 }
 
-// try runs all mutants except the equivalent ones. It returns one result for each drawn mutant.
+// try runs the tests for all mutants except the equivalent ones. It returns one result for each drawn mutant.
 func try(ctx context.Context, gate *mutants.Gate, drawn []sampled) ([]result, error) {
 	var tried []mutants.Mutant
 	for _, m := range drawn {

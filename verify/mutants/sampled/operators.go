@@ -22,7 +22,7 @@ type site struct {
 	text     string
 }
 
-// finder collects the sites of one file.
+// finder collects the places of one file.
 type finder struct {
 	fset   *token.FileSet
 	source string
@@ -33,9 +33,9 @@ type finder struct {
 }
 
 // sitesOf returns the places in the functions of a file where an operator applies, in the order of the file.
-// It omits main, because tests build the program without mutants. It also omits functions that call recover,
-// because recover has no effect in a changed copy: the switch calls the copy, so the copy is not the deferred
-// function.
+// It omits main, because tests build the program without mutants. It also omits functions that call recover.
+// The switch calls a changed copy, so the copy is not the deferred function, and recover has no effect in the
+// copy.
 func sitesOf(fset *token.FileSet, file *ast.File, source []byte, info *types.Info) []site {
 	f := finder{fset: fset, source: string(source), info: info, fails: map[*ast.ReturnStmt]bool{}}
 	for _, d := range file.Decls {
@@ -55,8 +55,8 @@ func (f *finder) offset(at token.Pos) int { return f.fset.Position(at).Offset }
 
 func (f *finder) of(n ast.Node) string { return f.source[f.offset(n.Pos()):f.offset(n.End())] }
 
-// add records that an operator can replace the source between two nodes with a text. It ignores a place that
-// it has already recorded, because the condition of an if is visited twice.
+// add records a place where an operator can replace the source between two nodes with a text. It ignores a
+// repeated place, because the condition of an if is visited twice.
 func (f *finder) add(operator string, from, to ast.Node, text string) {
 	s := site{operator, mutants.NameOf(f.fun), f.offset(from.Pos()), f.offset(to.End()), text}
 	if !slices.Contains(f.sites, s) {
@@ -113,7 +113,8 @@ func (f *finder) visit(n ast.Node) bool {
 	return true
 }
 
-// call visits the arguments of a call, except texts for people and capacities.
+// call visits the arguments of a call. It does not visit texts for people, or sizes that affect only the use
+// of memory.
 func (f *finder) call(n *ast.CallExpr) bool {
 	f.arguments(n)
 	if length, hinted := f.capacity(n); hinted {
@@ -137,8 +138,8 @@ func (f *finder) call(n *ast.CallExpr) bool {
 }
 
 // format returns the index of a call's format string, or -1. A format string gets no mutant, because go test
-// runs go vet, which reports wrong verbs. The result refuses is true if the call creates an error. The words
-// of an error are not part of the product's behaviour.
+// runs go vet, which reports wrong verbs. The result refuses is true if the call creates an error, whose
+// words are not part of the product's behaviour.
 func (f *finder) format(call *ast.CallExpr) (at int, refuses bool) {
 	signature, ok := f.info.TypeOf(call.Fun).(*types.Signature)
 	if !ok || !signature.Variadic() || signature.Params().Len() < 2 {
@@ -163,8 +164,9 @@ func (f *finder) worded(e ast.Expr) (is bool) {
 	return is
 }
 
-// capacity reports whether a call of make has a size that affects only the use of memory. The capacity of a
-// channel does not count. The result length is the length argument of a slice, which can get mutants.
+// capacity reports whether a call of make has a size that affects only the use of memory. The size of a
+// channel affects more, and does not count. The result length is the length argument of a slice, which can
+// get mutants.
 func (f *finder) capacity(call *ast.CallExpr) (length []ast.Expr, hinted bool) {
 	if !f.info.Types[call.Fun].IsBuiltin() || f.of(call.Fun) != "make" {
 		return nil, false
@@ -187,8 +189,8 @@ var symmetric = []string{"max", "min", "errors.Join", "bytes.Equal", "slices.Equ
 // option matches the types of functional options, which a call accepts in any order.
 var option = regexp.MustCompile(`\.\w*Option$`)
 
-// wording reports whether a call writes to a log or creates an error. Its words are not part of the product's
-// behaviour.
+// wording reports whether a call writes to a log or creates an error. The words in such a call are not part
+// of the product's behaviour.
 func (f *finder) wording(call *ast.CallExpr) bool {
 	selector, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {
@@ -260,8 +262,8 @@ func (f *finder) binary(n *ast.BinaryExpr) {
 }
 
 // zero adds a mutant that replaces a returned or assigned value with the zero value of its type. It omits
-// types whose zero value is not a constant, such as structs. It also omits errors and constants, for which
-// other operators exist.
+// types whose zero value is not a constant, such as structs. It also omits errors and constants, because
+// other operators change them.
 func (f *finder) zero(e ast.Expr) {
 	tv := f.info.Types[e]
 	if !tv.IsValue() || tv.IsNil() || tv.Value != nil || isError(tv.Type) {
@@ -302,8 +304,8 @@ func (f *finder) constant(n *ast.BasicLit) {
 	}
 }
 
-// arguments adds mutants that swap two adjacent arguments of the same type. It omits contexts, because the
-// test TestContextsArePassedOn in verify/importrules checks them in all calls.
+// arguments adds mutants that swap two adjacent arguments of the same type. It omits functional options and
+// the words of errors. It also omits calls whose result does not depend on the order of the arguments.
 func (f *finder) arguments(call *ast.CallExpr) {
 	if _, hinted := f.capacity(call); hinted || f.wording(call) || f.info.Types[call.Fun].IsType() ||
 		slices.Contains(symmetric, f.of(call.Fun)) {
@@ -355,7 +357,7 @@ func (f *finder) check(n *ast.IfStmt) {
 }
 
 // besideError visits the values that a statement returns together with an error. It omits names and literals,
-// because callers ignore these values after an error.
+// because callers ignore them after an error.
 func (f *finder) besideError(n *ast.ReturnStmt) {
 	for _, e := range n.Results {
 		_, name := e.(*ast.Ident)
@@ -366,7 +368,7 @@ func (f *finder) besideError(n *ast.ReturnStmt) {
 	}
 }
 
-// returnsError reports whether the type of the statement's last result is an error.
+// returnsError reports whether the last result of the statement has the type of an error.
 func (f *finder) returnsError(n *ast.ReturnStmt) bool {
 	return len(n.Results) > 0 && isError(f.info.TypeOf(n.Results[len(n.Results)-1]))
 }
@@ -383,9 +385,9 @@ func (f *finder) swallowedReturn(n *ast.ReturnStmt) {
 	}
 }
 
-// kept matches statements that get no mutant. These are locks and unlocks, because only the race detector
-// notices a missing one reliably. The pattern also matches calls of testing's Helper, because it changes only
-// the line number of a failure.
+// kept matches statements that get no mutant. Locks and unlocks get none, because only the race detector
+// notices a missing one reliably. Calls of testing's Helper get none, because Helper changes only the line
+// number of a failure.
 var kept = regexp.MustCompile(`\.(R?(L|Unl)ock|Helper)\(\)$`)
 
 // statements adds mutants that remove one statement of a block.

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/dbos-inc/dbos-transact-golang/dbos"
-	_ "github.com/dbos-inc/dbos-transact-golang/dbos/driver/sqlite" // registers the SQLite driver
+	_ "github.com/dbos-inc/dbos-transact-golang/dbos/driver/sqlite" // import that registers the SQLite driver
 
 	"github.com/stepkeeper/stepkeeper/demo/load"
 )
@@ -34,7 +34,7 @@ func run(ctx context.Context, args []string, synchronous string) error {
 	if len(args) != 1 || synchronous != "FULL" && synchronous != "NORMAL" {
 		return errors.New("usage: dbos [-synchronous FULL|NORMAL] FOLDER")
 	}
-	// The library uses the same settings for a SQLite store, except synchronous, whose default is NORMAL.
+	// The library itself uses these settings for a SQLite store, except synchronous, whose default is NORMAL.
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(args[0], "dbos.sqlite")+
 		"?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=busy_timeout(5000)&_pragma=foreign_keys(ON)"+
 		"&_pragma=synchronous("+synchronous+")")

@@ -1,6 +1,6 @@
-// Restate runs the workflow of the measurements on Restate. The program starts a server with one node, and
-// runs the service with the four steps itself. One HTTP request submits an order and returns the result. The
-// program reads the requests for measurements from standard input (package load).
+// Restate runs the workflow of the measurements on Restate. The program starts a server with one node. The
+// service with the four steps runs in the program itself. One HTTP request submits an order and returns the
+// result. The program reads the requests for measurements from standard input (package load).
 package main
 
 import (
@@ -102,7 +102,7 @@ func freePorts(n int) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer l.Close() // the listeners close at the end, so that all ports differ
+		defer l.Close() // all listeners stay open until the end, so that all ports differ
 		_, port, err := net.SplitHostPort(l.Addr().String())
 		if err != nil {
 			return nil, err
