@@ -13,8 +13,8 @@ const (
 	// lengthEvery is the time for which the length of a queue counts before it is read again (P44, several
 	// agents can do one step).
 	lengthEvery = 10 * core.Second
-	// roundTime is the assumed time in which an agent handles as many requests as it takes at a time. It
-	// makes queue lengths comparable with each other and with measured waits.
+	// roundTime is the assumed time in which an agent handles as many requests as it takes at a time. The
+	// Scheduler uses roundTime to compare queue lengths with each other and with measured waits.
 	roundTime = core.Second
 )
 
@@ -32,7 +32,7 @@ func (l *lengths) all() map[string]core.Duration {
 	return maps.Clone(l.waits)
 }
 
-// choosable adds the agents of steps with several agents.
+// choosable adds all agents of the steps that have several agents to choose from.
 func (l *lengths) choosable(def *core.Definition) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -49,11 +49,11 @@ func (l *lengths) choosable(def *core.Definition) {
 	}
 }
 
-// due returns the agents whose queues are to be read now, and stores now as their last read.
+// due returns the agents whose queues must be read now, and stores now as the time of their last read.
 func (l *lengths) due(now core.Time) (agents []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	// in any order, because the agents are independent
+	// the order does not matter, because the agents are independent
 	for agent, at := range l.asked {
 		if at == 0 || now.Sub(at) >= lengthEvery {
 			agents, l.asked[agent] = append(agents, agent), now

@@ -15,9 +15,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// notCalled counts, by agent, the replies of agents that did not call their service. It writes a line of
-// metrics only for a batch with such replies, because AWS bills each metric. A reply not-yet is not one of
-// them: its agent has called the service (P45, "not now" is not a failure).
+// notCalled counts, by agent, the replies of agents that did not call their service. It writes metrics only
+// for batches that contain these replies, because AWS bills each metric. A reply with the code not-yet does
+// not count, because the agent has called the service (P45, "not now" is not a failure).
 type notCalled struct {
 	out        io.Writer
 	log        *slog.Logger
