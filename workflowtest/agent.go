@@ -28,7 +28,8 @@ type Call struct {
 	Input     json.RawMessage // input of the operation
 	At        time.Time
 	Resolved  core.Fact // fact that the operator stated about the step; "" if there is none
-	// outcome in the agent's reply: done, failed or retry-later; "" if there was no reply
+	// Outcome is the outcome in the agent's reply: done, failed or retry-later. It is "" if there was no
+	// reply.
 	Outcome core.Outcome
 }
 

@@ -29,9 +29,9 @@ const settings = `    concurrency: 32
     breaker: {failures: 10, window: 20, delay: 2s}
 `
 
-// File returns an agents file with the addresses of the services. external reports whether the agent of a
-// service is external, which means that the agent runs outside `stepkeeper dev`. If external is nil, no agent
-// is external.
+// File returns an agents file with the addresses of the services. The function external reports whether the
+// agent of a service is external. An external agent runs outside `stepkeeper dev`. If external is nil, no
+// agent is external.
 func File(url func(name string) string, external func(name string) bool) []byte {
 	var b bytes.Buffer
 	b.WriteString("agents:\n")

@@ -11,8 +11,8 @@ type service struct {
 	effect    string // name of the effect in violations
 	knowsKeys bool   // true if the service has at most one effect for each key
 	fences    bool
-	due       func(o Order) bool            // reports whether a processed order must have the effect
-	amount    func(o Order) (int64, string) // returns the expected amount and unit of the effect
+	due       func(o Order) bool            // function that reports whether the order must have the effect
+	amount    func(o Order) (int64, string) // function that returns the effect's expected amount and unit
 }
 
 func services() []service {

@@ -39,7 +39,7 @@ func readBook(ctx context.Context, path string) (b book, err error) {
 	absolute, _ := filepath.Abs(path)
 	file := url.URL{Scheme: "file", Path: filepath.ToSlash(absolute),
 		RawQuery: "mode=ro&_pragma=query_only(1)"}
-	db, _ := sql.Open("sqlite", file.String()) // fails only for an unknown driver
+	db, _ := sql.Open("sqlite", file.String()) // The driver is known, so Open does not fail.
 	err = errors.Join(read(ctx, db, &b.rows, `SELECT json_object('kind', kind, 'key', key, 'amount', amount, 'unit', unit) AS line FROM ledger ORDER BY seq`),
 		read(ctx, db, &b.accounts, `
 		SELECT json_object('name', a.name, 'opened', a.opened, 'balance', a.balance,
@@ -52,7 +52,7 @@ func readBook(ctx context.Context, path string) (b book, err error) {
 	return b, nil
 }
 
-// read runs a query whose rows are JSON objects, and decodes all rows into the slice at into.
+// read runs a query whose rows are JSON objects. It decodes all rows into the slice that into points to.
 func read(ctx context.Context, db *sql.DB, into any, lines string) error {
 	var text []byte
 	if err := db.QueryRowContext(ctx, `SELECT json_group_array(json(line)) FROM (`+lines+

@@ -22,8 +22,9 @@ type response struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Serve reads one request from each line of in, runs the measurement, and writes one line with the result to
-// out. It returns at the end of in. order runs the order with the given ID until the order has ended.
+// Serve reads one request from each line of in and runs the measurement. It writes one line with the result
+// to out. Serve returns when in has ended. The function order runs the order with the given ID until the
+// order has ended.
 func Serve(in io.Reader, out io.Writer, order func(id string) error) error {
 	lines := bufio.NewScanner(in)
 	w := json.NewEncoder(out)
@@ -110,7 +111,7 @@ func (c *Contestant) PID() int { return c.cmd.Process.Pid }
 // Close closes the input of the process and waits until the process has ended. If the process takes too long,
 // Close kills it.
 func (c *Contestant) Close() error {
-	_ = c.in.Close() // fails if the process has already ended
+	_ = c.in.Close() // The process may have ended already.
 	late := time.AfterFunc(30*time.Second, func() { _ = c.cmd.Process.Kill() })
 	defer late.Stop()
 	return c.cmd.Wait()

@@ -43,7 +43,7 @@ type Process struct {
 // started is the present process. Until the process is ready, api and url belong to the previous process.
 type started struct {
 	cmd    *exec.Cmd
-	exited chan struct{} // closed after the process has ended
+	exited chan struct{} // channel that is closed after the process has ended
 	api    *client.Client
 	url    string
 }

@@ -19,17 +19,18 @@ type Report struct {
 	Processed int    `json:"processed"` // number of orders
 	Undone    int    `json:"undone"`    // number of orders
 	Refused   int    `json:"refused"`   // number of lines
-	// number of accepted lines whose order already existed
+	// Repeated is the number of accepted lines whose order already existed.
 	Repeated int `json:"repeated"`
 	Error    int `json:"error"` // number of orders that wait for an operator
-	// number of acknowledged orders that have not ended, and of lines without a response
+	// Unfinished is the number of acknowledged orders that have not ended, plus the number of lines without a
+	// response.
 	Unfinished      int     `json:"unfinished"`
 	AuditViolations int     `json:"audit_violations"`
 	Restarts        int     `json:"restarts"`
 	Seconds         float64 `json:"seconds"`
 	OrdersPerSecond float64 `json:"orders_per_s"` // number of ended orders per second
 
-	// number of repeated calls of services, undos included
+	// Retries is the number of repeated calls of services, including calls of undo operations.
 	Retries            int                        `json:"retries"`
 	ResolvedByOperator int                        `json:"resolved_by_operator"`
 	RecoveryMS         Recovery                   `json:"recovery_ms"`
@@ -45,7 +46,7 @@ type Report struct {
 type Recovery struct {
 	FirstReady int64           `json:"first_ready"` // time that the first start took
 	Restarts   []stage.Restart `json:"restarts"`    // restarts after the kills
-	// time from the end of the outage to the first charge or refund
+	// PaymentOutage is the time from the end of the outage to the first charge or refund.
 	PaymentOutage *int64 `json:"payment_outage,omitempty"`
 }
 

@@ -63,7 +63,7 @@ type fault struct {
 	kind    kind
 	slow    bool
 	latency time.Duration
-	coin    bool // selects one of two forms of the same fault
+	coin    bool // choice between two forms of the same fault
 }
 
 // faultOf returns the fault of a call. The result depends only on a hash of the arguments, so that the

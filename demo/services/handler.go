@@ -34,7 +34,7 @@ type server struct {
 	down       atomic.Bool
 	upSince    atomic.Int64 // Unix nanoseconds of the end of the last outage; 0 means no outage yet
 	firstAfter atomic.Int64 // Unix nanoseconds of the first effect after an outage
-	arrival    func()       // records the time of a call in the fleet
+	arrival    func()       // function that records the time of a call in the fleet
 }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -76,7 +76,8 @@ func (s *server) call(w http.ResponseWriter, r *http.Request, operation string) 
 	s.carryOut(w, r, operation, key, input, f)
 }
 
-// faultOf returns the fault of a call. call is the number of the call for the same operation and key.
+// faultOf returns the fault of a call. The parameter call is the number of the call for the same operation
+// and key.
 func (s *server) faultOf(operation, key string, call int) fault {
 	rates := s.rates
 	if s.faultless.Load() {

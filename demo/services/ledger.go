@@ -72,7 +72,7 @@ func (h history) open() bool { return h.dos > h.undos }
 type ledger struct {
 	db      *sql.DB
 	clock   func() time.Time
-	opening func(account string) int64 // returns the opening balance of a new account
+	opening func(account string) int64 // function that returns the opening balance of a new account
 	lacking func(account string) *refusal
 }
 
@@ -83,7 +83,7 @@ func openLedger(ctx context.Context, path string, clock func() time.Time) (*ledg
 	if err != nil {
 		return nil, fmt.Errorf("ledger %s: %w", path, err)
 	}
-	file := url.URL{Scheme: "file", Path: filepath.ToSlash(absolute)} // escapes special characters
+	file := url.URL{Scheme: "file", Path: filepath.ToSlash(absolute)} // A URL escapes special characters.
 	dsn := file.String() +
 		"?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=busy_timeout(5000)&_txlock=immediate"
 	db, err := sql.Open("sqlite", dsn)

@@ -31,7 +31,8 @@ type Stage struct {
 // Restart holds the durations of a restart after a kill, in milliseconds.
 type Restart struct {
 	Ready int64 `json:"ready"` // time that the start took
-	// time from the start's end to the first call of a service; absent if there was no call
+	// AtWork is the time from the end of the start to the first call of a service. It is nil if there was no
+	// call.
 	AtWork *int64 `json:"at_work,omitempty"`
 }
 

@@ -8,12 +8,12 @@ import (
 // Peer describes an agent in the settings of the engine.
 type Peer struct {
 	Name string
-	// URL or name of the request queue; a name may contain Start, and belongs to the account and Region of
-	// the intake queue
+	// Queue is the URL or the name of the request queue. A name may contain Start. A named queue belongs to
+	// the account and Region of the intake queue.
 	Queue   string
 	Senders []string // role IDs that the agent's replies may come from; empty means any role
-	// request queue for high priority, in the form of Queue; "" if there is none (P46, priority changes the
-	// order of requests only)
+	// High is the request queue for high priority, in the form of Queue. It is "" if there is no such queue
+	// (P46, priority changes the order of requests only).
 	High string
 }
 

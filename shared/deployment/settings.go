@@ -27,16 +27,17 @@ type Engine struct {
 	Queues      map[string]string // queue URLs by logical name
 	ReplyTo     map[string]string // URLs of queues and ARNs of event buses, by logical name
 	Alerts      string            // ARN of the topic for alerts
-	// true if orders of high priority have their own queues (P46, priority changes the order of requests
-	// only)
+	// Priorities is true if orders of high priority have their own queues (P46, priority changes the order of
+	// requests only).
 	Priorities bool
 	Stack      string        // value of --stack in the commands of alerts; "" if unknown
 	Window     time.Duration // time window of incidents; 0 means incident.DefaultWindow
-	// interval between reminders of an open incident; 0 means incident.DefaultReminder, and a negative value
-	// means no reminders
+	// Reminder is the interval between reminders of an open incident. 0 means incident.DefaultReminder. A
+	// negative value means no reminders.
 	Reminder time.Duration
 	Outcomes bool // true if metrics count ended orders
-	// Region and log group of the function, for the links in alerts; "" if unknown
+	// Region and LogGroup are the Region and the log group of the function, for the links in alerts. They are
+	// "" if unknown.
 	Region   string
 	LogGroup string
 	// Senders maps an agent to the role IDs that the agent's replies may come from. A role ID is the part
@@ -51,19 +52,19 @@ type Scheduler struct {
 	Workflows  string // folder of compiled workflows, *.json
 	FairQueues bool   // true if requests carry the tenant of their order
 	TokenKeys  string // ARN of the secret with the token keys; "" if no workflow makes tokens
-	// number of requests that each agent takes at a time; required only if a step may choose its agent (P44,
-	// several agents can do one step)
+	// Capacity is the number of requests that each agent takes at a time. It is required only if a step may
+	// choose its agent (P44, several agents can do one step).
 	Capacity map[string]int
 }
 
 // Supervisor holds the settings of the Supervisor.
 type Supervisor struct {
 	Engine
-	// number of requests that each agent takes at a time (P32, queue time is not a failure)
+	// Capacity is the number of requests that each agent takes at a time (P32, queue time is not a failure).
 	Capacity   map[string]int
 	SweepEvery time.Duration // interval between sweeps
 	Workflows  string        // folder of compiled workflows with schedules; may be absent
-	// maximum number of index pages in one sweep; 0 means the Supervisor's default
+	// PagesPerSweep is the maximum number of index pages in one sweep. 0 means the Supervisor's default.
 	PagesPerSweep int
 }
 
@@ -211,8 +212,8 @@ func (r *reader) secrets() (secrets map[string]Secret) {
 
 // Process holds the settings of an agent that runs as a process.
 type Process struct {
-	// URLs of the request queue, the reply queue and the quarantine; if nil, the agent finds its queues by
-	// name
+	// Queues contains the URLs of the request queue, the reply queue and the quarantine. If it is nil, the
+	// agent finds its queues by name.
 	Queues       map[string]string
 	Prefix       string // prefix of the queue names
 	Ledger       string // name of the ledger table

@@ -1,5 +1,5 @@
-// Package app holds the parts that all commands share: streams, global flags, the client for a server or a
-// stack, errors with exit codes, and the execution of a command.
+// Package app holds the parts that all commands share. These parts are the streams, the global flags, the
+// client, errors with exit codes, and the execution of a command.
 package app
 
 import (

@@ -170,7 +170,7 @@ func (a *App) addFlag(cmd *cobra.Command, set *pflag.FlagSet, path, name string,
 	}
 	s := about.Suggestions
 	s.Suggest = slices.Concat(s.Suggest, about.Values)
-	_ = cmd.RegisterFlagCompletionFunc(name, a.complete(s, -1)) // fails only for an unknown flag
+	_ = cmd.RegisterFlagCompletionFunc(name, a.complete(s, -1)) // The flag exists, so there is no error.
 	_ = set.SetAnnotation(name, titled, []string{title})
 	return about
 }

@@ -33,7 +33,7 @@ func (a *App) Client(ctx context.Context) (*client.Client, error) {
 }
 
 // Ask calls get with a client and a time limit for one request. If get fails, Ask adds advice to the error.
-// what names the requested object.
+// The parameter what names the requested object.
 func Ask[T any](ctx context.Context, a *App, what string,
 	get func(*client.Client, context.Context) (T, error)) (v T, err error) {
 	ctx, cancel := a.Bounded(ctx, DefaultTimeout)
@@ -61,7 +61,7 @@ const noticeAfter = 2 * time.Second
 type outage struct {
 	app   *App
 	mu    sync.Mutex
-	timer *time.Timer // running while a request waits for a connection; otherwise nil
+	timer *time.Timer // timer that runs while a request waits for a connection; otherwise nil
 	over  bool
 }
 
@@ -149,8 +149,8 @@ func (a *App) noStack(err error) *failure.Error {
 	return failure.Wrap(err, failure.General, "", "the stack cannot be used")
 }
 
-// reached returns the name of the server or stack. silent is the advice for a missing response, and slow the
-// advice for a late response.
+// reached returns the name of the server or stack. The result silent is the advice for a missing response,
+// and slow is the advice for a late response.
 func (a *App) reached() (name, silent, slow string) {
 	if a.Stack != "" {
 		return "the stack " + a.Stack, "check the network, --region, and AWS_ENDPOINT_URL if it is set",
@@ -162,8 +162,8 @@ func (a *App) reached() (name, silent, slow string) {
 		start + "give it more time with --timeout"
 }
 
-// Explain adds an exit code and advice to an error of the client. what names the requested object, such as
-// "order order-1001".
+// Explain adds an exit code and advice to an error of the client. The parameter what names the requested
+// object, such as "order order-1001".
 func (a *App) Explain(err error, what string) *failure.Error {
 	var f *failure.Error
 	if errors.As(err, &f) {

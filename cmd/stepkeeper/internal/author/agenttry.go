@@ -160,7 +160,7 @@ func (o *agentTryOptions) start(url string, stop context.CancelCauseFunc) (end f
 		stop(errors.Join(errors.New("the agent's process has ended"), cmd.Wait()))
 	}()
 	return func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM) // fails if the process has already ended
+		_ = cmd.Process.Signal(syscall.SIGTERM) // The process may have ended already.
 		select {
 		case <-exited:
 		case <-time.After(killAfter):

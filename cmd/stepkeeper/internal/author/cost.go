@@ -81,8 +81,8 @@ func runCost(o *costOptions) error {
 	return cost.Write(o.app.Streams.Out, report)
 }
 
-// workload returns the workload that the user asks about. asked is false if the user gave neither a file nor
-// a number.
+// workload returns the workload that the user asks about. The result asked is false if the user gave no file
+// and no number.
 func (o *costOptions) workload() (w cost.Workload, asked bool, err error) {
 	w = cost.Workload{Steps: 4, Agents: o.agents, Orders: o.orders}
 	switch {

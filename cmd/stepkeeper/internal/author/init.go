@@ -70,8 +70,8 @@ func runInit(o *initOptions) error {
 	return nil
 }
 
-// notWritten returns the error for files that could not be written to the folder dir. another is the advice
-// if one of the files already exists.
+// notWritten returns the error for files that could not be written to the folder dir. The parameter another
+// is the advice if one of the files already exists.
 func notWritten(err error, dir, another string) error {
 	var exists *scaffold.ExistsError
 	switch {

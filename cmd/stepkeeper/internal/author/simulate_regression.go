@@ -31,8 +31,8 @@ func {{.Name}}(t *testing.T) {
 }
 `))
 
-// regressionTest returns the source of a test that replays the tape of r. file is the path of the test, and
-// workflow the path of the workflow's file.
+// regressionTest returns the source of a test that replays the tape of r. The parameter file is the path of
+// the test. The parameter workflow is the path of the workflow's file.
 func regressionTest(file, workflow string, r *simulate.Report) ([]byte, error) {
 	folder, err := filepath.Abs(filepath.Dir(file))
 	if err != nil {

@@ -29,9 +29,9 @@ type Header struct {
 type Pace struct {
 	Canary int     `json:"canary"` // number of orders that are tried first; 0 means none
 	Rate   float64 `json:"rate"`   // commands per second
-	// share of failed orders, 0 to 1, above which the list stops
+	// StopAt is the share of failed orders, from 0 to 1, above which the list stops.
 	StopAt float64 `json:"stopAt"`
-	// seconds after which an accepted command without a result counts as unknown
+	// Patience is the number of seconds after which an accepted command without a result counts as unknown.
 	Patience seconds `json:"patience"`
 }
 

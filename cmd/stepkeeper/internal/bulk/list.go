@@ -248,7 +248,8 @@ func wouldMove(ctx context.Context, c *client.Client, t *client.Task, a Action) 
 	if a.Command == "resubmit" && v.Accepted {
 		v = would(t, a)
 	}
-	lines, refused := []string{}, "" // refused is the first difference that prevents the move.
+	// refused is the first difference that prevents the move.
+	lines, refused := []string{}, ""
 	for _, d := range p.Differences {
 		what := "allowed"
 		if d.Refused {

@@ -36,8 +36,8 @@ func runMove(ctx context.Context, o *moveOptions) error {
 	return o.each(ctx, o.one)
 }
 
-// one moves an order. If the user asked for a simulation and the simulation finds a problem, one does not
-// move the order.
+// one moves an order. If the user asked for a simulation and the simulation finds a problem, the order is not
+// moved.
 func (o *moveOptions) one(ctx context.Context, c *client.Client, id string) (line verdictLine, err error) {
 	var report *author.Simulated
 	if o.seeds > 0 {

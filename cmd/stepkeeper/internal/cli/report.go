@@ -29,7 +29,7 @@ type submitLine struct {
 	Ended    bool         `json:"ended"`            // true if the order has ended; only with --wait
 	Error    *submitError `json:"error,omitempty"`
 
-	// request queues of the workflow that have no consumer
+	// Unattended lists the request queues of the workflow that have no consumer.
 	Unattended []view.Unattended `json:"unattended,omitempty"`
 }
 

@@ -55,7 +55,7 @@ type smokeReport struct {
 	Attempts int                `json:"attempts"`       // number of claims, including claims for an undo
 	Failures int                `json:"failures"`       // number of attempts that failed or timed out
 
-	// queues that had no consumer before the test started
+	// Unattended lists the queues that had no consumer before the test started.
 	Unattended []view.Unattended `json:"unattended,omitempty"`
 }
 

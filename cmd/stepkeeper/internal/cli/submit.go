@@ -58,7 +58,7 @@ type submission struct {
 	// nil for a server, which checks the orders itself.
 	schemaOf func(workflow string) *client.OrderSchema
 	schemas  map[string]*client.OrderSchema // results of schemaOf, by workflow
-	stored   func(id string) bool           // reports whether the stack already has the order
+	stored   func(id string) bool           // function that reports whether the stack already has the order
 
 	mu     sync.Mutex
 	places map[int]place // places of the orders without a response, by order number

@@ -64,8 +64,8 @@ type plan struct {
 	Seen   string
 }
 
-// planOf groups the orders by the expected effect. Seen is a hash of the orders, for checking later whether
-// the orders have changed.
+// planOf groups the orders by the expected effect. The field Seen is a hash of the orders, for checking later
+// whether the orders have changed.
 func planOf(orders []bulk.Order) *plan {
 	p := &plan{Groups: bulk.Groups(orders)}
 	hash := sha256.New()
@@ -237,7 +237,7 @@ func (b *running) ended(r bulk.Report, err error) {
 	b.end, b.err = &r, err
 }
 
-// Now returns the present report. on reports whether the list is still running.
+// Now returns the present report. The result on reports whether the list is still running.
 func (b *running) Now() (r bulk.Report, on bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -234,7 +234,7 @@ func (s *server) find(ctx context.Context, q client.Query, f filter) (x found, e
 }
 
 // hold keeps the visible rows in place while a page is open. It updates changed rows and marks rows that no
-// longer match the filter. fresh is the number of new orders.
+// longer match the filter. The result fresh is the number of new orders.
 func (s *server) hold(ctx context.Context, k *kept, found []view.Summary) (rows []row, fresh int) {
 	now := map[string]view.Summary{}
 	for _, o := range found {

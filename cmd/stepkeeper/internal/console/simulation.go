@@ -41,7 +41,7 @@ type simulations struct {
 }
 
 // of returns the cached simulation of a move. If the cache does not contain the simulation and no other
-// simulation is running, of starts the simulation. A later page then shows the result.
+// simulation is running, the method starts the simulation. A later page then shows the result.
 func (s *simulations) of(plan client.Plan, t *client.Task, program string, at core.Time) simulation {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -49,8 +49,8 @@ var waitTexts = map[string]string{
 }
 
 // agent returns the agent that a step of an order calls. If the wait w does not name the agent, the result
-// comes from the order's definition. The result is "" if the definition cannot be read. missing lists the
-// definitions that could not be read, so that a page tries each definition only once.
+// comes from the order's definition. The result is "" if the definition cannot be read. The map missing lists
+// these definitions, so that a page tries each definition only once.
 func (s *server) agent(ctx context.Context, missing map[string]bool, o *client.Summary, w *view.Wait) string {
 	if w.Agent != "" || o.Definition == "" || missing[o.Definition] {
 		return w.Agent

@@ -37,8 +37,8 @@ type cell struct {
 	layer  int
 	side   float64 // coordinate of the centre within the layer
 	size   float64 // extent within the layer
-	in     []int   // connected cells in the previous layer
-	out    []int   // connected cells in the next layer
+	in     []int   // cells in the previous layer that are connected to the cell
+	out    []int   // cells in the next layer that are connected to the cell
 	weight float64 // sort key while the layers are reordered
 }
 

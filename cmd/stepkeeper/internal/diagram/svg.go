@@ -151,7 +151,7 @@ func Of(d *core.Definition) []Node {
 	for i := range d.Steps {
 		s := &d.Steps[i]
 		n := Node{ID: s.Name, Title: s.Name, Detail: workflow.Summary(s), After: s.After}
-		if s.Answer != nil && s.Answer.Ask != "" { // The step Ask comes after all other predecessors.
+		if s.Answer != nil && s.Answer.Ask != "" { // The step in Ask runs after all other predecessors.
 			n.After = []string{s.Answer.Ask}
 		}
 		if s.PointOfNoReturn {

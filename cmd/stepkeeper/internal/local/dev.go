@@ -48,7 +48,7 @@ type devOptions struct {
 	keep      string
 	replyTo   []string
 	example   string                     // name of the example; "" means no example
-	next      func(server string) string // returns the first command to run; nil without an example
+	next      func(server string) string // function that returns the first command to run; may be nil
 	orders    string                     // file with the orders of the example
 	logLevel  string
 	logFormat string
@@ -68,7 +68,7 @@ type devReady struct {
 	Data      string `json:"data"`
 	Workflows int    `json:"workflows"`
 	Agents    int    `json:"agents"`
-	// true if the server has checked the whole database file; false if the check continues
+	// Checked is true if the server has checked the whole database file. Otherwise the check continues.
 	Checked bool   `json:"checked"`
 	Orders  string `json:"orders,omitempty"` // file with the orders of the example
 }

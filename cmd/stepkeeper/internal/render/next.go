@@ -103,8 +103,8 @@ func Next(t view.Task, program string) []Advice {
 // sayer returns an Advice with a purpose and a formatted command.
 type sayer = func(why, format string, args ...any) Advice
 
-// facts returns advice for the facts that the operator can state about the steps. plain reports whether one
-// of these steps is in doubt at a plain service.
+// facts returns advice for the facts that the operator can state about the steps. The result plain reports
+// whether one of these steps is in doubt at a plain service.
 func facts(t *view.Task, say sayer) (resolve []Advice, plain bool) {
 	for _, s := range t.Steps {
 		for _, fact := range []core.Fact{core.Happened, core.NotHappened, core.Undone} {

@@ -111,8 +111,8 @@ func (p Page) uncounted(s view.Step) string {
 		Span(p.Now.Sub(s.Error.Since.Std())), Age(s.WakeAt, p.Now))
 }
 
-// atWork describes an attempt in flight: the latest progress (P43, long work reports progress), the time at
-// which the reply is due, and the lock owner.
+// atWork describes an attempt in flight. The notes are the latest progress (P43, long work reports progress),
+// the time at which the reply is due, and the lock owner.
 func (p Page) atWork(s view.Step) (notes []string) {
 	if r := s.Progress; r != nil {
 		text := fmt.Sprintf("at %d %%", r.Percent)
