@@ -26,9 +26,9 @@ type Finding struct {
 	Advice bool `json:"advice,omitempty"`
 }
 
-// Diagnose checks a workflow without random faults. It reports two kinds of problems. An order does not end
-// Processed although no fault occurs. Or the reply of a plain service is lost once, and the further attempts
-// are useless.
+// Diagnose checks a workflow without random faults. It returns two kinds of findings:
+//   - Without faults, an order does not end Processed.
+//   - After the loss of one reply of a plain service, the further attempts are useless.
 func Diagnose(sc Scenario) []Finding {
 	sc.Prepare()
 	sc.Alone, sc.Orders, sc.Only = true, 1, nil

@@ -159,8 +159,8 @@ func (s *Stub) Sent(queue string) []string {
 	return sent
 }
 
-// Queues returns a JSON object of the named queues' URLs, the form in which a function's environment variable
-// holds them.
+// Queues returns a JSON object with the URLs of the named queues. The environment variable of a function has
+// the same form.
 func (s *Stub) Queues(names ...string) string {
 	urls := map[string]string{}
 	for _, name := range names {
@@ -176,7 +176,7 @@ func (s *Stub) Environment(more map[string]string) func(name string) (string, bo
 	return func(name string) (string, bool) { v, set := env[name]; return v, set }
 }
 
-// Variables returns the given variables together with those that Lambda sets.
+// Variables returns the given variables, and adds the variables that Lambda sets.
 func (s *Stub) Variables(more map[string]string) map[string]string {
 	env := map[string]string{
 		"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "stub", "AWS_SECRET_ACCESS_KEY": "stub",

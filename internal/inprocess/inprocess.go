@@ -28,12 +28,13 @@ type Mapping struct {
 	Queue      port.Queue
 	Batch      int
 	Visibility time.Duration
-	// Handle processes a batch. It returns the receipts of the messages that must go back to the queue.
+	// Handle processes a batch. It returns the receipts of the failed messages, which must go back to the
+	// queue.
 	Handle func(ctx context.Context, queue string, batch []port.Delivery) []string
 }
 
-// Step receives one batch and passes it to Handle. It makes the messages that Handle returned visible again,
-// and deletes the others. Step returns the batch.
+// Step receives one batch and passes it to Handle, which returns the receipts of failed messages. Step makes
+// the failed messages visible again, and deletes the other messages. It returns the batch.
 func (m Mapping) Step(ctx context.Context, wait time.Duration) ([]port.Delivery, error) {
 	batch, err := m.Queue.Receive(ctx, m.Batch, wait, m.Visibility)
 	if err != nil || len(batch) == 0 {

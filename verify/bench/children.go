@@ -45,7 +45,7 @@ type family struct {
 	Name     string `json:"name"`
 	Children int    `json:"children"`
 	Effects  int    `json:"effects"` // number of effects of all child orders
-	// number of repeated calls with the same key; an idempotent service returns its recorded result for them
+	// number of calls in addition to the first call with each key
 	Doubled    int     `json:"doubled"`
 	Seconds    float64 `json:"seconds"`
 	PerSecond  float64 `json:"children_per_s"`

@@ -80,9 +80,9 @@ func Calls(iv *world.Invocation, c worker.Call) {
 // ledger even if the grade is not plain (P22a, a proven refusal permits undo).
 func pivots(r *message.Request) bool { return r.PointOfNoReturn && r.Operation == core.Do }
 
-// callsPivot checks a call of a point of no return. The ledger must record each call before it begins, and
-// must show whether an earlier attempt was called. After a reply with noEffect, the agent must not call the
-// same attempt or an earlier one.
+// callsPivot checks a call of a point of no return. The ledger must record each call before the call begins.
+// It must also show whether an earlier attempt was called. After a reply with noEffect, the agent must not
+// call the same attempt or an earlier one.
 func callsPivot(iv *world.Invocation, c worker.Call) {
 	w, a := iv.W, &iv.Agency
 	w.Checks.Did("P31")

@@ -14,8 +14,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Check compares tasks with their effects. It does so for each order that has changed since the last call of
-// Check.
+// Check compares tasks with their effects in the services. It looks at each order that has changed since the
+// last call of Check.
 func Check(w *world.Simulation) {
 	for _, o := range w.AllOrders {
 		if o.Seen.Dirty {

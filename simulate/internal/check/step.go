@@ -173,8 +173,8 @@ func stoppedForward(t *core.Task) bool {
 }
 
 // undoneAlone reports whether the claimed undo belongs to a step that is undone while the task goes forward
-// (P42). The order of undos does not apply to such a step. The result is also true if this is unknown,
-// because the same commit began the undo of the task by a batch or after a Resubmit.
+// (P42). The order of undos does not apply to such a step. If the same commit began the undo of the task, the
+// order of the commit's events may be unknown. In this case the result is true.
 func (m *move) undoneAlone(s *core.Step) bool {
 	t, b := m.after, m.before
 	switch {

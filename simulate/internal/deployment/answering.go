@@ -38,7 +38,7 @@ func reply(w *world.Simulation, o *world.Order) {
 		c.Round++
 	case 2:
 		c.Round = max(1, c.Round-1)
-	case 3: // the same or another answer with the ID of an earlier one
+	case 3: // an answer with the ID of an earlier answer
 		c.ID = fmt.Sprintf("%s-c%d", o.Id, max(1, o.Commands-1))
 	case 4:
 		c.Run++

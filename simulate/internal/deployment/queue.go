@@ -120,8 +120,8 @@ func receive(q *world.Queue, most int) []*world.Letter {
 	return taken
 }
 
-// Take receives a message. The message then stays invisible for the visibility timeout. If it was received
-// too often, Take moves it to the dead letters and returns false.
+// Take receives a message. The message then stays invisible for the visibility timeout. If the message was
+// received too often, Take moves it to the dead letters and returns false.
 func Take(q *world.Queue, l *world.Letter) bool {
 	if l.Received++; l.Received > world.MaxReceive {
 		q.Messages = slices.DeleteFunc(q.Messages, func(o *world.Letter) bool { return o == l })

@@ -144,8 +144,7 @@ func works(ctx context.Context, iv *world.Invocation, c worker.Call) error {
 	}
 	for n := w.Choose("works", c.Key, 8, 0.6); n > 0; n-- {
 		pause := int64(d.Timeout) / 3
-		// The pause does not occur in a run with selected faults, because it is a fault that the user cannot
-		// select.
+		// The pause does not occur in a run with selected faults, because the user cannot select this fault.
 		if w.Sc.Only == nil && w.Choose("silent", c.Key, 2, 0.1) == 1 {
 			pause = w.Spread("silent", c.Key+"/for", int64(d.MaxDuration))
 		}
@@ -242,8 +241,8 @@ func tooLong(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worke
 	return nil, worker.WithCode(context.DeadlineExceeded, "timeout")
 }
 
-// landLater schedules the effect of a call after d milliseconds. It does so only for a call of a fenced
-// service.
+// landLater schedules the effect of a call after d milliseconds. If the service is not fenced, the call has
+// no effect.
 func landLater(w *world.Simulation, s *world.Remote, c worker.Call, d int64) {
 	if s.Grade != core.Fenced || c.Grade != core.Fenced {
 		return

@@ -21,8 +21,8 @@ func (m *Model) UnpinAlerts(t *core.Task) {
 }
 
 // Differs returns a description of the first difference between the model's task and a committed task, or ""
-// if they are equal. A full document may list fewer unsuccessful attempts. The others must then be in the
-// counts (P28, what is too large fails once).
+// if they are equal. If the committed document is full, its list of unsuccessful attempts may be shorter. Its
+// counts must then include the missing attempts (P28, what is too large fails once).
 func (m *Model) Differs(real *core.Task) string {
 	if m.T == nil {
 		return "it was stored, and the event makes no task"
@@ -52,7 +52,7 @@ func predicted(t *core.Task) core.Task {
 		if s.Answers == nil {
 			continue
 		}
-		a := *s.Answers                                         
+		a := *s.Answers
 		a.Moved, a.RemindedAt = a.RemindedAt != 0 && !a.Moved, 0 // true if the reminder can be repeated
 		a.Verdicts, a.Votes = withoutReasons(a.Verdicts), slices.Clone(a.Votes)
 		for k := range a.Votes {

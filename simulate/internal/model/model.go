@@ -401,7 +401,7 @@ func OfEnd(def *core.Definition, t *core.Task) (all []Mail) {
 }
 
 // Alerts reports whether the end of the task alerts the operator (P11). Every Error alerts the operator. An
-// undo after a failure does so only if the workflow requests an alert.
+// undo after a failure alerts the operator only if the workflow requests an alert.
 func Alerts(def *core.Definition, t *core.Task) bool {
 	undone := t.ProcessState == core.Compensated && t.Undo.Why == core.WhyFailure
 	return t.ProcessState == core.Error || undone && def != nil && def.AlertUndone

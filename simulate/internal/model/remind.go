@@ -14,8 +14,8 @@ func NextLook(def *core.Definition, t *core.Task, i int) core.Time {
 	return min(s.Wait.At, s.Claim.At.Add((reminded(s, d)+1)*d.Remind))
 }
 
-// reminded returns a number of intervals. They lie between the claim and the time at which the last reminder
-// was first sent (P37).
+// reminded returns how many reminder intervals had passed since the claim when the last reminder was first
+// sent (P37).
 func reminded(s *core.Step, d *core.Answer) core.Duration {
 	if s.Answers.RemindedAt == 0 {
 		return 0

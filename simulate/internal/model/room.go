@@ -30,7 +30,7 @@ func (m *Model) holds(i int, output json.RawMessage) bool {
 }
 
 // fits reports whether a document is within the limit. The document's size lies between need-vague and
-// need+vague. If the limit lies between them too, the result is that of the parameter as, which looks at the
+// need+vague. If the limit is in the same range, the result comes from the parameter as, which looks at the
 // committed task.
 func (m *Model) fits(need, vague int, as func() bool) bool {
 	return need+vague <= m.Room.Limit || need-vague <= m.Room.Limit && m.Real != nil && as()

@@ -14,8 +14,8 @@ const (
 	longestDelay = 900 * core.Second
 )
 
-// spanOfWait returns the earliest and the latest possible end of a wait that is claimed now. They differ by
-// the spread. The result ok is false if the input is not a time or is too late (P34).
+// spanOfWait returns the earliest and the latest possible end of a wait that is claimed now. The two ends
+// differ by the spread. The result ok is false if the input is not a time or is too late (P34).
 func (m *Model) spanOfWait(i int) (from, to core.Time, ok bool) {
 	d := &m.Def.Steps[i]
 	from = m.Now.Add(d.Wait.For)

@@ -17,8 +17,8 @@ var (
 )
 
 // Variants returns variants of a workflow, as targets of a Move (P49, move pins another definition). The
-// first variant has other inputs. The others change steps, so an order can be moved to them only before it
-// has claimed these steps. Variants omits an invalid variant.
+// first variant has other inputs. The other variants change steps, so an order can be moved to them only
+// before it has claimed these steps. Variants omits an invalid variant.
 func Variants(def *core.Definition) (all []*core.Definition) {
 	for _, change := range []func(*core.Definition){reworded, renamed, revised} {
 		d := *def

@@ -145,7 +145,7 @@ func (a Act) String() string {
 	return a.Fault.String()
 }
 
-// Compute lists the faults of a handler. They can happen at each of its port calls.
+// Compute lists the faults that can happen to a handler at each of its port calls.
 var Compute = []Act{{CrashBefore, false}, {CrashAfter, true}, {TimeoutAfter, true}, {Zombie, false},
 	{Zombie, true}, {Frozen, false}, {Frozen, true}}
 

@@ -1,5 +1,5 @@
-// Command run tries the mutants. It fails if a mutant without an argument survives, or if a mutant that is
-// argued to be equivalent does not.
+// Command run tries the mutants. It fails if a mutant without an argument survives. It also fails if the
+// tests notice a mutant that is argued to be equivalent.
 //
 //	go run ./verify/mutants/run [-only TEXT] [-json FILE] [-by simulate|explore] [-changed] [-within TIME]
 //
