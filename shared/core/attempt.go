@@ -34,7 +34,7 @@ func (d *StepDefinition) Longest(s *Step) Duration {
 }
 
 // FirstCompleteBy returns the complete-by time that the present claim set. A Progress may have moved the
-// stored time since then. A repeated request contains the first time (P12, effects are emitted again).
+// stored time after the claim. A repeated request contains the first time (P12, effects are emitted again).
 func (d *StepDefinition) FirstCompleteBy(s *Step) Time {
 	if !d.Long(s) {
 		return s.Claim.StopBy
@@ -104,7 +104,8 @@ func (t *Task) KnownUntil(def *Definition, i int, now Time) Time {
 }
 
 // KeyMayExpire reports whether the step is in doubt, and its service may forget the key before a call that
-// is requested now has ended (P18, resubmit uses a remembered key).
+// starts now has ended (P18, resubmit uses a remembered key). A step is in doubt if nobody knows whether its
+// call took effect.
 func (t *Task) KeyMayExpire(def *Definition, i int, now Time) bool {
 	s, until := &t.Steps[i], t.KnownUntil(def, i, now)
 	return s.AwaitsWake() && s.Attempted() && until != 0 && now.Add(def.Steps[i].TimeoutOf(s)) > until

@@ -73,7 +73,7 @@ func (c *Children) Output(collect bool) json.RawMessage {
 	return b
 }
 
-// Running reports whether a child is open and not in doubt.
+// Running reports whether a child is open and can still be undone.
 func (c *Children) Running() bool {
 	return c != nil && slices.ContainsFunc(c.Open, func(o OpenChild) bool { return !o.inDoubt() })
 }
@@ -92,6 +92,7 @@ func (t *Task) OpenChildren(s *Step) (ids []string) {
 	return ids
 }
 
+// inDoubt reports whether the child was closed or is no longer stored, so that it can no longer be undone.
 func (o OpenChild) inDoubt() bool {
 	return o.State == string(ChildClosed) || o.State == string(ChildExpired)
 }
@@ -109,7 +110,7 @@ func (c *Children) ResolveRefusal(fact Fact) string {
 	return ""
 }
 
-// Settled returns a copy without the children that are in doubt.
+// Settled returns a copy without the open children that can no longer be undone.
 func (c *Children) Settled() *Children {
 	n := *c
 	n.Open = slices.Clone(c.Open)

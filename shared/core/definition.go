@@ -222,9 +222,9 @@ const (
 // MaxID is the longest ID of a task, in bytes.
 const MaxID = 128
 
-// ChildID returns the ID of a child task. The ID contains the parent's run, because a child may get another
-// order in the parent's next run, and the order of a task never changes. An ID that would be longer than
-// MaxID is cut, and ends with two adjacent ChildMarks and a hash. No other ID has two adjacent ChildMarks.
+// ChildID returns the ID of a child task. The ID contains the parent's run. A child may get another order in
+// the parent's next run, but the order of a task never changes. An ID that would be longer than MaxID is
+// cut, and ends with two adjacent ChildMarks and a hash. No other ID has two adjacent ChildMarks.
 func (p Parent) ChildID() string {
 	id := p.OrderID + ChildMark + p.Step + ChildMark + strconv.Itoa(p.Index)
 	if p.Run > 0 {

@@ -226,7 +226,7 @@ const (
 	ChildProcessed   ChildState = "processed"
 	ChildCompensated ChildState = "compensated"
 	ChildError       ChildState = "error"  // the child waits for an operator, and will end later
-	ChildClosed      ChildState = "closed" // an operator closed the child (P48); its effects are in doubt
+	ChildClosed      ChildState = "closed" // an operator closed the child (P48); it can no longer be undone
 	// ChildExpired means that the child has ended and is no longer stored (P26, an ID never runs twice).
 	ChildExpired ChildState = "expired"
 )

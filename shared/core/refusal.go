@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// ExpiredKey returns a text about a step in doubt whose service may have forgotten the key, or "" if there
-// is no such step. Another call of such a step could take effect twice (H12).
+// ExpiredKey returns a text about a step whose service may have forgotten the key, or "" if there is no such
+// step. It is unknown whether such a step took effect, so another call could take effect twice (H12).
 func (t *Task) ExpiredKey(def *Definition, now Time) string {
 	for i := range t.Steps {
 		if s := &t.Steps[i]; t.KeyMayExpire(def, i, now) {

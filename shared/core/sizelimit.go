@@ -60,7 +60,7 @@ func (m SizeLimit) SurelyFits(def *Definition, t *Task, output json.RawMessage) 
 	if m.Size == nil {
 		return true
 	}
-	if def == nil { // a tombstone has no definition
+	if def == nil { // the task of an early Cancel has no definition
 		return upperBound(t) <= m.Limit
 	}
 	n := upperBound(t) + roughStep*len(t.Steps) + 3*len(output)
@@ -83,7 +83,7 @@ const (
 	maxCount = 1<<63 - 1  // largest value of a counter of the task
 	manyOf   = 10_000_000 // upper bound of a step's counters
 	MaxCode  = 128        // longest code of a failure, in bytes
-	cutCode  = 32         // longest code after its text was cut, in bytes
+	cutCode  = 32         // longest code that is kept when texts are cut, in bytes
 	MaxName  = 32         // longest name of an instance, in bytes
 
 	// roughHeader and roughStep are upper bounds of the bytes that the names, numbers and times take in a
@@ -164,7 +164,7 @@ func longest(def *Definition, t *Task) *Task {
 	for _, at := range []*Time{&c.Start.At, &c.End.At, &c.Deadline.At, &c.End.ResendAt, &c.Due} {
 		*at = far
 	}
-	if def != nil && def.Tokens { // a tombstone has no definition
+	if def != nil && def.Tokens { // the task of an early Cancel has no definition
 		c.TokenKey = strings.Repeat("x", maxKeyID)
 	}
 	c.Parent = &Parent{OrderID: strings.Repeat("x", MaxID), Run: manyOf, Step: strings.Repeat("x", MaxID),

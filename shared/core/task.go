@@ -46,8 +46,8 @@ const (
 	WhyParent   Why = "parent" // the parent's step has cancelled the child, or is being undone (P41)
 )
 
-// Task is the work for one order, stored as one document. Each commit replaces the whole document on the
-// condition of its version. Callers must not change a task that Decide has returned.
+// Task is the work for one order, stored as one document. Each commit replaces the whole document, if the
+// stored version is still the loaded version. Callers must not change a task that Decide has returned.
 type Task struct {
 	OrderID string
 	// Version is the version of the stored document. The actor that commits the task sets it (P8, every
@@ -72,7 +72,7 @@ type Task struct {
 	Run          int   // number of the run, from 0 (P2, attempts of a run share a key)
 	Commands     Commands
 	Attempts     Attempts
-	Hops         int // number of forward claims since the last command (P23, a hop budget bounds claims)
+	Hops         int // number of forward claims after the last command (P23, a hop budget bounds claims)
 	StatusSeq    int // sequence number of the last status message
 	Start        Start
 	Undo         Reversal
@@ -394,7 +394,8 @@ type Closing struct {
 	Reason string `json:"reason"`
 }
 
-// Fact is an operator's statement about a step in doubt.
+// Fact is an operator's statement about a step in doubt. A step is in doubt if nobody knows whether its call
+// took effect.
 type Fact string
 
 // Statements about a step in doubt.

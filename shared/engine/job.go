@@ -15,9 +15,10 @@ type Message struct {
 	// Event is nil if all open messages of the task are sent again (P27, the embedded runtime survives its
 	// queues).
 	Event core.Event
-	// Again means that the message was handled before, or may have been handled before. Then its effects are
-	// sent again even if it changes nothing. Without Again, a message that changes nothing sends only its
-	// answer, so that copies of a message do not multiply calls (P12a, who emits again).
+	// Again means that the message was handled before, or may have been handled before. With Again, the
+	// effects of the message are sent again even if the message changes nothing. Without Again, a message
+	// that changes nothing sends only its answer, so that copies of a message do not multiply calls (P12a,
+	// who emits again).
 	Again bool
 	Order []byte // content of a submission
 	From  Sender // sender of a reply (P3, a reply names request and sender)

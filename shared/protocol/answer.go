@@ -160,7 +160,7 @@ func (r *deciding) questionOf(i int) (question *core.Answers, known bool) {
 	return question, true
 }
 
-// holdsVote reports whether the task has room for an event's value.
+// holdsVote reports whether the document has space for an event's value.
 func (r *deciding) holdsVote(i int, vote *core.Vote) bool {
 	with := &deciding{def: r.def, t: r.t.Clone()}
 	with.addVote(i, vote)

@@ -8,9 +8,10 @@ import (
 
 // Decide applies one event to a task. It changes no argument.
 //
-// def is the definition that the task pins, or the current definition for a new order. It is nil for an
-// unknown order, and for the tombstone of an early Cancel. order is the order as submitted. If order is nil
-// and an expression needs it, Decide returns ErrOrderNeeded. task is nil if the order is unknown.
+// def is the definition that the task pins, or the current definition for a new order. If the order is
+// unknown, or only an early Cancel has created the task, def is nil. order is the order as submitted. If
+// order is nil and an expression needs it, Decide returns ErrOrderNeeded. task is nil if the order is
+// unknown.
 //
 // The other errors are ErrStale, ErrUnfit, and a *Refusal for the sender. If the event changes nothing,
 // Ignored has the reason. The Decision then repeats the effects that the same event caused before (P12,

@@ -32,7 +32,7 @@ func (r *deciding) undoAlone(i int) {
 	}
 }
 
-// wakeAlone continues the undo of one step when its wait is over, while the task goes forward.
+// wakeAlone continues the undo of one step when its wait has ended, while the task goes forward.
 func (r *deciding) wakeAlone(i int, _ core.Event) (string, error) {
 	if r.at.Now < r.t.Steps[i].Wait.At {
 		return "its wait is not over", nil

@@ -15,7 +15,7 @@ type kind interface {
 	prepare(r *deciding, i int) (prepared, error)
 	// start claims the step, and ends it at once if p.atOnce is set.
 	start(r *deciding, i int, p prepared)
-	// resend emits the messages of a standing claim again (P12, effects are emitted again).
+	// resend emits the messages of the step's claim again (P12, effects are emitted again).
 	resend(r *deciding, i int)
 	// woken continues a step whose time has come, in a task that goes forward.
 	woken(r *deciding, i int)

@@ -99,8 +99,9 @@ func (answerKind) validState(s *core.Step, _ *core.StepDefinition) bool {
 	return false
 }
 
-// look ends a step if enough people have answered. In a task that goes forward, it also ends a step whose
-// time is over. An answer takes precedence over the time (P36, answers may come early, late or twice).
+// look ends a step if enough people have answered. In a task that goes forward, it also ends a step if the
+// time for an answer has passed. An answer takes precedence over the time (P36, answers may come early, late
+// or twice).
 func (r *deciding) look(i int) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	decided, complete := s.Answers.Complete()

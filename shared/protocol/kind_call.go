@@ -87,8 +87,9 @@ func (r *deciding) takeCall(i int, op core.Operation) {
 	if op == core.UndoOp {
 		c.Undo, state = true, core.Compensating
 	}
-	// The allowance for queue time is the largest of the step's earlier allowance, the agent's allowance, and
-	// twice the agent's last queue wait (P32, queue time is not a failure).
+	// The allowance for queue time is the largest of the step's earlier allowance, the agent's allowance,
+	// and twice the agent's last queue wait (P32, queue time is not a failure). It is limited by
+	// MaxQueueTime.
 	name := cmp.Or(c.Agent, d.Agent)
 	agent := r.def.Agents[name]
 	c.Allowance = min(max(s.Claim.Allowance, agent.QueueAllowance, 2*r.at.Waits[name]),

@@ -326,8 +326,8 @@ func (r *deciding) stopChildren(i int, reason string) {
 	r.askOpen(i, "")
 }
 
-// lookAtChildren continues a step that goes forward. It starts more children, or ends the step if no child
-// is open.
+// lookAtChildren continues a step that goes forward. It starts more children, cancels the children if too
+// many have failed, and ends the step if no child is open.
 func (r *deciding) lookAtChildren(i int) {
 	s, d := &r.t.Steps[i], r.def.Steps[i].Each
 	c := s.Children
@@ -347,7 +347,8 @@ func (r *deciding) lookAtChildren(i int) {
 	r.endChildren(i)
 }
 
-// failChildren fails a step whose children were stopped. All children have ended, so nothing is in doubt.
+// failChildren fails a step whose children were stopped. All children have ended, so the step needs no
+// Resolve.
 func (r *deciding) failChildren(i int) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	c := s.Children

@@ -138,7 +138,7 @@ func (r *deciding) resendDue(_ int, _ core.Event) (string, error) {
 	return "", nil
 }
 
-// wakeForward continues a step when its wait is over.
+// wakeForward continues a step when its wait has ended.
 func (r *deciding) wakeForward(i int, _ core.Event) (string, error) {
 	switch s := &r.t.Steps[i]; {
 	case !s.Attempted():

@@ -66,7 +66,8 @@ func endAttempt(s *core.Step) {
 	s.Claim = core.Claim{Agent: c.Agent, Undo: c.Undo, At: c.At, Allowance: c.Allowance}
 }
 
-// giveUp ends an attempt without success. The step, or its undo, is in doubt and waits for no reply.
+// giveUp ends an attempt without success. The call of the attempt may have taken effect. The step waits for
+// no reply any more.
 func giveUp(s *core.Step) {
 	s.State = core.Failed
 	if s.Claim.Undo {
@@ -177,7 +178,7 @@ func (r *deciding) handBackUncharged(s *core.Step, wakeAt core.Time) {
 }
 
 // scheduleWake makes a step wait until wakeAt, and emits the Wake. If the Wake is lost, the Supervisor sends
-// another Wake after the grace (P9a).
+// another Wake after Definition.Grace (P9a).
 func (r *deciding) scheduleWake(s *core.Step, wakeAt core.Time) {
 	s.Wait.At, s.CompleteBy = wakeAt, wakeAt.Add(r.def.Grace)
 	r.wake(s, wakeAt)

@@ -17,7 +17,7 @@ const (
 
 // cache holds decoded tasks, and orders that are stored apart from their tasks. An entry is always the
 // newest version. If a load or a commit of a task overlaps with another commit of the task, the cache keeps
-// no entry. It detects overlaps by generations: each commit raises the generation of its task when the
+// no entry. It detects overlaps by generations. Each commit raises the generation of its task when the
 // commit begins and when it ends. A value is cached only if the generation has not changed in the meantime.
 type cache struct {
 	seed maphash.Seed
@@ -78,7 +78,7 @@ func (c *cache) generation(id string) uint32 {
 	return *c.stripe(id)
 }
 
-// loaded caches a loaded task if no commit began or ended since the load began.
+// loaded caches a loaded task if no commit of the task began or ended during the load.
 func (c *cache) loaded(t *core.Task, gen uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,8 +96,8 @@ func (c *cache) begin(id string) uint32 {
 	return *g
 }
 
-// committed ends a commit. It removes the entry if the result is in doubt, or if the task is at rest,
-// because a task at rest is seldom loaded again.
+// committed ends a commit. It removes the entry if it is unknown whether the commit was stored. It also
+// removes a task at rest, because such a task is seldom loaded again.
 func (c *cache) committed(change Change, gen uint32, stored bool) {
 	t := change.Task
 	c.mu.Lock()

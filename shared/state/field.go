@@ -14,8 +14,8 @@ import (
 // and read it. A member that is null, 0, false or empty is not written.
 type field[T any] struct {
 	name  string
-	says  string
-	label label // name in its written form; set by tableOf
+	says  string // meaning of the member, for the documentation
+	label label  // name in its written form; set by tableOf
 	put   func(w *writer, name *label, x *T)
 	take  func(d *decoder, x *T, v []byte) error
 }

@@ -211,8 +211,8 @@ type Change struct {
 // was reported, and the Supervisor has nothing to do.
 func (c Change) Rested() bool { return c.Task.Due == 0 && (c.Before == nil || c.Before.Due != 0) }
 
-// Commit stores each change on its own. It returns one error or nil for each change, in the order of the
-// changes. A document that is too large, or cannot be encoded, is never sent to the store.
+// Commit stores each change independently of the others. It returns one error or nil for each change, in the
+// order of the changes. A document that is too large, or cannot be encoded, is never sent to the store.
 func (s *Store) Commit(ctx context.Context, changes []Change) []error {
 	errs := make([]error, len(changes))
 	writes := make([]port.Write, 0, len(changes))
@@ -292,8 +292,8 @@ func (s *Store) writeOf(documents *writer, c Change) (port.Write, error) {
 	return w, nil
 }
 
-// Definition returns the definition that a task pins. It returns nil for the empty hash of a tombstone. It
-// returns port.ErrNotFound if the definition is not stored.
+// Definition returns the definition that a task pins. It returns nil for the empty hash, which a task has if
+// a Cancel came before its order. It returns port.ErrNotFound if the definition is not stored.
 func (s *Store) Definition(ctx context.Context, hash string) (*core.Definition, error) {
 	if hash == "" {
 		return nil, nil
