@@ -71,9 +71,9 @@ type Tape struct {
 	Order    json.RawMessage   `json:"order,omitempty"` // content of every order
 	// answers by the name of the step
 	Answers map[string]json.RawMessage `json:"answers,omitempty"`
-	// document of the begun order at the start of the run
+	// document of the order Scenario.Begun; absent if the scenario has none
 	Task      json.RawMessage `json:"task,omitempty"`
-	At        core.Time       `json:"at,omitempty"`        // start of the run, if the tape has a begun order
+	At        core.Time       `json:"at,omitempty"`        // start of the run; 0 if Task is absent
 	Invariant string          `json:"invariant,omitempty"` // invariant that the recorded run broke
 	Choices   []Choice        `json:"choices"`
 }

@@ -90,8 +90,7 @@ func (m *move) wait(was, s *core.Step) {
 		m.fail("P34", "step %s ended at %s by the true time, and waits until %s", s.Name,
 			core.Time(m.w.Start+m.w.Now), at)
 	case m.w.Quiescing && m.w.Driver == nil && m.before.ProcessState == core.Processing:
-		// The last condition excludes an order that a Resubmit has resumed, because the Resubmit also ends
-		// the wait.
+		// If the task was not Processing before, a Resubmit has resumed the order and ended the wait.
 		m.prompt(s, at)
 	}
 }

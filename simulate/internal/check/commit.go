@@ -14,7 +14,7 @@ import (
 
 // keptAccepted reports whether the task certainly still stored an accepted verdict on the command when it
 // decided the command again. The stored verdict must be older than this commit. Fewer than eight verdicts may
-// have been added since.
+// have come after it.
 func (m *move) keptAccepted(id string) bool {
 	if m.before == nil {
 		return false
@@ -24,8 +24,8 @@ func (m *move) keptAccepted(id string) bool {
 	return at >= 0 && m.kept(at)
 }
 
-// kept reports whether this commit has kept a verdict of the list before the commit. The parameter at is the
-// verdict's index in the list. A task keeps only eight verdicts.
+// kept reports whether this commit has kept a verdict that the task stored before the commit. The parameter
+// at is the verdict's earlier index. A task keeps only eight verdicts.
 func (m *move) kept(at int) bool {
 	added := m.added()
 	return added < 8 && len(m.before.Commands.Verdicts)-at+added-1 <= 8
@@ -325,8 +325,8 @@ func (m *move) erased() {
 	}
 }
 
-// nothingToReport reports whether the end of the task has no status and no alert, and no parent waits for the
-// end (P11, an end is reported until settled). A single batch can end and erase such an order.
+// nothingToReport reports whether the end of the task has no status and no alert, and no parent waits for it
+// (P11, an end is reported until settled). A single batch can end and erase such an order.
 func (m *move) nothingToReport() bool {
 	return m.after.End.Seq == 0 && m.after.Parent == nil && !model.Alerts(m.def, m.after)
 }

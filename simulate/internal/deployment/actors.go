@@ -238,8 +238,8 @@ func Boot(p *world.Process) {
 	}
 }
 
-// Equip creates the actor of a process that has none. The process is new, or it is the copy in a snapshot. A
-// copy keeps its recorded queue waits.
+// Equip creates the actor of a process that has none. Such a process is new, or an exploration has copied it.
+// A copy keeps its recorded queue waits.
 func Equip(p *world.Process) {
 	w := p.W
 	switch {

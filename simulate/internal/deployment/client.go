@@ -382,7 +382,7 @@ func aim(w *world.Simulation, o *world.Order) string {
 	case k < n:
 		hash := defs[n-1-k].Hash
 		if _, err := w.Store.Defs.Definition(context.Background(), hash); err == nil {
-			return hash // an unstored definition is replaced by an unknown hash below
+			return hash // a definition that is not stored gets an unknown hash
 		}
 	}
 	return strings.Repeat("0", len(w.Def.Hash))

@@ -378,7 +378,7 @@ func refusal(w *world.Simulation, key string) error {
 		return worker.NoEffect(worker.RetryAfter(err,
 			time.Duration(1+w.Spread("retry-after", key, 2400))*time.Second))
 	}
-	if w.Choose("refusal", key+"/code", 2, 0.5) == 1 { // this code does not make the failure temporary
+	if w.Choose("refusal", key+"/code", 2, 0.5) == 1 { // "unauthorized" does not make the failure temporary
 		err = worker.WithCode(err, core.CodeUnauthorized)
 	}
 	return worker.Permanent(err) // a permanent failure alone proves nothing about the effect

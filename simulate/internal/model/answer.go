@@ -209,7 +209,7 @@ func May(a *core.Answers, by string) bool {
 	return by != a.NotSelf && (len(a.Who) == 0 || slices.Contains(a.Who, by))
 }
 
-// decidedAs returns the decision about a step. If a Resubmit must still apply the decision, it counts too.
+// decidedAs returns the decision about a step. A decision that a Resubmit must still apply also counts.
 func (m *Model) decidedAs(s *core.Step) (core.Decided, bool) {
 	if v, ok := DecidedOf(s); ok {
 		return v, true

@@ -77,8 +77,9 @@ func undoOf(d *core.StepDefinition) string {
 	return d.Undo.Operation
 }
 
-// WithoutEffect reports whether the step certainly has no effect. It is true if the service or the operator
-// has stated this (P22a, a proven refusal permits undo). It is also true if the step failed before any claim.
+// WithoutEffect reports whether the step certainly has no effect. The reason may be a statement of the
+// service or of the operator (P22a, a proven refusal permits undo). The step may also have failed before any
+// claim.
 func WithoutEffect(s *core.Step) bool {
 	stated := s.Resolved != nil && s.Resolved.Fact != core.Happened && s.Resolved.At > s.Claim.At
 	return s.NoEffect != 0 || stated && s.State == core.Compensated || s.First.Nth == 0 && s.FailureCode != ""

@@ -28,7 +28,7 @@ type Model struct {
 	By       string
 	cause    string
 	Content  []byte // content of the order
-	sweeping bool   // true if the decision is one of the Supervisor, which claims no step
+	sweeping bool   // true if the model decides as the Supervisor, which claims no step
 	Waits    map[string]core.Duration
 	// true if another order of the same batch may have changed the recorded queue waits
 	Loose bool
@@ -133,8 +133,8 @@ func (m *Model) find(step string, run, attempt int) int {
 	return i
 }
 
-// policy decides about a failed step (P19, policy decides about a failed step). The task may continue without
-// the step (P42, orders can go on after failures).
+// policy applies the policy of a failed step (P19, policy decides about a failed step). The task may continue
+// without the step (P42, orders can go on after failures).
 func (m *Model) policy(i int, code string) {
 	if (m.Def.Steps[i].OnFailure == core.OnFailureContinue || m.needless(m.Def.Steps[i].Name)) &&
 		m.T.ProcessState == core.Processing {
@@ -191,8 +191,8 @@ func (m *Model) policyOf(policy core.Policy) {
 
 func (m *Model) pastReturn() bool { return PastReturn(m.Def, m.T) }
 
-// PastReturn reports whether a point of no return was claimed, and no later proof shows that the claim had no
-// effect (P22, a point of no return forbids undo; P22a, a proven refusal permits undo).
+// PastReturn reports whether a point of no return was claimed (P22, a point of no return forbids undo). A
+// claim does not count if a later proof shows that it had no effect (P22a, a proven refusal permits undo).
 func PastReturn(def *core.Definition, t *core.Task) bool {
 	for i := range t.Steps {
 		if s := &t.Steps[i]; def.Steps[i].PointOfNoReturn && s.Attempted() && s.NoEffect == 0 {

@@ -33,8 +33,9 @@ func (m *Model) spanOfWait(i int) (from, to core.Time, ok bool) {
 	return from, from.Add(d.Wait.Spread), true
 }
 
-// overAtOnce reports whether the step ends at its claim. A wait does if its time has passed, and a question
-// does if its answers are complete. If the end depends on the spread, the committed task decides.
+// overAtOnce reports whether the step ends at its claim. A wait ends at its claim if its time has passed. A
+// question ends at its claim if its answers are complete. If the end depends on the spread, the committed
+// task decides.
 func (m *Model) overAtOnce(i int) bool {
 	if m.Def.Steps[i].Answer != nil {
 		a, _, ok := m.asked(i)

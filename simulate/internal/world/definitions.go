@@ -20,7 +20,7 @@ func (w *Simulation) Skew() int64 {
 	return max(least, 0)
 }
 
-// Newer returns a later version of the workflow, which only has a longer grace.
+// Newer returns a later version of the workflow. The only difference is a longer grace.
 func (sc *Scenario) Newer() *core.Definition {
 	if sc.later == nil && sc.Definition.Expr != nil {
 		d := *sc.Definition
@@ -38,7 +38,7 @@ func (sc *Scenario) Definitions() []*core.Definition {
 	all := []*core.Definition{sc.Definition}
 	if sc.Newer() != nil {
 		all = append(all, sc.later)
-		if sc.others == nil && sc.Begun == nil { // a begun order was already moved
+		if sc.others == nil && sc.Begun == nil { // an order with a past was already moved
 			sc.others = workflows.Variants(sc.Definition)
 		}
 	}

@@ -69,7 +69,7 @@ type Invocation struct {
 	Agency  agency                // record of an agent's handling
 	Shards  map[string]bool       // true if this Supervisor got the lease, by the name of the lease
 	Gone    []bool                // true if the handler deletes the message, by the index of the message
-	Broken  bool                  // true if a port call has failed, other than by the size of a document
+	Broken  bool                  // true if a port call has failed, but not because of a document's size
 	Trouble bool                  // true if a port call has failed
 	Until   int64                 // end of the pause of a parked handler
 	Driven  any                   // record of the handler in an exploration
