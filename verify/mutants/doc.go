@@ -19,7 +19,7 @@
 // rule of docs/reference/aws-rules.md (A1 …), or a word for the package. The old text must occur exactly once
 // in the function.
 //
-// `make mutants` (verify/mutants/run) tries all mutants except those of Offline. A room (rooms.go) is a group
+// `make mutants` (verify/mutants/run) tries the mutants that [Offline] returns. A room (rooms.go) is a group
 // of packages with their tests. Each test of a room first runs alone without a mutant. This run measures the
 // test's time and the functions that the test calls. Then the tests that call the function of a mutant run
 // with the mutant. The tests of the mutant's package run first, and faster tests run before slower ones.
