@@ -62,7 +62,7 @@ func Deferred(within time.Duration) error { return worker.Deferred(within) }
 // Replies sends the replies to calls whose operations returned Deferred.
 type Replies = worker.Replies
 
-// ErrTooLate means that the call's StopBy has passed, so its reply no longer counts.
+// ErrTooLate means that the call's StopBy has passed, so a reply to the call no longer counts.
 var ErrTooLate = worker.ErrTooLate
 
 // OpenReplies returns the Replies of the named agent. OpenReplies finds the queue of replies in the same way

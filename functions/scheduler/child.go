@@ -23,9 +23,8 @@ func newChildMessage(c *message.Child) *childMessage {
 	return &childMessage{Message: engine.Message{OrderID: ask.OrderID, Event: ask}}
 }
 
-// answer reports a refused child to its parent. A child is refused if it could not be stored, so that it
-// never begins. A child is also refused if its record has expired, so that it has ended long ago (P26, an ID
-// never runs twice).
+// answer reports a refused child to its parent. If the child could not be stored, it never begins. If the
+// record of the child has expired, the child has ended long ago (P26, an ID never runs twice).
 func (in *childMessage) answer(s *Scheduler) {
 	if in.Refusal == nil {
 		return

@@ -54,7 +54,7 @@ func (s *Scheduler) Handle(ctx context.Context, queueName string,
 	return failed
 }
 
-// run decides messages, adds the answers for their senders, and sends answers and effects.
+// run decides messages, adds the answers for the senders, and sends answers and effects.
 func (s *Scheduler) run(ctx context.Context, jobs []*engine.Job, all []incoming) {
 	s.engine.Decide(ctx, s.engine.Load(ctx, jobs))
 	for _, in := range all {
@@ -160,7 +160,8 @@ func (s *Scheduler) decode(queueName string, d *port.Delivery, now core.Time) (i
 
 // inQueue returns how long a reply has waited in the queue of replies, which is queue time too (P32, queue
 // time is not a failure). now is the time at which the batch came, so the work on other messages of the batch
-// does not count. A reply that comes again counts as 0, because its wait includes an earlier handling.
+// does not count. For a reply that comes again, inQueue returns 0, because the wait includes an earlier
+// handling.
 func inQueue(d *port.Delivery, now core.Time) core.Duration {
 	if d.SentAt.IsZero() || d.Received > 1 {
 		return 0

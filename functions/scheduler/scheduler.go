@@ -32,9 +32,9 @@ type Config struct {
 	// Priorities means that the agents' queues deliver orders of high priority first (P46, priority changes
 	// the order of requests only). Otherwise receipts note that the priority has no effect.
 	Priorities bool
-	// Replied is called with each accepted reply: the agent, its operation and the reply. For example, it can
-	// count the replies of agents that did not call their service (P45, "not now" is not a failure). Replied
-	// may be nil.
+	// Replied is called with each accepted reply: the agent, its operation and the reply. For example,
+	// Replied can count the replies of agents that did not call their service (P45, "not now" is not a
+	// failure). Replied may be nil.
 	Replied func(agent, operation string, r core.Reply)
 	// Restarted is called with each task that Restart has restarted. Restarted may be nil.
 	Restarted func(t *core.Task)

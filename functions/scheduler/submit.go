@@ -15,7 +15,7 @@ import (
 type SubmitResult struct {
 	OrderID string
 	Known   bool             // the same order existed before; nothing was changed
-	State   core.State       // state of the order's task, if there is one
+	State   core.State       // state of the order's task, if the task exists
 	Refusal *message.Refusal // reason for the refusal
 	Notes   []string         // texts about parts of the order that have no effect, for people
 	Err     error            // the order may be stored, and it is safe to submit it again
@@ -88,7 +88,7 @@ func (s *Scheduler) Command(ctx context.Context, c message.Control) (core.Verdic
 	return *in.Decision.Verdict, nil
 }
 
-// carry runs the jobs until all their effects are sent, because no queue would deliver the messages again
+// carry runs the jobs until all effects are sent, because no queue would deliver the messages again
 // (P12a, who emits again). If effects are unsent after the last try, a sweep sends them when the task is due
 // (P9, tasks not at rest are due).
 func (s *Scheduler) carry(ctx context.Context, jobs []*engine.Job, all []incoming) {

@@ -86,8 +86,8 @@ func (r *Report) count(ev core.Event, before, after *core.Task) {
 }
 
 // backlog reports whether a step in flight may be late because of a queue (P32, queue time is not a failure).
-// There are three cases: the step's agent does not run, more requests wait than the agent takes at a time, or
-// more replies wait than the Scheduler takes at a time.
+// There are three cases: the step's agent does not run, too many requests wait for the agent, or too many
+// replies wait for the Scheduler.
 func (w *sweep) backlog(ctx context.Context, def *core.Definition, t *core.Task,
 	o core.Overdue) (bool, error) {
 	i, st := def.Index(o.Step), t.Step(o.Step)

@@ -12,6 +12,6 @@
 // leases, the versions of tasks still prevent wrong writes.
 //
 // Failures: work that a sweep did not finish stays due for the next sweep. A task that cannot be read does
-// not affect the other tasks. A step that is late because of a backlog in its agent's queue, or in the queue
-// of replies, is handed back without a counted failure (P32, queue time is not a failure).
+// not affect the other tasks. A step may be late because of a backlog in the agent's queue or in the queue of
+// replies. The Supervisor hands back this step without a counted failure (P32, queue time is not a failure).
 package supervisor

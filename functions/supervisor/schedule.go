@@ -26,8 +26,8 @@ type Schedules struct {
 // queue.
 const takeTime = core.Day
 
-// schedules starts the due orders. A fault of one workflow does not affect the others. schedules needs no
-// lease: if two Supervisors run, only the Supervisor that has stored the record submits the orders.
+// schedules starts the due orders. A fault of one workflow does not affect other workflows. schedules needs
+// no lease: if two Supervisors run, only the Supervisor that has stored the record submits the orders.
 func (w *sweep) schedules(ctx context.Context) error {
 	if w.cfg.Schedules.Current == nil {
 		return nil

@@ -37,8 +37,8 @@ type Supervisor struct {
 	cfg    Config
 	engine engine.Engine
 	log    *slog.Logger
-	// damaged holds the tasks with unreadable documents. Every sweep finds them again, but the log names each
-	// task only once.
+	// damaged holds the tasks with unreadable documents. Every sweep finds these tasks again, but the log
+	// names each task only once.
 	damaged sync.Map
 }
 

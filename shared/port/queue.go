@@ -70,14 +70,14 @@ type Depth struct {
 type Sender interface {
 	// Name returns the logical name, such as "intake" or "requests-payment".
 	Name() string
-	// Send sends the messages and returns an error for each of them. The error is nil if the message was
+	// Send sends the messages and returns an error for each message. The error is nil if the message was
 	// accepted, ErrTooLarge if the message is too large, and ErrUnavailable if the queue is full or
 	// throttled.
 	Send(ctx context.Context, messages []Message) []error
 }
 
 // Queue is one queue. It delivers each message at least once, and messages in any order. A batch holds 1 to
-// MaxBatch entries, unless the tests of an adapter state another limit. Each error has the index of its
+// MaxBatch entries, unless the tests of an adapter state a different limit. Each error has the index of its
 // entry.
 type Queue interface {
 	Sender

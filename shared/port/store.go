@@ -41,7 +41,7 @@ type Record struct {
 	Document []byte    // JSON; a Store may change the order of an object's members
 }
 
-// Write is one conditional write. If Expected is 0, the write creates a record, and succeeds only if no order
+// Write is one conditional write. If Expected is 0, the write creates a record. It succeeds only if no order
 // with this ID was ever stored (P14, submit creates once; P26, an ID never runs twice). Otherwise Record
 // replaces the stored record, whose version must be Expected. Record.Version must be Expected + 1 (P8, every
 // commit is conditional).
@@ -49,8 +49,8 @@ type Write struct {
 	Record   Record
 	Expected int64
 	// Hash is the hash of the order's content. The store keeps the hash after the order has expired. Each
-	// create sets Hash, and each write of an order whose content is stored apart sets Hash too. A store with
-	// tombstones also needs Hash in the write that brings the order to rest. Hash is empty after a Cancel
+	// create sets Hash, and each write of an order whose content is stored apart sets Hash too. A store whose
+	// orders expire also needs Hash in the write that brings the order to rest. Hash is empty after a Cancel
 	// that came before its order (P17, a cancel is kept).
 	Hash string
 	// Apart reports whether the content is stored apart from the document, under Hash.
@@ -138,7 +138,7 @@ type Store interface {
 type Definitions interface {
 	// Definition returns the stored form of a definition, or ErrNotFound.
 	Definition(ctx context.Context, hash string) ([]byte, error)
-	// PutDefinition stores a definition unless the store has the definition already. It returns ErrHash if
+	// PutDefinition stores a definition if the store does not have the definition yet. It returns ErrHash if
 	// hash is not core.DefinitionHash(data).
 	PutDefinition(ctx context.Context, hash string, data []byte) error
 }

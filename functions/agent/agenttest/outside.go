@@ -18,15 +18,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// ErrSilent means that the agent did not finish its requests in time. Perhaps the agent is not attached,
-// returns requests to the queue, or does not delete requests that it has handled.
+// ErrSilent means that the agent did not finish its requests in time. Perhaps the agent does not receive
+// requests from the queue, returns requests to the queue, or does not delete handled requests.
 var ErrSilent = errors.New("the agent did not finish with its requests")
 
 // Outside is an agent in a separate process, in any language. The agent takes requests from the queue
 // requests-<name> and sends replies to the queue replies, as it does beside `stepkeeper dev` and on AWS. The
 // test's process serves these queues in the protocol of SQS. Do not call Find or Earns concurrently.
 type Outside struct {
-	// Patience is how long a trial waits, after the stopBy of its requests, until the agent has deleted the
+	// Patience is the time after the stopBy of a trial's requests in which the agent must delete the
 	// requests. Attach sets Patience to 30 s.
 	Patience time.Duration
 

@@ -40,7 +40,8 @@ type operation struct {
 	aws    aws.Config
 	what   string // kind of call and ARN, for error texts
 	run    runFunc
-	// Standard state machines of the agent. An undo checks whether they still run an execution of its do.
+	// Standard state machines of the agent. Before an undo, quiet checks that none of them still runs an
+	// execution of the do.
 	machines []httpagent.Target
 }
 

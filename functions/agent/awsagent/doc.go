@@ -1,5 +1,6 @@
-// Package awsagent is the ready-made agent for services of AWS. It invokes functions, sends events and
-// messages, and starts executions. An agents file configures it, and package worker runs its operations.
+// Package awsagent is the ready-made agent for services of AWS. The agent invokes functions, sends events and
+// messages, and starts executions. An agents file configures the agent, and package worker runs the agent's
+// operations.
 //
 // An entry of the agents file (see package httpagent) has a field aws with one call. The call is for all
 // operations of the agent, or for one operation:

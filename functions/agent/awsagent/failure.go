@@ -112,7 +112,8 @@ func (o *operation) failure(err error, sent bool) error {
 	return f
 }
 
-// classify fills in f for an error code and a status of a service, and returns a text with their meaning.
+// classify fills in f for an error with this code and this HTTP status. It returns a text that describes the
+// error.
 func (o *operation) classify(f *worker.Failure, code string, status int) string {
 	_, throttled := retry.DefaultThrottleErrorCodes[code]
 	f.Code, f.NoEffect = "aws-"+code, true

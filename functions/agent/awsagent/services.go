@@ -116,7 +116,7 @@ func name(call worker.Call) *string {
 	return aws.String(label(call.Key, 46) + "-" + identity(call)[:32])
 }
 
-// startSync starts an execution of an express state machine, and waits for its end.
+// startSync starts an execution of an express state machine, and waits for the end of the execution.
 func startSync(ctx context.Context, o *operation, call worker.Call, payload []byte) (json.RawMessage, error) {
 	client := sfn.NewFromConfig(o.aws, func(s *sfn.Options) {
 		if s.BaseEndpoint != nil { // an emulator does not serve the host sync-*

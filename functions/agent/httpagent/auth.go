@@ -235,7 +235,7 @@ func (a Agent) API() string {
 // NeedsAWS reports whether the agent needs credentials of AWS.
 func (a Agent) NeedsAWS() bool { return a.OnAWS() || a.Auth != nil && a.Auth.SigV4 != nil }
 
-// authenticator adds credentials to requests. The zero value adds none.
+// authenticator adds credentials to requests. The zero value adds no credentials.
 type authenticator struct {
 	sign    *SigV4
 	region  string
@@ -306,8 +306,9 @@ const (
 	maxToken    = 16 << 10         // largest token, in bytes; services refuse longer headers
 )
 
-// current returns a token that does not expire soon, or nil if OAuth2 is not configured. It does not return
-// stale, which is a token that the service has refused, or nil. Only one call at a time gets a new token.
+// current returns a token that does not expire soon, or nil if OAuth2 is not configured. stale is a token
+// that the service has refused, or nil, and current does not return stale. Only one call at a time gets a new
+// token.
 func (a *authenticator) current(ctx context.Context, stale *oauth2.Token) (*oauth2.Token, error) {
 	if a.oauth == nil {
 		return nil, nil

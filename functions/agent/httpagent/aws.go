@@ -103,7 +103,7 @@ var (
 		`^arn:(aws|aws-cn|aws-us-gov):([a-z]+):([a-z]{2}(?:-[a-z]+)+-\d):(\d{12}):(.+)$`)
 	awsQueue = regexp.MustCompile(
 		`^https://sqs\.([a-z]{2}(?:-[a-z]+)+-\d)\.amazonaws\.com(\.cn)?/(\d{12})/([^/]+)$`)
-	// Emulators on this machine name their queues with or without a Region.
+	// The URL of an emulator's queue may contain a Region.
 	emulatedQueue = regexp.MustCompile(`^(?:/queue/([a-z]{2}(?:-[a-z]+)+-\d))?/(\d{12})/([^/]+)$`)
 )
 
@@ -284,7 +284,7 @@ func (a Agent) Target(operation string) (Target, bool) {
 	return t, err == nil
 }
 
-// completeAWS checks an agent that calls AWS services, and fills in its defaults.
+// completeAWS checks an agent that calls AWS services, and fills in the agent's defaults.
 func (a *Agent) completeAWS() (p problems) {
 	if a.Auth != nil || a.Proxy.Secret != "" {
 		p.add("auth and proxy are for HTTP services; leave them out")

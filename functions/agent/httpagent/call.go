@@ -161,11 +161,11 @@ type reach int
 
 const (
 	unconnected reach = iota // the request got no connection
-	connected                // the request got a connection, but none of its bytes was written
+	connected                // the request got a connection, but no byte of the request was written
 	written                  // bytes of the request were written
 )
 
-// send sends one request. After it has returned an error, no more bytes of the request are written.
+// send sends one request. After an error, no more bytes of the request are written.
 func (s *Service) send(ctx context.Context, client *http.Client, method, path string, body []byte,
 	call worker.Call, token *oauth2.Token) (*http.Response, reach, error) {
 	var sent atomic.Bool
@@ -200,8 +200,9 @@ func (s *Service) send(ctx context.Context, client *http.Client, method, path st
 // refusal.
 const wordsTime = 5 * time.Second
 
-// read reads the body up to one byte more than maxResponse. It closes the body at the end of the context,
-// because net/http does not check the context of a connection that has switched protocols.
+// read reads at most one byte more than maxResponse, so that output can refuse a longer body. It closes the
+// body at the end of the context, because net/http does not check the context of a connection that has
+// switched protocols.
 func (s *Service) read(ctx context.Context, res *http.Response, done bool) ([]byte, error) {
 	switch {
 	case done:

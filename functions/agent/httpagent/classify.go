@@ -52,7 +52,7 @@ func (c Classify) problems() (p problems) {
 }
 
 // over returns the classification of an operation: the entries of c and, for all other statuses, the entries
-// of agent. c belongs to the operation, and agent to all operations of its agent.
+// of agent. c is the field classify of the operation, and agent is the field classify of the agent.
 func (c Classify) over(agent Classify) Classify {
 	all := maps.Clone(agent)
 	if all == nil {

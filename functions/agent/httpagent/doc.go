@@ -59,8 +59,8 @@
 // class has the code http-401 and counts as a failure. Checks do not use classify.
 //
 // A call or a check by POST, PUT or PATCH without input has the body {}. Calls by DELETE and GET without
-// input have no body, because HTTP gives the body of these methods no meaning, and some servers and proxies
-// refuse it. Every body has a Content-Length.
+// input have no body. HTTP gives the body of these methods no meaning, and some servers and proxies refuse
+// the body. Every body has a Content-Length.
 //
 // If bytes come after a response or before a request, the agent closes the connection. If the service closes
 // a kept connection before any byte of a call is written, the agent sends the call over a new connection.

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// errProxy means that the proxy did not connect the call to its service.
+// errProxy means that the proxy did not connect the call to the service.
 var errProxy = errors.New("the proxy refused")
 
 type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)

@@ -60,7 +60,7 @@ const (
 )
 
 // redactor removes the values of secrets from a service's texts and outputs. Its fields are functions that
-// hold the values, because fmt would print values in unexported fields without their method String.
+// hold the values, because fmt would print the values in unexported fields and would not call String.
 type redactor struct {
 	text   func(text string) string
 	output func(output json.RawMessage) json.RawMessage

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// stored is an Agent whose URL and headers show references such as "${env:NAME}" in JSON. It never holds the
-// value of a secret.
+// stored is an Agent whose URL and headers show references such as "${env:NAME}" in JSON. The JSON never
+// holds the value of a secret.
 type stored struct {
 	Agent
 	URL     string            `json:"url,omitempty"`

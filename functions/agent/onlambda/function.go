@@ -63,15 +63,17 @@ func NewWorker(c aws.Config, settings deployment.Agent, agent worker.Config,
 	return worker.New(agent)
 }
 
-// sendTimeout is the time limit for sending a reply. It is shorter than the time between the end of a
-// handler's context and the end of the invocation, so the worker can still send the reply in this time.
+// sendTimeout is the time limit for sending a reply. It is shorter than lambdaevent.Reserve, which is the
+// time between the end of a handler's context and the end of the invocation. So the worker can send a reply
+// even after the context has ended.
 const sendTimeout = lambdaevent.Reserve * 3 / 4
 
 // linger is the time for which a reply waits for other replies of its batch. Replies in one call to SQS cost
 // less than separate calls.
 const linger = 50 * time.Millisecond
 
-// Own returns a function that finds the agent's queue by its ARN. The handler returns requests to this queue.
+// Own returns a function that finds the agent's queue by the ARN of the queue. The handler returns requests
+// to this queue.
 func Own(c aws.Config, settings deployment.Agent) lambdaevent.Queue {
 	queues := sqs.New(c, sqs.Config{URLs: settings.Queues})
 	return func(arn string) (port.Queue, error) {
@@ -91,7 +93,7 @@ func Function(get func(ctx context.Context) (*worker.Worker, error), own lambdae
 }
 
 // Handle returns a function that handles the requests of a batch concurrently. get returns the worker. If get
-// fails, all requests return to the queue. They come again after a wait that grows with each receive.
+// fails, all requests return to the queue. The requests come again after a wait that grows with each receive.
 func Handle(get func(ctx context.Context) (*worker.Worker, error), log *slog.Logger) lambdaevent.Handle {
 	return func(ctx context.Context, _ string, deliveries []port.Delivery) (failed []lambdaevent.Failed) {
 		verdicts := make([]worker.Verdict, len(deliveries)) // the zero Verdict does not delete the request

@@ -21,8 +21,8 @@ type Config struct {
 	Replies    port.Queue
 	Quarantine port.Queue
 	// Ledger is needed for plain services and points of no return. Without a ledger, the agent replies
-	// retry-later to requests of plain services, and cannot prove that the refusal of a point of no return
-	// had no effect (P22a, a proven refusal permits undo).
+	// retry-later to requests of plain services. It also cannot prove that the refusal of a point of no
+	// return had no effect (P22a, a proven refusal permits undo).
 	Ledger  port.Ledger
 	Clock   port.Clock
 	Log     *slog.Logger // nil discards the log
@@ -30,8 +30,8 @@ type Config struct {
 	Retry   Retry
 	Breaker Breaker
 	// SendTimeout is the time limit for sending one reply; default 5 s. A negative value means no limit, so
-	// that even stopBy does not end a send. It is for queues in memory, for which a timer costs more than the
-	// send.
+	// that even stopBy does not end a send. Negative values are for queues in memory, for which a timer costs
+	// more than the send.
 	SendTimeout time.Duration
 }
 

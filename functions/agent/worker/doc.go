@@ -1,5 +1,5 @@
 // Package worker handles requests: it calls the operation of the remote service that a request names, and
-// sends a reply. Package functions/agent runs it for authors of agents.
+// sends a reply. Package functions/agent runs a worker for authors of agents.
 //
 // Authority: a worker decides about the calls to one service, within the time of the request. It writes its
 // own ledger and no part of the task. It uses only the packages port and message, so it does not depend on

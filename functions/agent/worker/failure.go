@@ -126,8 +126,8 @@ func classify(err error) Failure {
 	return f
 }
 
-// redacted is an error whose text contains no tokens for answers. An input can contain such a token, and a
-// service may repeat its input in an error (P39, a token is an answer's permission).
+// redacted is an error whose text contains no tokens for answers. An input can contain a token, and a service
+// may repeat the input in an error (P39, a token is an answer's permission).
 type redacted struct{ error }
 
 func (e redacted) Error() string { return core.RedactText(e.error.Error()) }

@@ -92,7 +92,7 @@ func (g *guard) openCause() Failure {
 }
 
 // wait returns the mean wait before the next try. It is the backoff, unless the service asked for a wait. The
-// wait of the service is lengthened, so that jitter cannot make it too short.
+// wait of the service is lengthened, so that jitter cannot make the wait shorter than the service asked.
 func (r Retry) wait(try int, asked time.Duration) time.Duration {
 	if asked > 0 {
 		return time.Duration(float64(asked) / (1 - r.Jitter))

@@ -26,7 +26,7 @@ type handling struct {
 	op       Operation
 	received time.Time
 	times    int       // number of receives of the request, including this receive
-	until    time.Time // end of all tries, with their ledger writes, by the agent's clock
+	until    time.Time // end of all tries, including ledger writes, by the agent's clock
 	deadline time.Time // end of the present call; equals until if the call does not use the ledger
 
 	try int
@@ -46,7 +46,7 @@ type pivot int
 
 const (
 	pivotUnknown  pivot = iota // also for calls that are not points of no return
-	pivotBegan                 // this handling has stored in the ledger that its call begins
+	pivotBegan                 // this handling has stored in the ledger that the call begins
 	pivotNoEffect              // the ledger proves that the call's key has had no effect
 )
 
@@ -295,7 +295,7 @@ func (h *handling) checked(ctx context.Context) (json.RawMessage, error) {
 }
 
 // check asks the service whether the operation has happened. A failed check proves nothing about the effect,
-// and its failure is never permanent.
+// and is never a permanent failure.
 func (h *handling) check(ctx context.Context) (happened bool, out json.RawMessage, err error) {
 	defer h.recovered(&err)
 	happened, value, err := h.op.Check(ctx, h.asCall())

@@ -26,7 +26,7 @@ type act int
 const (
 	callService act = iota // call the service once the new entry is stored
 	sayDone                // reply done, with the stored output of a do
-	sayFailed              // reply failed, because the do has failed before or comes after its undo
+	sayFailed              // reply failed, because the do has failed before or comes after the undo
 	// Reply that the operator must check the service, because an undo came while a call is in doubt.
 	sayInDoubt
 	sayNothing // send no reply, because a do is in doubt
@@ -86,7 +86,7 @@ func enterDo(e port.LedgerEntry, move bool, attempt int, knowsKeys bool) (port.L
 		}
 	}
 	// In StateStarted and StateRepeated the service may have been called. In StateUndoStarted the request is
-	// a late copy, and nobody waits for its reply.
+	// a late copy, and nobody waits for a reply.
 	return e, move, sayNothing
 }
 
@@ -149,8 +149,8 @@ const (
 	withdrawn
 )
 
-// leave returns the ledger's transition for the outcome of a call. An operation that has happened counts for
-// any entry of its key. Other outcomes count only if the same attempt has started the entry.
+// leave returns the ledger's transition for the outcome of a call. The outcome happened counts for an entry
+// of any attempt. Other outcomes count only for an entry that the same attempt has started.
 func leave(e port.LedgerEntry, op core.Operation, attempt int, o outcome) (next port.LedgerEntry, move bool) {
 	next = e
 	next.Attempt = attempt

@@ -13,7 +13,7 @@ import (
 )
 
 // Call is one call of an operation. The operation must not change the bytes of Input, because other calls may
-// share them.
+// share these bytes.
 type Call struct {
 	OrderID   string
 	Run       int
@@ -29,8 +29,8 @@ type Call struct {
 	StopBy    time.Time       // no side effect may begin or land after StopBy (P6, two times in each request)
 	Resolved  *core.Resolved  // fact stated by the operator; usually nil
 	Trace     string          // W3C traceparent
-	// PointOfNoReturn means that the step is a point of no return. If its only call returns an error with
-	// NoEffect, the order can still be undone (P22a, a proven refusal permits undo).
+	// PointOfNoReturn means that the step is a point of no return. If the only call of the step returns an
+	// error with NoEffect, the order can still be undone (P22a, a proven refusal permits undo).
 	PointOfNoReturn bool
 }
 
@@ -46,10 +46,10 @@ type CheckFunc func(ctx context.Context, call Call) (happened bool, output any, 
 // Operation is one operation of a remote service.
 type Operation struct {
 	Run Func
-	// Check asks the service whether an earlier call had its effect. It is nil if the service cannot answer
-	// this. The worker calls Check before each repeated call: in a later attempt, and in a retry after an
-	// error that leaves the effect in doubt. For a plain service, only the result "happened" counts, because
-	// a call that has not arrived yet may still arrive.
+	// Check asks the service whether an earlier call had its effect. Check is nil if the service cannot
+	// answer this question. The worker calls Check before each repeated call: in a later attempt, and in a
+	// retry after an error that leaves the effect in doubt. For a plain service, only the result "happened"
+	// counts, because a call that has not arrived yet may still arrive.
 	Check CheckFunc
 }
 

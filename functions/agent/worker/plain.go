@@ -124,7 +124,7 @@ func (h *handling) timedCall(ctx context.Context) (json.RawMessage, error) {
 func (h *handling) insufficientTime() bool {
 	allowed := h.req.StopBy.Sub(h.req.ClaimedAt) - h.req.Timeout
 	if h.req.Grade != core.Plain || h.req.ClaimedAt == 0 || allowed <= 2*h.req.ClockSkew {
-		return false // the step has so little time that its call could otherwise never be made
+		return false // otherwise a step with so little time could never make a call
 	}
 	return h.w.Clock.Now().Add(h.req.Timeout.Std()).After(h.req.StopBy.Std())
 }
@@ -239,7 +239,7 @@ func (h *handling) leave(ctx context.Context, o outcome, out json.RawMessage, f 
 		if next.State == StateDone && h.req.Operation == core.Do {
 			next.Output = out
 		}
-		// P22a: the entry of a point of no return never returns to none
+		// P22a: the entry of a point of no return never returns to StateNone
 		if next.State == StateNone && h.isPivot() {
 			next.State = StateLater
 		}

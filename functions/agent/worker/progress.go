@@ -32,10 +32,10 @@ var errNoProgress = errors.New("the operation reported no progress, and was ende
 // Progress reports that the operation of a step with a maxDuration is still running. The step's timeout
 // starts again from now, but does not extend beyond stopBy (P43, long work reports progress).
 //
-// Progress may be called at any rate. It sends one report every 40 s, or every third of the step's timeout if
-// this is shorter. Other calls do nothing. For a step without a maxDuration, Progress does nothing. percent
-// is 0 to 100. The note is a text for people, of which 200 bytes are kept. An error means that the report was
-// not sent. A later report may succeed, so do not end the operation because of an error.
+// Progress may be called at any rate. It sends at most one report in 40 s, or in a third of the step's
+// timeout if a third is shorter. Other calls do nothing. For a step without a maxDuration, Progress does
+// nothing. percent is 0 to 100. The note is a text for people, of which 200 bytes are kept. An error means
+// that the report was not sent. A later report may succeed, so do not end the operation because of an error.
 func Progress(ctx context.Context, percent int, note string) error {
 	r, ok := ctx.Value(reporterKey{}).(*reporter)
 	if !ok || ctx.Err() != nil {

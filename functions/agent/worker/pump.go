@@ -51,8 +51,8 @@ func (p *Pump) complete() error {
 	return nil
 }
 
-// Run handles requests until ctx ends. Then it waits for running requests for at most the time Drain. After
-// this time it ends the context of requests that are still running, and they return to the queue. If
+// Run handles requests until ctx ends. Then Run waits for running requests for at most the time Drain. After
+// this time, Run ends the context of requests that are still running. These requests return to the queue. If
 // operations ignore the end of their context, Run returns ErrUndrained and leaves the goroutines of these
 // operations behind.
 func (p *Pump) Run(ctx context.Context) error {
@@ -198,7 +198,7 @@ func (r *running) handle(work context.Context, d port.Delivery) {
 	}
 }
 
-// deleteAll deletes handled requests. It deletes all requests that are waiting for deletion in one batch.
+// deleteAll deletes handled requests. One batch holds the receipts that are waiting, at most port.MaxBatch.
 func (r *running) deleteAll() {
 	for receipt := range r.deleted {
 		receipts := []string{receipt}
@@ -225,8 +225,8 @@ func (r *running) deleteAll() {
 	}
 }
 
-// drain waits for running requests. After the time Drain it ends their context, and waits for one more
-// second.
+// drain waits for running requests. After the time Drain, drain ends the context of these requests, and waits
+// for one more second.
 func (r *running) drain(stop func()) error {
 	ended := make(chan struct{})
 	go func() { // this goroutine cannot panic

@@ -21,7 +21,7 @@ type Worker struct {
 	counters counters
 }
 
-// New checks the configuration and fills in its defaults. The error lists every problem.
+// New checks the configuration and fills in the defaults. The error lists every problem.
 func New(c Config) (*Worker, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
@@ -38,8 +38,8 @@ type Verdict struct {
 var ack = Verdict{Delete: true}
 
 // Batch handles the deliveries concurrently. Each verdict has the index of its delivery. A delivery does not
-// affect the others. If the queue of replies can gather replies for one call, Batch announces how many
-// replies may come.
+// affect the other deliveries. If the queue of replies can gather replies for one call, Batch announces how
+// many replies may come.
 func (w *Worker) Batch(ctx context.Context, deliveries []port.Delivery) []Verdict {
 	verdicts := make([]Verdict, len(deliveries))
 	begin, end := func() {}, func() {}

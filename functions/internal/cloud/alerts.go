@@ -36,9 +36,9 @@ func (a *Alerts) start(publication func(ctx context.Context)) {
 	}()
 }
 
-// Wait blocks until the started publications have ended, but for at most alertTime, and at most until one
-// second before the deadline of ctx. An unfinished publication counts as failed, and the next sweep repeats
-// the publication.
+// Wait blocks until the started publications have ended. It blocks for at most alertTime, and at most until
+// one second before the deadline of ctx. An unfinished publication counts as failed, and the next sweep
+// repeats the publication.
 func (a *Alerts) Wait(ctx context.Context) {
 	limit := alertTime
 	if deadline, bounded := ctx.Deadline(); bounded {

@@ -24,7 +24,7 @@ type Value[T any] struct {
 	mu    sync.Mutex
 	value T
 	known bool
-	at    time.Time // time of the last read; after a failure, a time such that the next read comes soon
+	at    time.Time // time of the last read; set back after a failure, so that the next read comes soon
 }
 
 // Read returns the value. If the value is older than age, Read first gets a new value with Get. If Get fails,

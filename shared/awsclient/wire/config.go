@@ -44,7 +44,7 @@ func Environment(lookup func(name string) (value string, set bool)) (aws.Config,
 	}
 	c := aws.Config{
 		Region: region,
-		// The credentials stay valid for longer than the function's process runs, so they need no renewal.
+		// The function's process ends before the credentials expire, so the credentials need no renewal.
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return creds, nil
 		}),
@@ -63,7 +63,7 @@ func Environment(lookup func(name string) (value string, set bool)) (aws.Config,
 }
 
 // endpoints looks up the variable AWS_ENDPOINT_URL_<SERVICE>. Clients of the SDK ask each entry of
-// ConfigSources for their endpoint.
+// ConfigSources for an endpoint.
 type endpoints func(name string) string
 
 // GetServiceBaseEndpoint returns the endpoint of a service. id is the SDK's ID of the service, such as

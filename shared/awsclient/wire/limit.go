@@ -86,7 +86,7 @@ func (e *attemptTimeout) Error() string {
 func (e *attemptTimeout) RetryableError() bool { return true }
 
 // UntilShortlyBefore adds a middleware that replaces the limit of LimitTime. Each call ends at the deadline
-// of its context, less margin.
+// of the call's context, less margin.
 func UntilShortlyBefore(margin time.Duration) func(*middleware.Stack) error {
 	return func(stack *middleware.Stack) error {
 		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("StepkeeperUntilDeadline",
