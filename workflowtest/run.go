@@ -156,8 +156,8 @@ func (r *Run) Statuses() []Status {
 	return slices.Clone(r.statuses)
 }
 
-// UntilEnd moves the clock until the order has ended and its final status was sent. If this takes more than
-// longest, the test ends.
+// UntilEnd moves the clock until the order has ended and the order's final status was sent. If this takes
+// more than longest, the test ends.
 func (r *Run) UntilEnd(longest time.Duration) *Run {
 	r.w.t.Helper()
 	if !r.w.until(r.w.clock.Now().Add(longest), r.reported) {

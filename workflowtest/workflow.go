@@ -97,8 +97,7 @@ func (w *Workflow) Deploy(path string) {
 	w.deploy(path, def, problems)
 }
 
-// DeployYAML reads a new version of the workflow from the text of a workflow file. Otherwise it works like
-// Deploy.
+// DeployYAML is like Deploy, but reads the text of a workflow file.
 func (w *Workflow) DeployYAML(text string) {
 	w.t.Helper()
 	def, problems := source.Parse("workflow.yaml", []byte(text), source.Options{})

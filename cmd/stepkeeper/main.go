@@ -1,5 +1,5 @@
-// Command stepkeeper runs Stepkeeper on one machine. It also submits orders to a server or a stack, and shows
-// and repairs them. `stepkeeper help` lists the commands.
+// Command stepkeeper runs Stepkeeper on one machine. It also submits, shows and repairs orders on a server or
+// a stack. `stepkeeper help` lists the commands.
 package main
 
 import (

@@ -25,7 +25,8 @@ type Rates struct {
 }
 
 // DefaultRates returns the fault rates of the demo. About one call in eleven fails. The plain service has
-// fewer faults, because the operator must handle every effect in doubt. Only 0.6 % of its calls are in doubt.
+// fewer faults, because the operator must handle every effect in doubt. Only 0.6 % of the plain service's
+// calls are in doubt.
 func DefaultRates() map[string]Rates {
 	usual := Rates{
 		Slow: 0.02, Before: 0.03, After: 0.02, TooMany: 0.01, Hang: 0.003, Cut: 0.02,

@@ -50,7 +50,7 @@ type Progress struct {
 // Ends returns the number of lines with a final outcome.
 func (p Progress) Ends() int { return p.Processed + p.Undone + p.Refused + p.Repeated }
 
-// Add adds a line and returns its place.
+// Add adds a line and returns the line's place in the book.
 func (b *Book) Add(text []byte) int {
 	l := line{text: text}
 	l.id, l.expect = shop.Expectation(text)
@@ -170,7 +170,7 @@ func terminal(s core.State) bool {
 	return s == core.Processed || s == core.Compensated || s == core.Cancelled
 }
 
-// outcome returns the outcome of the order according to the last listing that contained it.
+// outcome returns the outcome of the order according to the last listing that contained the order.
 func (o *order) outcome() audit.Outcome {
 	switch {
 	case o.State == core.Processed:

@@ -52,8 +52,8 @@ type Scheduler struct {
 	Workflows  string // folder of compiled workflows, *.json
 	FairQueues bool   // true if requests carry the tenant of their order
 	TokenKeys  string // ARN of the secret with the token keys; "" if no workflow makes tokens
-	// Capacity is the number of requests that each agent takes at a time. It is required only if a step may
-	// choose its agent (P44, several agents can do one step).
+	// Capacity is the number of requests that each agent takes at a time. The setting is required only if a
+	// step may choose its agent (P44, several agents can do one step).
 	Capacity map[string]int
 }
 
@@ -212,8 +212,8 @@ func (r *reader) secrets() (secrets map[string]Secret) {
 
 // Process holds the settings of an agent that runs as a process.
 type Process struct {
-	// Queues contains the URLs of the request queue, the reply queue and the quarantine. If it is nil, the
-	// agent finds its queues by name.
+	// Queues contains the URLs of the request queue, the reply queue and the quarantine. If Queues is nil,
+	// the agent finds its queues by name.
 	Queues       map[string]string
 	Prefix       string // prefix of the queue names
 	Ledger       string // name of the ledger table

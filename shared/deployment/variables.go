@@ -5,8 +5,8 @@ package deployment
 // bytes.
 const (
 	// VarQueues maps logical names to queue URLs, as in {"intake": "https://sqs…", "replies": …}. If
-	// priorities are enabled, it also contains "intake-high". For the engine, a value may be the name of a
-	// queue in the account and Region of the intake queue.
+	// priorities are enabled, VarQueues also contains "intake-high". For the engine, a value may be the name
+	// of a queue in the account and Region of the intake queue.
 	VarQueues = "STEPKEEPER_QUEUES"
 	// VarAgents is the value that Peers returns, such as
 	// "~=Shop-EngineRequests,payment=~Payment1A2B-X=AROA…".
@@ -43,8 +43,8 @@ const (
 	// optional.
 	VarTraces = "OTEL_EXPORTER_OTLP_ENDPOINT"
 	VarAgent  = "STEPKEEPER_AGENT" // name of the agent
-	// VarLedger is the name of the ledger table. Agents of plain services need it (P31, a plain service needs
-	// a ledger).
+	// VarLedger is the name of the ledger table. Agents of plain services need this table (P31, a plain
+	// service needs a ledger).
 	VarLedger = "STEPKEEPER_LEDGER"
 	// VarSecrets maps variables to secrets, as in {"TOKEN": {"secret": "arn:…", "field": "token"}}. The
 	// variable is optional.

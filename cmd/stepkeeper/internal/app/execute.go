@@ -12,7 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 )
 
-// Execute runs the command that args select and returns the exit code. It writes an error and its advice to
+// Execute runs the command that args select and returns the exit code. It writes an error with advice to
 // standard error.
 func (a *App) Execute(ctx context.Context, root *cobra.Command, args []string) failure.Code {
 	out := &output{w: a.Streams.Out}

@@ -15,7 +15,7 @@ import (
 )
 
 // regressionFile is the template of a Go test that replays one tape. The test reads the workflow's file, so
-// that it passes after the user corrects the workflow.
+// that the test passes after the user corrects the workflow.
 var regressionFile = template.Must(template.New("test").Parse(`package {{.Package}}
 
 import (

@@ -37,8 +37,8 @@ type Pace struct {
 
 type seconds = float64
 
-// List is a fixed list of orders with its file. The file has a line for the header, a line for each order,
-// and a line for each result. If an order has several results, the last one counts.
+// List is a fixed list of orders, stored in a file. The file has a line for the header, a line for each
+// order, and a line for each result. If an order has several results, the last one counts.
 type List struct {
 	Header
 	orders []Order

@@ -91,11 +91,12 @@ func (w Where) query() (client.Query, error) {
 // States lists the values of the key state. The first value is the default.
 var States = []core.State{core.Error, core.Processing, core.Compensating, core.Compensated, core.Processed}
 
-// Order is an order of the list: its state when the list was made, and its result.
+// Order is an order of the list. It contains the state of the order when the list was made, and the result of
+// the command.
 type Order struct {
 	OrderID string `json:"orderId"`
 	// Number is the command number of the order when the list was made. If the order has accepted a command
-	// since, it refuses the list's command (P5, commands have a number and an ID).
+	// since, the order refuses the list's command (P5, commands have a number and an ID).
 	Number  int       `json:"number"`
 	Step    string    `json:"step,omitempty"`
 	Undoing bool      `json:"undoing,omitempty"`
@@ -110,7 +111,7 @@ type Result string
 
 // The values of Result. The empty Result means that the command was not sent.
 const (
-	Accepted Result = "accepted" // the server accepted the command; its effect is not known yet
+	Accepted Result = "accepted" // the server accepted the command; the effect is not known yet
 	Fixed    Result = "fixed"    // the command has reached its goal
 	Again    Result = "failed again"
 	Refused  Result = "refused"
@@ -164,8 +165,8 @@ type Group struct {
 	IDs     []string
 }
 
-// Groups groups the orders by expected effect. Groups that would accept the command come first, and groups
-// that would refuse it come last. Otherwise the groups are sorted by effect.
+// Groups groups the orders by expected effect. Groups whose orders would accept the command come first, and
+// groups whose orders would refuse the command come last. Otherwise the groups are sorted by effect.
 func Groups(orders []Order) (all []Group) {
 	for i := range orders {
 		o := &orders[i]

@@ -197,7 +197,7 @@ func (w *work) command(ctx context.Context, o *Order) (client.Verdict, error) {
 	return w.Send(ctx, w.c, o.OrderID, o.Number, commandID(w.Bulk, o.OrderID))
 }
 
-// answered counts consecutive commands without a response. If there are too many, it stops the list.
+// answered counts consecutive commands without a response. If there are too many, answered stops the list.
 func (w *work) answered(answer bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -248,7 +248,7 @@ func (w *work) set(i int, r Result, text string) {
 		w.mu.Unlock()
 		w.stop("the file of the list cannot be written: " + err.Error())
 	}
-	if r != Again && w.report == nil { // The report counts the whole list, so make it only if needed.
+	if r != Again && w.report == nil { // The report counts the whole list. It is made only if needed.
 		return
 	}
 	now := w.Report()

@@ -61,8 +61,8 @@ func runAnswer(ctx context.Context, o *answerOptions) error {
 	return o.each(ctx, o.one)
 }
 
-// one sends the answer to an order. A value for an event is sent as JSON if it is valid JSON. Any other value
-// is sent as a string.
+// one sends the answer to an order. A value for an event is sent as JSON if the value is valid JSON. Any
+// other value is sent as a string.
 func (o *answerOptions) one(ctx context.Context, c *client.Client, id string) (verdictLine, error) {
 	ctx, cancel := o.app.Bounded(ctx, app.DefaultTimeout)
 	defer cancel()

@@ -16,7 +16,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// submitLine is the JSON output for one record. With --wait it is written after the order has ended.
+// submitLine is the JSON output for one record. With --wait, the output is written after the order has ended.
 type submitLine struct {
 	File     string       `json:"file"`
 	Line     int          `json:"line,omitempty"` // first line of the record; 0 for the whole file
@@ -257,7 +257,7 @@ func (r *report) finish() error {
 	return failure.Silent(failure.Worst(codes...), "some orders were not sent, refused or not processed")
 }
 
-// notes prints each note once, with the number of orders that it applies to.
+// notes prints each note once, with the number of orders that have the note.
 func (r *report) notes() {
 	count := map[string]int{}
 	var texts []string

@@ -130,8 +130,8 @@ func runResolve(ctx context.Context, o *resolveOptions) error {
 	})
 }
 
-// checkValue returns an error if the server would refuse the command because of its input or output. The
-// parameter what describes this input or output.
+// checkValue returns an error if the server would refuse the command because of the input or output in the
+// command. The parameter what describes the input or output.
 func (o *orderCommand) checkValue(what string, ev core.Event) error {
 	c := message.Control{OrderID: o.ids[0], Event: core.Stamped(ev, "x", core.Sender{}, 0)}
 	if err := c.Check(); err != nil {

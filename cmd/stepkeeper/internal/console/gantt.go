@@ -125,9 +125,8 @@ func ready(t *client.Task, st *client.Step) core.Time {
 }
 
 // undone returns the latest time at which the undo of a step can have ended. The task does not store the
-// exact time. The undo ended before the next event, which is one of these:
-//   - the undo of a predecessor
-//   - the start of a successor, if the order continued without the step
+// exact time. The undo ended before the next event. This event is the undo of a predecessor, or the start of
+// a successor if the order continued without the step.
 func undone(t *client.Task, st *client.Step, end core.Time) core.Time {
 	for i := range t.Steps {
 		other := &t.Steps[i]

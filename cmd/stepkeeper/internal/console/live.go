@@ -19,7 +19,7 @@ const (
 	heartbeat    = 2 * time.Second
 	writeTimeout = 10 * time.Second
 	// mostStreams is the maximum number of open streams for one host. Browsers open at most six HTTP/1.1
-	// connections to a server, and they need some of these for pages and commands.
+	// connections to a server, and pages and commands need some of these connections.
 	mostStreams = 4
 	// reopenAfter is how long a page waits before it reopens a stream that the server has ended.
 	reopenAfter = 3 * time.Second

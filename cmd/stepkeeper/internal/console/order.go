@@ -141,8 +141,8 @@ func adviceOf(a render.Advice) advice {
 }
 
 // move shows the differences between an order's definition and a second definition of the same workflow. The
-// address names the second definition. By default it is the definition for new orders. The form on the page
-// moves the order to the second definition.
+// address names the second definition. By default, the second definition is the definition for new orders.
+// The form on the page moves the order to the second definition.
 func (s *server) move(ctx context.Context, r *http.Request, _ *kept) (content, error) {
 	t, err := s.Client.Get(ctx, r.PathValue("id"))
 	if err != nil {

@@ -41,7 +41,7 @@ func (f filter) on(page, cursor string) string {
 		"cursor": cursor})
 }
 
-// address returns the address of a page. Its query contains the values that are not empty.
+// address returns the address of a page. The query of the address contains the values that are not empty.
 func address(page string, values map[string]string) string {
 	q := url.Values{}
 	for name, value := range values {
@@ -119,8 +119,8 @@ func (s *server) counts(ctx context.Context) (counted, error) {
 	return c, err
 }
 
-// menus returns the values that a reader can choose for a filter. It includes only the steps of the chosen
-// workflow. If no workflow is chosen, it includes all steps.
+// menus returns the values that a reader can choose for a filter. The steps are the steps of the chosen
+// workflow. If no workflow is chosen, the steps are the steps of all workflows.
 func (s *server) menus(ctx context.Context, f filter) (m menus, err error) {
 	known, err := s.counts(ctx)
 	if err != nil {

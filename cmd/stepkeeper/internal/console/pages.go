@@ -190,7 +190,7 @@ type version struct {
 }
 
 // workflow shows a definition of a workflow, and the definitions that open orders run. The address names the
-// shown definition. By default it is the definition for new orders.
+// shown definition. By default, the page shows the definition for new orders.
 func (s *server) workflow(ctx context.Context, r *http.Request, _ *kept) (content, error) {
 	name, definition := r.PathValue("name"), cmp.Or(r.URL.Query().Get("definition"), client.Latest)
 	data := struct {

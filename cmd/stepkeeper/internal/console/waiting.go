@@ -60,7 +60,7 @@ func (s *server) agent(ctx context.Context, missing map[string]bool, o *client.S
 	return agents[w.Step]
 }
 
-// agents maps the steps of a definition to their agents. The value is "" for a step without an agent. agents
+// agents returns the agent of each step of a definition. The agent is "" if the step has no agent. The method
 // caches the result, because definitions never change.
 func (s *server) agents(ctx context.Context, workflow, hash string) (map[string]string, error) {
 	if agents, known := s.agentsOf.Get(hash); known {

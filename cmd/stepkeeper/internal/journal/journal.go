@@ -29,7 +29,7 @@ func Open(name string) (*Journal, error) {
 	return &Journal{file: f}, nil
 }
 
-// Record appends a line to the file. If it returns nil, the line is on the disk. The field Record of
+// Record appends a line to the file. If Record returns nil, the line is on the disk. The field Record of
 // client.Handling takes this method.
 func (j *Journal) Record(h client.Handled) error {
 	line, err := json.Marshal(h)

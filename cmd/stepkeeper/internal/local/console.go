@@ -38,7 +38,7 @@ func NewConsole(a *app.App) *cobra.Command {
 		func(cmd *cobra.Command, _ []string) error { return runConsole(cmd.Context(), o) }))
 }
 
-// serving marks a command that serves requests, so that a closed output does not end it.
+// serving marks a command that serves requests. The command continues even if its output is closed.
 func serving(cmd *cobra.Command) *cobra.Command {
 	cmd.Annotations = map[string]string{app.Serves: "true"}
 	return cmd
@@ -94,8 +94,8 @@ func loadRedaction(file string) (console.Redaction, error) {
 	return r, nil
 }
 
-// pages returns a function that makes the console's handler for a server. The command `dev` serves the
-// console beside its HTTP API, and the console sends its requests to that API.
+// pages returns a function that makes the console's handler for a server. The command `dev` serves this
+// handler. The console sends its requests to the HTTP API of `dev`.
 func (o *devOptions) pages(log *slog.Logger, redaction console.Redaction) func(server string) http.Handler {
 	return func(server string) http.Handler {
 		c, err := client.New(server, client.WithRetry(app.QuickAttempts, app.QuickPatience))

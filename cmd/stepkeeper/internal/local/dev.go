@@ -284,8 +284,8 @@ func (o *devOptions) clock() (port.Clock, error) {
 	return c, nil
 }
 
-// ready prints the line that scripts wait for. If the write fails, the server continues, because it does not
-// need the output.
+// ready prints the line that scripts wait for. If the write fails, the server continues, because the server
+// does not need the output.
 func (o *devOptions) ready(s embedded.Started) {
 	warnUnprinted(o.app, s.Address, o.printReady(s))
 }

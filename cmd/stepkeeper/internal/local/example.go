@@ -78,7 +78,7 @@ func startExample(ctx context.Context, name, listen string) (_ *example, err err
 	if err := os.WriteFile(e.orders(), someOrders(), 0o600); err != nil {
 		return nil, err
 	}
-	// The services outlive ctx, because the server may still call them while it shuts down.
+	// The services outlive ctx, because the server may call the services while the server shuts down.
 	if e.fleet, err = services.Start(context.WithoutCancel(ctx), services.Options{Dir: books}); err != nil {
 		return nil, err
 	}

@@ -17,8 +17,8 @@ import (
 
 const modulePath = "github.com/stepkeeper/stepkeeper"
 
-// builtFrom is the working copy from which the program was built. The Makefile sets it at link time, because
-// -trimpath removes the path from the rest of the binary.
+// builtFrom is the working copy from which the program was built. The Makefile sets builtFrom at link time,
+// because -trimpath removes the path from the rest of the binary.
 var builtFrom string
 
 // ErrNoModule means that no module of Stepkeeper was found for the generated Go code.
@@ -38,11 +38,9 @@ func (m Module) Known() bool { return m != Module{} }
 func (m Module) Fetch() bool { return m.Known() && m.Dir == "" }
 
 // FindModule returns the module of Stepkeeper. If dir is set, the module is the working copy at dir.
-// Otherwise FindModule looks for these modules, in this order:
-//   - the release from which this program was built
-//   - the working copy from which this program was built, or in which the program is stored or runs
-//
-// If there is no such module, FindModule returns ErrNoModule.
+// Otherwise the module is the release from which the program was built. If there is no release, the module is
+// the working copy in which the program was built, is stored, or runs. If there is no working copy either,
+// FindModule returns ErrNoModule.
 func FindModule(dir string) (Module, error) {
 	if dir != "" {
 		abs, err := filepath.Abs(dir)

@@ -1,6 +1,6 @@
 // Package scaffold writes the first files of a new user: a small project, or a new agent. An agent is a
-// program in Go, Python or TypeScript. Its files include a test, a README, and a workflow for trying the
-// agent.
+// program in Go, Python or TypeScript. The files of an agent include a test, a README, and a workflow for
+// trying the agent.
 package scaffold
 
 import (
