@@ -38,7 +38,8 @@ type SendRequest struct {
 	Trace           string `json:"trace"` // W3C traceparent, derived from task, run, step and attempt
 }
 
-// SendWake wakes the Scheduler for a step, or for the task, at a time (P9a, a waiting step has two times).
+// SendWake wakes the Scheduler for a step, or for the whole task, at a time (P9a, a waiting step has two
+// times).
 type SendWake struct {
 	OrderID string
 	Run     int

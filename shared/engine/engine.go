@@ -1,6 +1,6 @@
 // Package engine is the loop that Scheduler and Supervisor share. Load reads the tasks. Decide lets package
-// protocol decide the events, and commits each task on the condition of its version. Deliver sends the
-// effects, and settles the ends that it has reported.
+// protocol decide the events, and commits each task if its stored version is still the loaded version.
+// Deliver sends the effects, and settles the ends that it has reported.
 //
 // Authority: none. The messages of the caller contain the events, and package protocol decides what each
 // event does. If several instances decide about one task at the same time, only one instance commits (P8,

@@ -356,8 +356,8 @@ func endHold(s *core.Step) {
 	}
 }
 
-// retryUndo counts a failed undo, and delays the next attempt. After MaxFailures the task stops for the
-// operator.
+// retryUndo counts a failed undo, and delays the next attempt. After MaxFailures failures, the task stops
+// for the operator.
 func (r *deciding) retryUndo(i int, atLeast core.Duration) {
 	s := &r.t.Steps[i]
 	retry := r.def.Steps[i].Undo.Retry
