@@ -35,7 +35,7 @@ type (
 	TaskError = view.TaskError
 	// Moment is one entry in an order's timeline.
 	Moment = view.Moment
-	// Plan describes the effect of a move to another definition.
+	// Plan describes the effect of a Move to a different definition.
 	Plan = view.Plan
 	// Definition is a version of a workflow.
 	Definition = view.Definition
@@ -49,7 +49,7 @@ type (
 	State = core.State
 	// Verdict is the result of a command.
 	Verdict = core.Verdict
-	// Fact is an operator's statement about a step in doubt: nobody knows whether its call had an effect.
+	// Fact is an operator's statement whether the call of a step had an effect.
 	Fact = core.Fact
 )
 

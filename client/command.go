@@ -34,8 +34,8 @@ func CommandID(id string) CommandOption {
 }
 
 // IfCommand sets the command number that the caller saw in Task.Command. The Scheduler refuses the command if
-// the order's number has changed since. Without this option the client reads the number just before it sends
-// the command.
+// the order has a different number by then. Without this option the client reads the number just before it
+// sends the command.
 func IfCommand(number int) CommandOption {
 	return func(c *command) { c.number, c.numbered = number, true }
 }
@@ -80,7 +80,8 @@ func StepOutput(output json.RawMessage) CommandOption {
 	}
 }
 
-// Cancel stops an order and undoes its completed steps. If the order has not arrived yet, it will not run.
+// Cancel stops an order and undoes its completed steps. If the order has not arrived yet, the order will not
+// run.
 //
 // The verdict states whether the Scheduler accepted the command, and the reason of a refusal. A refusal is
 // not an error. If the verdict of a command does not arrive, the error is an *Undecided. This applies to all
@@ -117,7 +118,7 @@ func (c *Client) Resolve(ctx context.Context, id, step string, fact Fact,
 // Reply is an answer of a person or an application to a waiting step.
 type Reply struct {
 	Step  string // step that gets the answer; set Step or Event
-	Event string // name of an event; all steps that wait for it get the answer
+	Event string // name of an event; each step that waits for the event gets the answer
 	Value any    // value of the answer, encoded as JSON
 	By    string // name of the person or program; required without a Token
 	// Reason is an optional text of at most 512 bytes for people who read the order's history.
@@ -125,15 +126,15 @@ type Reply struct {
 	// Token is the token from a link for an answer (P39, a token is an answer's permission). It contains the
 	// step, the run and the person, so leave the fields Step, Event, Run and By empty.
 	Token string
-	// Round is the round of the step that the person saw. 0 means the present round. It has no effect with
+	// Round is the round that the person saw. 0 means the step's present round. Round has no effect with
 	// Event.
 	Round int
-	// Run is the run of the order that the person saw. -1 means the present run.
+	// Run is the run that the person saw. -1 means the order's present run.
 	Run int
 }
 
 // Answer sends an answer to a step that waits for a person or for an event. If the answer is sent again with
-// the same CommandID, it changes nothing.
+// the same CommandID, the repetition changes nothing.
 func (c *Client) Answer(ctx context.Context, id string, r Reply, opts ...CommandOption) (Verdict, error) {
 	value, err := json.Marshal(r.Value)
 	if err != nil {
@@ -155,8 +156,8 @@ func (c *Client) Answer(ctx context.Context, id string, r Reply, opts ...Command
 	return c.command(ctx, id, a, signed(r.By, r.Reason, opts))
 }
 
-// present sets the run and the round of an answer to the present run of the order and the present round of
-// the step, if the caller has not set them.
+// present completes an answer. Unless the caller has set them, it sets the run to the order's present run,
+// and the round to the step's present round.
 func present(a *core.Answered, t *Task) {
 	if a.Run < 0 {
 		a.Run = t.Run
@@ -201,7 +202,7 @@ func (c *Client) PlanMove(ctx context.Context, id, definition string) (Plan, err
 }
 
 // PlanMoveDocuments is PlanMove with additional results: the stored task, the content of the order, and both
-// definitions. A program can test the move with them.
+// definitions. A program can test the Move with these documents.
 func (c *Client) PlanMoveDocuments(ctx context.Context, id, definition string) (Plan, error) {
 	return again(ctx, c, func(ctx context.Context) (Plan, error) {
 		return c.via.Plan(ctx, id, definition, true)
@@ -215,8 +216,8 @@ func (c *Client) Close(ctx context.Context, id, by, reason string, opts ...Comma
 }
 
 // Erase removes content, inputs, outputs, answers, texts and notes from an order that has ended, because they
-// may contain personal data. States, times and identity stay. The task stores by, which is the name of the
-// sender, and the reason. After Erase, an order accepts no other command than a repeated Erase.
+// may contain personal data. States, times and identity stay. The task stores the argument by, which is the
+// name of the sender, and the reason. After an Erase, an order accepts only a repeated Erase.
 func (c *Client) Erase(ctx context.Context, id, by, reason string, opts ...CommandOption) (Verdict, error) {
 	return c.command(ctx, id, core.Erase{}, signed(by, reason, opts))
 }

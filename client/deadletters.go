@@ -33,7 +33,8 @@ type DeadLetterQueue struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// KeptFor is the time after its first send at which a dead letter or quarantined message is deleted.
+// KeptFor is the time after which SQS deletes a dead letter or a quarantined message. The time begins when
+// the message is first sent.
 const KeptFor = 14 * 24 * time.Hour
 
 const (
@@ -45,8 +46,8 @@ const (
 )
 
 // DeadLetterQueues returns the quarantine and the queues of dead letters, with the number of messages in
-// each. It reads at most ten messages of each queue to find the oldest one, and hides them from other readers
-// for at most a second.
+// each. It reads at most ten messages of each queue to find the oldest message. The read hides these messages
+// from other readers for at most a second.
 func (c *Client) DeadLetterQueues(ctx context.Context) ([]DeadLetterQueue, error) {
 	names, err := again(ctx, c, c.via.DeadQueues)
 	if err != nil {
@@ -148,9 +149,9 @@ type DeadLetter struct {
 // DeadLetters returns at most the given number of messages of a queue, oldest first. The argument queue is
 // the Queue of a DeadLetterQueue.
 //
-// SQS has no other way to read messages than to receive them. DeadLetters therefore hides the messages from
-// other readers for at most 30 seconds, and each read counts as a receive. The result does not contain
-// messages that another reader has received and hides.
+// A program can read the messages of an SQS queue only by receiving them. DeadLetters therefore hides the
+// messages from other readers for at most 30 seconds, and each read counts as a receive. The result does not
+// contain messages that another reader hides.
 func (c *Client) DeadLetters(ctx context.Context, queue string, most int) ([]DeadLetter, error) {
 	q, err := c.deadQueue(ctx, queue)
 	if err != nil {

@@ -33,8 +33,8 @@ type Error struct {
 	Title  string // kind of problem
 	Detail string // description of the problem and its remedy
 	Field  string // name of the order's wrong field, or ""
-	// RetryAfter is the wait that the server requests before a repetition. It is 0 if the server requests
-	// none.
+	// RetryAfter is the wait that the server requests before a repetition. It is 0 if the server requests no
+	// wait.
 	RetryAfter time.Duration
 	RequestID  string // ID of the request in the server's log, for internal failures
 
@@ -80,7 +80,7 @@ func (u *Undecided) Error() string {
 // Unwrap returns Err.
 func (u *Undecided) Unwrap() error { return u.Err }
 
-// doubtful reports whether the Scheduler may have accepted a command in spite of the error.
+// doubtful reports whether the Scheduler may have accepted a command that failed with this error.
 func doubtful(err error) bool {
 	return slices.ContainsFunc([]error{ErrConnection, ErrAnswer, context.Canceled, context.DeadlineExceeded},
 		func(kind error) bool { return errors.Is(err, kind) })
@@ -117,7 +117,7 @@ func repeatable(err error) bool {
 }
 
 // askedPause returns the pause for the server's Retry-After, or -1 if there is no Retry-After. The pause is
-// longer than Retry-After, because the jitter can shorten it again.
+// longer than Retry-After, so that the jitter cannot shorten the wait below Retry-After.
 func askedPause(err error) time.Duration {
 	var e *Error
 	if errors.As(err, &e) && e.RetryAfter > 0 {

@@ -37,7 +37,7 @@ const (
 	maxProblem    = 64 << 10
 )
 
-// overHTTP is the transport to a server, which `stepkeeper dev` runs.
+// overHTTP is the transport to a server. The command `stepkeeper dev` runs a server.
 type overHTTP struct {
 	base   string
 	client *http.Client
@@ -231,8 +231,8 @@ func (h *overHTTP) Unattended(ctx context.Context, _ string) ([]Unattended, erro
 	return health.Unattended, err
 }
 
-// Command posts a command to the path of its kind. The body of the request is the command's JSON. An answer
-// has different member names in a request, see answerBody.
+// Command posts a command to the path of the command's kind. The body of the request is the command's JSON.
+// For an answer, the names in the body differ, see answerBody.
 func (h *overHTTP) Command(ctx context.Context, c message.Control) (Verdict, error) {
 	var body any = c.Event
 	place := "/" + string(c.Kind())

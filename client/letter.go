@@ -89,7 +89,7 @@ func readable(queue string, body []byte) (err error) {
 }
 
 // ofKnownOrder returns an error for a reply or a command whose order is unknown, because the Scheduler would
-// refuse the message again. A Cancel needs no order, because it may come before its order.
+// refuse the message again. A Cancel is permitted, because a Cancel may come before its order.
 func (c *Client) ofKnownOrder(ctx context.Context, l *DeadLetter) error {
 	needsOrder := l.Queue == port.Replies || l.Queue == port.Control || l.Kind == string(message.Answer)
 	if !needsOrder || l.Kind == string(message.Cancel) {

@@ -77,7 +77,7 @@ func (c *Client) Unlisted() string { return c.via.Unlisted() }
 
 // Statistics returns counts of at most the last hour, and the present state of each agent's queue.
 //
-// The counts of a server begin with its start. For a stack, Statistics reads metrics of CloudWatch, which are
+// A server counts from its start. For a stack, Statistics reads metrics of CloudWatch, which are
 // some minutes late. The client caches the metrics for a minute, because AWS bills each read
 // (docs/explanation/cost.md). The field Unknown lists the missing counts and the reasons.
 func (c *Client) Statistics(ctx context.Context) (*Statistics, error) {

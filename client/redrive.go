@@ -34,8 +34,8 @@ type Handling struct {
 	By, Reason string
 	Rate       float64 // messages per second, 0.001 to 1000; 0 means RedriveRate
 	// Record is called twice for each message that is sent or deleted: first with the Result Begun, then with
-	// the outcome. It must return only when its record is durable. If Record returns an error, Redrive or
-	// Discard ends.
+	// the outcome. Record must return only after it has made the record durable. If Record returns an error,
+	// Redrive or Discard ends.
 	Record func(Handled) error
 	// DryRun reports the expected outcome of each message to Record, without any change.
 	DryRun bool
@@ -60,19 +60,19 @@ type Handled struct {
 // HandledResult is the outcome of a Redrive or Discard for one message.
 type HandledResult string
 
-// Results of a Redrive or Discard. Begun is not an outcome: Record gets it before the message is sent or
-// deleted.
+// Results of a Redrive or Discard. Record gets Begun before a message is sent or deleted. All other results
+// are outcomes.
 const (
 	Begun     HandledResult = "begun"
-	Redriven  HandledResult = "redriven"  // sent to its original queue, and deleted as a dead letter
+	Redriven  HandledResult = "redriven"  // sent to the original queue, and deleted as a dead letter
 	Discarded HandledResult = "discarded" // deleted
-	NotTaken  HandledResult = "refused"   // not sent, because its queue would refuse it; it stays
+	NotTaken  HandledResult = "refused"   // not sent, because the original queue would refuse it; see Text
 	Failed    HandledResult = "failed"    // a call failed, see Text; the message probably stays
 	Missing   HandledResult = "missing"   // the queue has no visible message with the ID
 )
 
-// Redrive sends each selected message to its original queue, and then deletes it from the queue of dead
-// letters.
+// Redrive sends each selected message to the original queue, and then deletes the message from the queue of
+// dead letters.
 //
 // Redrive may send a message twice, but never loses a message. A copy does no harm, even if it is days old.
 // If the original queue would refuse a message, the message stays where it is. Redrive receives messages in
@@ -203,7 +203,7 @@ func (x *handling) each(ctx context.Context, d *port.Delivery) (taken, more bool
 	return true, more, x.report(r, done, "")
 }
 
-// carryOut deletes the message. For a Redrive, it first sends the message to its original queue.
+// carryOut deletes the message. For a Redrive, carryOut first sends the message to the original queue.
 func (x *handling) carryOut(ctx context.Context, l *DeadLetter, d *port.Delivery) (text string, err error) {
 	if x.action == "redrive" {
 		m := port.Message{Body: l.Body, Group: message.Tenant(l.OrderID)}

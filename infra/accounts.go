@@ -54,7 +54,7 @@ func (c *checker) shared(p Props, own string) {
 	}
 }
 
-// allowAccounts allows the principals of other accounts in the props to use queues, ledgers and key.
+// allowAccounts adds statements for principals of other accounts to the policies of queues, ledgers and key.
 func (s *Stepkeeper) allowAccounts() {
 	if who := s.props.Submitters; len(who) > 0 {
 		for _, q := range s.withHigh(port.Intake) {
@@ -103,7 +103,8 @@ func (s *Stepkeeper) allowKey(sid string, principals []string, through ...string
 	}
 }
 
-// allowTo returns a statement for a resource policy, which allows the principals the actions on the resource.
+// allowTo returns a statement for the policy of a resource. The statement allows the actions to the
+// principals.
 func allowTo(sid string, principals, actions []string, resource *string) awsiam.PolicyStatement {
 	var named []awsiam.IPrincipal
 	for _, arn := range slices.Sorted(slices.Values(principals)) {

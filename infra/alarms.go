@@ -23,9 +23,9 @@ type alarm struct {
 	metric    awscloudwatch.IMetric
 	threshold float64
 	periods   int
-	below     bool // whether it goes off below the threshold or without data
-	silent    bool // whether it notifies nobody
-	essential bool // whether AlarmsEssential includes it
+	below     bool // whether the alarm goes off below the threshold or without data
+	silent    bool // whether the alarm notifies nobody
+	essential bool // whether AlarmsEssential includes the alarm
 }
 
 func (s *Stepkeeper) addAlarms() {
@@ -81,7 +81,7 @@ func (s *Stepkeeper) addAlarms() {
 
 func errorsAlarm(function string) string { return pascal(function) + "Errors" }
 
-// notCalledAlarm adds an alarm for an agent that has not called its service for 10 to 20 minutes. The usual
+// notCalledAlarm adds an alarm for an agent that does not call its service for 10 to 20 minutes. The usual
 // causes are expired credentials and failures of the service. Meanwhile the agent's steps wait, and the
 // Scheduler counts no failure (P45, "not now" is not a failure). The alarm needs two periods with reports, so
 // a circuit breaker that is open for only some seconds raises no alarm.
@@ -132,7 +132,7 @@ func (s *Stepkeeper) thresholdsFit() error {
 // addAlarm adds an alarm if Props.Alarms includes it.
 func (s *Stepkeeper) addAlarm(a alarm) {
 	s.alarmIDs = append(s.alarmIDs, a.id)
-	for _, name := range slices.Concat(kinds, []string{a.id}) { // the alarm's full ID comes last and wins
+	for _, name := range slices.Concat(kinds, []string{a.id}) { // the full ID is last, so it has precedence
 		if t, there := s.props.Tuning.Thresholds[name]; there && strings.HasSuffix(a.id, name) {
 			a.threshold, a.periods = cmp.Or(t.Value, a.threshold), cmp.Or(t.Periods, a.periods)
 		}

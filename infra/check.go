@@ -287,7 +287,7 @@ func (c *checker) agent(name string, a *Agent) {
 	if !agentName.MatchString(name) {
 		c.wrong("%s: the name must be small letters, digits and -, at most 40, a letter first", what)
 	}
-	if name == "scheduler" || name == "supervisor" { // functions and alarms of the engine have these names
+	if name == "scheduler" || name == "supervisor" { // names of the construct's own functions and alarms
 		c.wrong("%s: that name is the engine's own; call the agent otherwise", what)
 	}
 	kinds := 0

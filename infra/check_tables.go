@@ -117,7 +117,7 @@ const (
 // outsider is a principal or a function in the props that must belong to the stack's account.
 type outsider struct{ what, account, advice string }
 
-// outsiders returns the principals and functions of this kind whose account is known at synthesis.
+// outsiders returns the outsiders whose account is known at synthesis.
 func (p Props) outsiders() (all []outsider) {
 	add := func(what, arn, advice string) {
 		if parts := strings.Split(arn, ":"); !strings.Contains(arn, "${Token[") && len(parts) > 4 {
@@ -143,8 +143,8 @@ func (p Props) outsiders() (all []outsider) {
 	return all
 }
 
-// accounts reports operators, external agents and functions of other accounts, because they would not work.
-// If the stack's account is unknown at synthesis, all of them must belong to one account.
+// accounts reports operators, external agents and functions of other accounts, because AWS would refuse their
+// calls. If the stack's account is unknown at synthesis, accounts reports outsiders whose accounts differ.
 func (c *checker) accounts(p Props, own string) {
 	all, of := p.outsiders(), "the stack is of "
 	if len(all) > 0 && *awscdk.Token_IsUnresolved(&own) {

@@ -91,7 +91,7 @@ func labelled(label string) *string {
 	return &label
 }
 
-// found returns an expression that searches for the metric of the given name of all workflows.
+// found returns an expression that searches for the metrics with the given name, over all workflows.
 func (s *Stepkeeper) found(name, statistic string) awscloudwatch.IMetric {
 	return awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{
 		Expression: str(`SEARCH('{` + deployment.MetricNamespace + `,` + deployment.MetricDeployment + `,` +

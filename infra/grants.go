@@ -99,8 +99,8 @@ func grant(to awsiam.IGrantable, statements []awsiam.PolicyStatement) {
 func (s *Stepkeeper) Scheduler() awsiam.IGrantable { return s.roles["scheduler"] }
 
 // Agent returns the function of an agent. An app can give the function additional permissions, as in
-// table.GrantReadData(engine.Agent("shipping"), nil). Agent returns nil for an external agent and for an
-// unknown name.
+// table.GrantReadData(engine.Agent("shipping")). Agent returns nil for an external agent and for an unknown
+// name.
 func (s *Stepkeeper) Agent(name string) awslambda.IFunction {
 	if _, there := s.props.Agents[name]; !there {
 		return nil

@@ -13,7 +13,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// OutputVersion is the major version of the outputs that addOutputs writes. Package client/aws reads these outputs.
+// OutputVersion is the major version of the outputs that addOutputs adds. Package client/aws reads these
+// outputs.
 const OutputVersion = "1"
 
 // addOutputs adds the outputs of the stack, which clients need. The key of an output consists of the

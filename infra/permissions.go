@@ -60,7 +60,7 @@ func (s *Stepkeeper) requests(agent string) (arns []*string) {
 }
 
 // orderActions returns the actions that Scheduler and Supervisor need on the table Orders. If orders expire,
-// a commit also updates the time to live of content that is stored apart.
+// a commit also updates the time to live of content that is stored separately.
 func (s *Stepkeeper) orderActions() []string {
 	if s.props.TaskTTL > 0 {
 		return append(slices.Clone(getAndPut), "dynamodb:UpdateItem")

@@ -174,7 +174,7 @@ func (s *Stepkeeper) operatorAccess() []awsiam.PolicyStatement {
 }
 
 // ownRights allows operators to read their own roles and permissions from IAM. `stepkeeper doctor` needs
-// this.
+// these permissions.
 func ownRights(arns ...*string) awsiam.PolicyStatement {
 	return allow("OwnRights", []string{"iam:GetRole", "iam:SimulatePrincipalPolicy"}, arns...)
 }

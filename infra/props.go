@@ -23,7 +23,7 @@ import (
 // zero value means the default.
 type Props struct {
 	// Workflows lists workflow files, and folders with workflow files (*.yaml and *.yml). Synthesis compiles
-	// the workflows, and checks them against the agents and Lambda's limits (rule 3).
+	// the workflows. It also checks the workflows against the agents and Lambda's limits (rule 3).
 	Workflows []string
 	// Agents contains the agents by the names that workflows use: lowercase letters, digits and hyphens.
 	Agents map[string]Agent
@@ -79,11 +79,11 @@ type Props struct {
 	// TaskTTL is the time after which an ended order is deleted, 1 h to 10 years (default 0, which means
 	// never). A small item of a deleted order remains, so that no order can use the same ID again.
 	//
-	// TaskTTL costs one write and one read per order. If the content of an order is stored apart, TaskTTL
-	// costs one additional write per KiB of the content.
+	// TaskTTL costs one write and one read per order. If the content of an order is stored separately,
+	// TaskTTL costs one additional write per KiB of the content.
 	//
-	// A deployment compares new orders with the IDs of deleted orders only if TaskTTL is set. If orders must
-	// no longer be deleted, therefore set TaskTTL to 10 years and not to 0.
+	// A deployment compares new orders with the IDs of deleted orders only if TaskTTL is set. To stop the
+	// deletion of orders, set TaskTTL to 10 years instead of 0.
 	TaskTTL time.Duration
 	// TokenKeys is the secret with the token keys of a former stack whose tables this stack uses (default a
 	// new secret). The keys sign the tokens that permit answers. A stack has a secret only if its workflows
@@ -93,11 +93,10 @@ type Props struct {
 	// of the order ID before the first colon, as in "acme:1001". If one tenant submits many orders, the steps
 	// of other tenants are not delayed (rule 4). AWS charges more for messages with a MessageGroupId.
 	FairQueues bool
-	// Priorities adds separate queues for orders of high priority, for the key "intake" or the name of an
-	// agent. The value is the part of MaxConcurrency that is reserved for orders of high priority, 2 to
-	// MaxConcurrency - 2 (P46, priority changes the order of requests only). There can be at most 5 entries.
-	// External agents cannot have an entry. While it is idle, each additional queue costs as much as an
-	// additional agent.
+	// Priorities adds separate queues for orders of high priority, for "intake" or for agents. The value is
+	// the part of MaxConcurrency that is reserved for orders of high priority, 2 to MaxConcurrency - 2 (P46,
+	// priority changes the order of requests only). There can be at most 5 entries. External agents cannot
+	// have an entry. An idle additional queue costs as much as an idle additional agent.
 	Priorities map[string]int
 	// Replicas lists Regions with replicas of the tables, for disaster recovery. Only one Region is active
 	// (rule 14). The stack must have an explicit Region. A deployment can add or remove only one replica of
@@ -129,8 +128,8 @@ type Props struct {
 	Key                awskms.IKey
 	// Versions publishes a new version of a function for each change, with the alias "live". Mappings and
 	// schedule then call the alias, so that code and settings change at the same moment. By default, mappings
-	// and schedule call the function itself, and Lambda updates its code and its settings in two steps.
-	// Versions does not change Agent.Function, which may be an alias.
+	// and schedule call the function itself, and Lambda updates the function's code and settings in two
+	// steps. Versions does not change Agent.Function, which may be an alias.
 	Versions bool
 	// Canary makes CodeDeploy shift the calls of each alias gradually to a new version (default at once). An
 	// example is awscodedeploy.LambdaDeploymentConfig_CANARY_10PERCENT_5MINUTES(). If the function's error
@@ -303,8 +302,8 @@ type Agent struct {
 	// s shorter (rule 3).
 	Timeout time.Duration
 	Memory  int // memory in MB (default 128; for a Folder in Python or TypeScript 256)
-	// Reserved is the function's reserved concurrency, at least MaxConcurrency (default none). It is invalid
-	// with Function.
+	// Reserved is the function's reserved concurrency, at least MaxConcurrency (default none). Reserved is
+	// invalid with Function.
 	Reserved    int
 	Environment map[string]string // additional variables, but no secrets
 	// Secrets contains the agent's secrets, by the name of a variable, such as TOKEN for ${env:TOKEN} in an

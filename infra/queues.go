@@ -93,7 +93,7 @@ func (s *Stepkeeper) addQueue(name string, m Mapping, timeout, oldest time.Durat
 
 // queueID returns the construct ID of a queue. The names of the queue's outputs begin with this ID.
 func queueID(name string) string {
-	if name == port.Tasks { // this queue contains messages between tasks
+	if name == port.Tasks { // this queue has a special ID
 		return "TaskMessages"
 	}
 	return pascal(name)
@@ -126,9 +126,9 @@ func (s *Stepkeeper) removal() awscdk.RemovalPolicy {
 	return s.props.RemovalPolicy
 }
 
-// nameSenders sets the policy of each queue, which refuses all other senders, even if a policy in the account
-// allows them to send (rules 20, 21). The intake queue and the control queue accept all principals of the
-// account that have permission to send. Every other queue accepts only the senders in its policy.
+// nameSenders sets the policy of each queue. The policy refuses unknown senders, even if a policy of the
+// sender's role permits the call (rules 20, 21). The intake queue and the control queue accept all principals
+// of the account that have permission to send. Every other queue accepts only the senders in its policy.
 func (s *Stepkeeper) nameSenders() {
 	for _, name := range slices.Sorted(maps.Keys(s.queues)) {
 		q := s.queues[name].queue

@@ -80,7 +80,7 @@ func key(name string) *awsdynamodb.Attribute {
 	return &awsdynamodb.Attribute{Name: str(name), Type: awsdynamodb.AttributeType_STRING}
 }
 
-// table describes a table. If there is not empty, it is the ARN of an existing table.
+// table describes a table. The field there is the ARN of an existing table, or "" for a new table.
 type table struct {
 	id, key, there string
 	indexes        *[]*awsdynamodb.GlobalSecondaryIndexPropsV2

@@ -55,7 +55,7 @@ func (s *Stepkeeper) addTopic(id, name string, key awskms.IKey) awssns.ITopic {
 	return made
 }
 
-// alarmKey returns the key for the topic for alarms: the deployment's key or, if there is none, a new key.
+// alarmKey returns the key of the alarm topic: the deployment's key or, if there is none, a new key.
 // The key alias/aws/sns is not suitable, because its policy does not allow CloudWatch to use the key, and
 // nobody can change this policy.
 func (s *Stepkeeper) alarmKey() awskms.IKey {

@@ -41,8 +41,8 @@ func (t *Transport) Redrivable(_ context.Context, queue string, body []byte) err
 	return nil
 }
 
-// Resend sends the message to the queue. Only the roles in the construct's property Operators may send
-// replies and requests.
+// Resend sends the message to the queue. An operator may send replies and requests only if Props.Operators of
+// package infra contains the operator's role.
 func (t *Transport) Resend(ctx context.Context, queue string, m port.Message) error {
 	if !t.Outputs.FairQueues {
 		m.Group = ""

@@ -1,5 +1,6 @@
-// Package aws provides a client.Client for a Stepkeeper that is deployed on AWS. It is separate from package
-// client, so that a program that uses only HTTP does not contain the SDKs of DynamoDB and CloudFormation.
+// Package aws provides a client.Client for a Stepkeeper that is deployed on AWS. The package is separate from
+// package client, so that a program that uses only HTTP does not contain the SDKs of DynamoDB and
+// CloudFormation.
 //
 //	c, err := aws.Open(ctx, "Shop", aws.Options{Region: "eu-central-1"})
 //	receipt, err := c.Submit(ctx, client.Order{ID: "order-1001", Workflow: "order", Content: content})
@@ -24,8 +25,8 @@
 //
 //   - Submit returns when the order is in the intake queue. The receipt has Queued set, and never Known.
 //     Submit refuses malformed orders immediately, by the same rules as a server.
-//   - Wait returns the errors that only the deployment can detect. It returns ErrRefused if another order has
-//     the same ID. After Patience it returns ErrRefused if the workflow is unknown.
+//   - Wait returns the errors that only the deployment can detect. If a different order has the same ID, Wait
+//     returns ErrRefused. If the workflow is unknown, Wait returns ErrRefused after the time Patience.
 //   - Wait, Follow and the commands read the task repeatedly, with pauses of increasing length.
 //   - List returns open orders and orders in Error. It also returns ended orders if the stack was deployed
 //     with the index of finished orders.

@@ -115,15 +115,16 @@ func Failed(ctx context.Context, u Use, err error) error {
 	return refusal(http.StatusBadRequest, code, "%s on %s: %s", u.Action, u.On, api.ErrorMessage())
 }
 
-// disconnected returns an ErrConnection with the text of err. It does not wrap err, because err may be
-// context.DeadlineExceeded from a single call. The caller would take that error for the end of its own
+// disconnected returns an ErrConnection with the text of err. It does not wrap err, because err may contain
+// the context.DeadlineExceeded of a single call. The caller would take this error for the end of the caller's
 // context.
 func disconnected(what string, err error) error {
 	return fmt.Errorf("%w: %s%s", client.ErrConnection, what, err.Error())
 }
 
 // statusOf returns the HTTP status of the response in err, or 0 if there was no response. A proxy between the
-// client and AWS may send a response without an error code, which only its status classifies.
+// client and AWS may send a response without an error code. In this case, only the status shows the kind of
+// the error.
 func statusOf(err error) int {
 	var answer interface{ HTTPStatusCode() int }
 	if errors.As(err, &answer) {

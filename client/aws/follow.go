@@ -17,8 +17,8 @@ const (
 	growth       = 1.6
 )
 
-// pauses holds the length of the next pause between two reads of a task. The pauses become longer. Their
-// length is partly random, so that many clients do not read at the same time.
+// pauses determines the pauses between the reads of a task. Each pause is longer than the pause before, up to
+// a limit. The length is partly random, so that many clients do not read at the same time.
 type pauses struct{ first, next time.Duration }
 
 func (t *Transport) pauses() *pauses { return &pauses{t.Poll, t.Poll} }

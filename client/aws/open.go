@@ -27,8 +27,8 @@ type Options struct {
 	Wrap func(http.RoundTripper) http.RoundTripper
 }
 
-// Open reads the outputs of a CloudFormation stack and returns a client for it. The argument name is the name
-// of the stack. If the stack contains several Stepkeepers, name has the form STACK/CONSTRUCT.
+// Open reads the outputs of a CloudFormation stack and returns a client for the stack. The argument name is
+// the name of the stack. If the stack contains several Stepkeepers, name has the form STACK/CONSTRUCT.
 //
 // The error wraps ErrNoStack, client.ErrForbidden or client.ErrConnection. The text of a client.ErrForbidden
 // names the missing permission.

@@ -36,8 +36,8 @@ type Outputs struct {
 	// Release is the release of the functions. It is the zero value if the stack does not have this output.
 	Release  view.Release
 	Requests map[string]string // URLs of the request queues, by agent
-	// High contains the URLs of the queues for high priority, by queue. A queue without such a queue is
-	// absent (P46, priority changes the order of requests only).
+	// High contains the URLs of the queues for high priority, by queue. A queue that has no queue for high
+	// priority is absent (P46, priority changes the order of requests only).
 	High map[string]string
 	// Mappings contains the UUIDs of the event source mappings, by queue. The UUID is "" if the agent is
 	// external.
@@ -49,8 +49,7 @@ type Outputs struct {
 	// It also contains "quarantine" and "missed-sweeps".
 	Dead          map[string]string
 	SweepInterval time.Duration // time from one sweep to the next
-	// Deployment is the name of the deployment in its metrics. It is "" if the stack does not have this
-	// output.
+	// Deployment is the deployment's name in metrics. It is "" if the stack does not have this output.
 	Deployment string
 	Scheduler  string // name of the Scheduler's function
 }
@@ -59,8 +58,8 @@ type Outputs struct {
 var ErrNoStack = errors.New("no such stack")
 
 // ReadOutputs converts the outputs of a CloudFormation stack. The argument construct selects one of several
-// Stepkeepers in the stack by its ID. It is "" if the stack contains only one. ReadOutputs returns ErrNoStack
-// if the stack does not contain the Stepkeeper.
+// Stepkeepers in the stack by its ID. It may be empty if the stack contains only one Stepkeeper. ReadOutputs
+// returns ErrNoStack if the stack does not contain the Stepkeeper.
 func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 	prefix, err := prefixOf(values, construct)
 	if err != nil {
@@ -189,7 +188,7 @@ func prefixOf(values map[string]string, construct string) (string, error) {
 
 // idOf converts a logical name to its spelling in output keys: requests-mail becomes RequestsMail.
 func idOf(name string) string {
-	if name == port.Tasks { // "Tasks" is already the key of a different output
+	if name == port.Tasks { // the outputs of this queue have a special name
 		return "TaskMessages"
 	}
 	var b strings.Builder

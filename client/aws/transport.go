@@ -145,7 +145,7 @@ func (t *Transport) deployed(ctx context.Context, task *core.Task, def *core.Def
 	return &c
 }
 
-// items only computes the sizes of items. It has no client and no tables.
+// items computes the sizes of items. It has no client, so it cannot make calls.
 var items = dynamo.New(nil, dynamo.Tables{}, dynamo.Options{})
 
 // itemBytes returns the size of a task's item as DynamoDB counts it, or 0 if the task cannot be encoded.
@@ -161,7 +161,7 @@ func itemBytes(task *core.Task) int {
 }
 
 // Stored returns a stored definition. It does not compile the definition's expressions, because clients do
-// not evaluate them. If hash is empty, as in a task without an order, it returns nil.
+// not evaluate them. If hash is empty, as in a task without an order, Stored returns nil.
 func (t *Transport) Stored(ctx context.Context, hash string) (*core.Definition, error) {
 	if hash == "" {
 		return nil, nil
@@ -426,9 +426,8 @@ func (t *Transport) Command(ctx context.Context, c message.Control) (client.Verd
 	return t.verdict(ctx, c)
 }
 
-// queueOf returns the queue to which a command goes. Commands that applications may send go to the intake
-// queue, and all others go to the control queue. If the intake queue has a queue for high priority, commands
-// use that queue and overtake orders.
+// queueOf returns the queue for a command. If the stack accepts commands in the intake queue, commands that
+// applications may send go to the intake queue. All other commands go to the control queue.
 func (t *Transport) queueOf(c *message.Control) string {
 	if t.Outputs.IntakeCommands && c.ForApplications() {
 		return port.Intake
@@ -446,7 +445,7 @@ func (t *Transport) absent(ctx context.Context, c message.Control) (*core.Task, 
 	if err != nil || !ended {
 		return nil, Failed(ctx, t.ReadUse(), err)
 	}
-	task, err := t.load(ctx, c.OrderID) // the task may exist since the last read
+	task, err := t.load(ctx, c.OrderID) // the task may have been created since the last read
 	if err == nil && task == nil {
 		err = refusal(http.StatusConflict, "expired", "order %q ended long ago and its record has expired",
 			c.OrderID)

@@ -8,11 +8,11 @@
 //	agents      agents file, which also declares external agents           app/agents.yaml
 //	secrets     references to secrets, see below, separated by commas      none
 //	senders     roles of external agents: agent=ARN, separated by commas   none
-//	role-ids    IDs of these roles: agent=AROA…, separated by commas       none, with a warning
+//	role-ids    IDs of external agents' roles: agent=AROA…, with commas    none, with a warning
 //	workflows   files and folders, separated by commas                     app/order.yaml
 //	email       address for alerts and alarms                              none, with a warning
 //	operators   ARNs of roles that may redrive dead letters, with commas   none
-//	reply-to    queues and buses for statuses: name=ARN, with commas        a queue "shop" of the stack
+//	reply-to    queues and buses for statuses: name=ARN, with commas       a queue "shop" of the stack
 //	profile     Production, or Dev for a trial stack with low costs        Production
 //	keep        false: delete tables and queues with the stack             true; false with Dev
 //	x86         true: build the functions for x86-64                       false
@@ -36,7 +36,7 @@
 // An entry of secrets has the form agent.VARIABLE=PLACE. PLACE is one of the following:
 //
 //   - The complete ARN of a secret in Secrets Manager, such as arn:aws:secretsmanager:…:secret:pay-AbCdEf.
-//   - This ARN with a field, such as …:secret:pay-AbCdEf#token, if the secret is a JSON object.
+//   - Such an ARN with a field, as in …:secret:pay-AbCdEf#token, if the secret is a JSON object.
 //   - The name of a SecureString in Parameter Store, such as /pay/token.
 //
 // The template contains only PLACE, and not the secret. If a secret has its own encryption key, write your

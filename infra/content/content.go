@@ -55,7 +55,7 @@ type Content struct {
 	// contains these files.
 	Scheduled map[string][]byte
 	Clocked   []string // names of the workflows in Scheduled
-	Tokens    bool     // a workflow creates tokens (P39, a token is an answer's permission)
+	Tokens    bool     // whether a workflow creates tokens (P39, a token is an answer's permission)
 	// Choosable contains the agents of steps that can use one of several agents (P44, several agents can do
 	// one step).
 	Choosable map[string]bool
@@ -217,7 +217,7 @@ func (a *Content) maxTimeout(agent string) core.Duration {
 const leastQueueWait = 30 * core.Second
 
 // warnShortTimes warns about steps that fail after a short queue wait. If an account is busy or throttled,
-// such steps fail although their services work, and their orders are undone.
+// such a step fails although the service works, and the order is undone.
 func (a *Content) warnShortTimes(file string, d *core.Definition) {
 	for i := range d.Steps {
 		s := &d.Steps[i]

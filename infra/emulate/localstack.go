@@ -8,8 +8,8 @@ import (
 )
 
 // Context is the key of the CDK context for the name of an emulator. If the context names an emulator, the
-// construct builds the functions for this machine's architecture. It also accepts agents whose services run
-// on this machine.
+// construct builds the functions for this machine's architecture. The construct also accepts agents whose
+// services run on this machine.
 const Context = "stepkeeper:emulator"
 
 // Names of the emulators.

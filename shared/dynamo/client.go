@@ -35,9 +35,9 @@ const (
 )
 
 // NewHandlerClient returns a client for handlers of Lambda functions. If a call is throttled or gets no
-// response, the client repeats it, but stops shortly before the handler's context ends. If a table is slow,
-// messages therefore wait in the handler and not hidden in their queue. If the context has no deadline, the
-// time limit of the configuration ends the call.
+// response, the client repeats the call until shortly before the handler's context ends. If a table is slow,
+// messages therefore wait in the handler. Otherwise they would wait in their queue for the end of their
+// visibility timeout. If the context has no deadline, the time limit of the configuration ends the call.
 func NewHandlerClient(c aws.Config) *dynamodb.Client {
 	return dynamodb.NewFromConfig(c, func(o *dynamodb.Options) {
 		o.DisableValidateResponseChecksum = o.BaseEndpoint != nil

@@ -25,8 +25,9 @@ func (s *Store) Definition(ctx context.Context, hash string) ([]byte, error) {
 }
 
 // PutDefinition stores the definition unless a definition with the same hash is stored. It reads the table
-// first, because each process stores its definitions once, and most processes find them stored. Without the
-// read, these processes would pay for refused writes and raise the table's metric of failed conditions.
+// first, because each process calls PutDefinition for all its definitions, and most of the definitions are
+// already stored. Without the read, a process would pay for refused writes, and would raise the table's
+// metric of failed conditions.
 func (s *Store) PutDefinition(ctx context.Context, hash string, data []byte) error {
 	if err := port.CheckDefinition(hash, data); err != nil {
 		return err

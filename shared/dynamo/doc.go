@@ -2,14 +2,14 @@
 // docs/reference/aws-stack.md describes the tables.
 //
 // Authority: only this package accesses the table Orders, the table Definitions, and the ledgers of agents.
-// It uses the operations GetItem, PutItem and Query. If orders expire, it also uses UpdateItem (rule 21 of
-// docs/reference/aws-rules.md). One item contains an order with all of its steps, so that one conditional
-// write changes all steps together. The package does not use transactions.
+// The package uses the operations GetItem, PutItem and Query. If orders expire, the package also uses
+// UpdateItem (rule 21 of docs/reference/aws-rules.md). One item contains an order with all of its steps, so
+// that one conditional write changes all steps together. The package does not use transactions.
 //
 // States: the table Orders contains the following items.
 //
 //   - An order.
-//   - The content of an order, if it is stored apart. The key is "ORDER#HASH".
+//   - The content of an order, if the content is stored separately. The key is "ORDER#HASH".
 //   - The tombstone of an order that was at rest. The key is "ORDER#ended". See expiry.go.
 //   - A lease, an incident or a schedule. The key is "#lease/NAME".
 //

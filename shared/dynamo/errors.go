@@ -36,8 +36,8 @@ func (t *tries) watch(o *dynamodb.Options) {
 	})
 }
 
-// refused reports whether DynamoDB's response states that the request was not executed. A 5xx response does
-// not state this, whatever its error code.
+// refused reports whether DynamoDB's response states that the request was not executed. A 5xx response never
+// states this, even if the response has an error code.
 func refused(err error) bool {
 	var answer *smithyhttp.ResponseError
 	return errors.As(err, &answer) && answer.HTTPStatusCode() >= http.StatusBadRequest &&

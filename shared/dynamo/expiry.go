@@ -12,8 +12,8 @@ import (
 )
 
 // Expired orders lose their data, but nobody can use their IDs again (P26, an ID never runs twice). If orders
-// expire, an order has up to three items: the order itself, its content if the content is stored apart, and a
-// tombstone. The tombstone never expires. The store writes the items in the following sequence.
+// expire, an order has up to three items: the order itself, its content if the content is stored separately,
+// and a tombstone. The tombstone never expires. The store writes the items in the following sequence.
 //
 //   - A commit that brings the order to rest first puts the tombstone. Then it puts the order's item with a
 //     time to live. Finally it sets the time to live of the content. Each item that expires therefore has a
@@ -44,15 +44,16 @@ const (
 	endedSuffix      = "#ended"
 	contentAttribute = "Content"
 	erasedAttribute  = "Erased"  // time of the erasure
-	hashMember       = "content" // document's member with the hash of content stored apart
-	orderMember      = "Order"   // document's member with content not stored apart
+	hashMember       = "content" // document's member with the hash of separate content
+	orderMember      = "Order"   // document's member with the content, if not separate
 	statedBy         = "Version" // version of the order that set the content's time to live
 	// contentGrace is the time from the expiry of an order to the expiry of its content, in seconds. DynamoDB
-	// removes expired items in any sequence, and the order must not lose its content before it is removed.
+	// removes expired items in any sequence, and an order must not lose its content before the order's item
+	// is removed.
 	contentGrace = 7 * 24 * 60 * 60
 )
 
-// contentKey returns the key of content that is stored apart.
+// contentKey returns the key of content that is stored separately.
 func contentKey(id, hash string) string { return id + "#" + hash }
 
 // expires reports whether the write brings an order to rest, so that the order will expire.
@@ -105,7 +106,7 @@ func (s *Store) putContent(ctx context.Context, w *port.Write) error {
 	})
 }
 
-// Erase overwrites content that is stored apart. It returns nil if the content does not exist.
+// Erase overwrites content that is stored separately. It returns nil if the content does not exist.
 func (s *Store) Erase(ctx context.Context, id, hash string) error {
 	item := attrs{OrderKey: str(contentKey(id, hash)), erasedAttribute: moment(s.options.Clock.Now())}
 	if s.options.TTL > 0 {
@@ -167,9 +168,9 @@ func (s *Store) updateContent(ctx context.Context, w *port.Write, update, condit
 	return nil, perhaps(ctx, "update the content", err)
 }
 
-// Content returns content that is stored apart. It begins with an eventually consistent read, which is
-// cheaper. The read is sufficient if it finds the content, because content never changes. Otherwise Content
-// makes a strongly consistent read.
+// Content returns content that is stored separately. It begins with an eventually consistent read, which is
+// cheaper. A result of this read is correct, because content never changes. If this read finds no content,
+// Content makes a strongly consistent read.
 func (s *Store) Content(ctx context.Context, id, hash string) ([]byte, error) {
 	for _, consistent := range []bool{false, true} {
 		item, err := get(ctx, s.client, s.tables.Orders, OrderKey, contentKey(id, hash), consistent)

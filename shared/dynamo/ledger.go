@@ -41,7 +41,7 @@ func (l *Ledger) Entry(ctx context.Context, key string) (port.LedgerEntry, error
 }
 
 // Move stores the entry with version e.Version+1 if the stored version is e.Version. If the response to the
-// write is lost, the SDK repeats the write, and DynamoDB refuses the repetition. Move then finds its own
+// write is lost, the SDK repeats the write, and DynamoDB refuses the repetition. Move then finds the write's
 // token in the stored entry and returns nil (rule 9 of docs/reference/aws-rules.md).
 func (l *Ledger) Move(ctx context.Context, e port.LedgerEntry) error {
 	writer := token()

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// readAlways is the maximum number of open tasks for which no listing reuses reads.
+	// readAlways is the number of open tasks up to which each listing reads all open tasks again.
 	readAlways = 500
 	// readEvery determines the time for which listings reuse the read of a task. The time is readEvery
 	// multiplied by the number of open tasks above readAlways. A process therefore reads about 50 tasks a
-	// second for its listings, even if it lists more often.
+	// second, even if clients request listings more often.
 	readEvery = 20 * time.Millisecond
 )
 

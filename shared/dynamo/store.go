@@ -164,8 +164,8 @@ func (s *Store) putVersion(ctx context.Context, w *port.Write, item attrs,
 }
 
 // create puts the item if the order does not exist (P14, submit creates once). If the content is stored
-// apart, create puts the content first. The content's key contains its hash. Content that remains after a
-// refusal or a crash is therefore never used for a different order.
+// separately, create puts the content first. The key of the content contains the content's hash. Content that
+// remains after a refusal or a crash therefore never replaces different content.
 func (s *Store) create(ctx context.Context, w *port.Write, item attrs, writer []byte) error {
 	if s.options.TTL > 0 {
 		if ended, err := s.Ended(ctx, w.Record.ID); err != nil || ended {

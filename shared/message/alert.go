@@ -42,7 +42,7 @@ type Alert struct {
 
 // For returns a copy of the alert with the deployment and with the commands that the orders accept. The
 // argument deployment is the name of the stack or the address of the server. The argument options contains
-// the command-line flags that select the deployment, such as "--stack Shop". It may be empty.
+// the command-line flags that select the deployment, such as "--stack Shop", or is empty.
 func (a Alert) For(deployment, options string) Alert {
 	a.Deployment, a.Commands, a.purposes = deployment, []string{}, nil
 	add := func(purpose string, words ...string) {
@@ -80,7 +80,7 @@ func (a Alert) For(deployment, options string) Alert {
 		}
 		add(purpose, "resubmit", a.OrderID)
 	}
-	// during an undo, the commands Undo and Resubmit have the same effect
+	// During an undo, the commands Undo and Resubmit have the same effect.
 	if a.Accepts.Undo && a.Phase != core.Undoing {
 		add("Undo the order", "undo", a.OrderID)
 	}

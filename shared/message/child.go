@@ -19,7 +19,7 @@ type Child struct {
 }
 
 // Encode returns the message as JSON. It does not escape characters for HTML, because escapes could make the
-// message longer than its limit.
+// message longer than the limit of a message.
 func (m *Child) Encode() ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

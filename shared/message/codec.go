@@ -11,8 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// Encode returns the submission as JSON. It implements port.Value, like the other Encode methods of this
-// file. An in-memory queue passes a port.Value on without encoding it.
+// Encode returns the submission as JSON. Every message type of this file has the method Encode and is
+// therefore a port.Value, which an in-memory queue does not need to encode.
 func (m *SubmitOrder) Encode() ([]byte, error) { return json.Marshal(m) }
 
 // Encode returns the request as JSON.
@@ -113,7 +113,8 @@ func Decode[T any, M checked[T]](data []byte) (*T, error) {
 }
 
 // envelope returns the number of JSON levels that a message adds around a value of an application or a
-// service. The number for a status is 3, because its output may be a list of the outputs of child orders.
+// service. The number for a status is 3, because the output in a status may be a list of the outputs of child
+// orders.
 func envelope(m any) int {
 	switch m.(type) {
 	case *Child:

@@ -16,10 +16,10 @@ type Control struct {
 	OrderID string
 	Event   core.Event // event of one of the types in kinds
 	ReplyTo string     // logical name of the queue for a refusal; "" means the order's reply-to
-	Tries   int        // how often the Scheduler has sent an answer again because its order did not exist yet
+	Tries   int        // number of times that an answer was sent again because the order did not exist
 }
 
-// ControlKind is the name of a control message's event in JSON.
+// ControlKind names the event of a control message.
 type ControlKind string
 
 // Kinds of messages in the control queue.
@@ -73,7 +73,8 @@ func kindOf[E core.Event](name ControlKind, check func(E) error) kind {
 	}
 }
 
-// kind returns the entry in kinds for the message's event, or an empty entry if kinds has none.
+// kind returns the entry in kinds for the message's event, or an empty entry if kinds does not list the
+// event.
 func (m Control) kind() kind {
 	for _, k := range kinds {
 		if k.holds(m.Event) {
@@ -93,8 +94,7 @@ func (m Control) ID() string {
 }
 
 // ForApplications reports whether an application may send the message to the intake queue. An application may
-// send a Cancel, and an Answer with a token. Only operators may send the other commands, and they use the
-// control queue.
+// send a Cancel, and an Answer with a token. All other commands are for operators, who use the control queue.
 func (m Control) ForApplications() bool {
 	answer, ok := m.Event.(core.Answered)
 	return m.Kind() == Cancel || ok && answer.Token != ""
@@ -189,7 +189,7 @@ const MaxBy = 128
 
 var hashPattern = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
-// Latest stands for the definition that new orders get. Commands use it instead of a hash.
+// Latest stands for the definition that new orders get. A command may name Latest instead of a hash.
 const Latest = "latest"
 
 // IsDefinition reports whether the text is Latest or the hash of a definition.

@@ -1,10 +1,10 @@
 // Package message defines the messages between application, Scheduler, Agents, Supervisor and operator: their
 // Go types, codecs, limits and JSON Schemas.
 //
-// Authority: a message states a fact or makes a request, and its receiver alone decides about a change of
-// state. A message contains logical names of queues, never their addresses. DecodeSubmit is strict: it
-// refuses a submission with an unknown field. Messages between actors may contain unknown fields, so that old
-// and new programs can run together.
+// Authority: a message states a fact or makes a request. Only the receiver of the message changes a state. A
+// message contains logical names of queues, never their addresses. DecodeSubmit is strict: it refuses a
+// submission with an unknown field. Messages between actors may contain unknown fields, so that old and new
+// programs can run together.
 //
 // Failures: the error for a submission that is malformed or too large is a [Refusal]. The error for any other
 // malformed message wraps ErrUnreadable, and the message belongs in quarantine. ErrNewer means that the

@@ -41,16 +41,16 @@ type Reply struct {
 	RetryAfter core.Duration   `json:"retryAfter,omitempty"` // milliseconds
 	// NoEffect states that the step's key has had no effect, and that no call of this attempt or an earlier
 	// one will begin (P22a, a proven refusal permits undo). Only a failed or retry-later reply to a do may
-	// set it.
+	// set NoEffect.
 	NoEffect bool `json:"noEffect,omitempty"`
-	// Until belongs to a progress reply. It is the latest time of the next report. The zero value means that
-	// the next report comes within the step's timeout.
+	// Until is the latest time of the next report, in a progress reply. The zero value means that the next
+	// report comes within the step's timeout.
 	Until   core.Time `json:"until,omitzero"`
-	Percent int       `json:"percent,omitempty"` // belongs to a progress reply; 0 to 100
-	// Note belongs to a progress reply. It is a text for people. The task keeps at most core.MaxNote bytes.
+	Percent int       `json:"percent,omitempty"` // 0 to 100, in a progress reply
+	// Note is a text for people, in a progress reply. The task keeps at most core.MaxNote bytes of the text.
 	Note string `json:"note,omitempty"`
-	// Waited is the time between the request's claimedAt and its receipt by the agent. It is never negative
-	// (P32, queue time is not a failure).
+	// Waited is the time from the request's claimedAt to the receipt of the request. The time is never
+	// negative (P32, queue time is not a failure).
 	Waited core.Duration `json:"waited"`
 }
 

@@ -23,7 +23,7 @@ func HashOf(t *core.Task) string {
 }
 
 // ContentHash returns the hash of a submission. Repeated submissions of the same order have the same hash
-// (P14, submit creates once). The hash consists of the first 16 bytes of SHA-256, in hexadecimal. Its input
+// (P14, submit creates once). The hash consists of the first 16 bytes of SHA-256, in hexadecimal. The input
 // is the canonical JSON of workflow, order, priority and reply-to. White space, the sequence of members,
 // escapes, and the spelling of numbers (1.0 or 1) do not change the hash.
 func ContentHash(o SubmitOrder) string {

@@ -18,7 +18,7 @@ const (
 	PriorityHigh   = "high"
 )
 
-// Codes of malformed submissions. Programs may compare them, because they never change.
+// Codes of malformed submissions. The codes never change, so that programs can compare them.
 const (
 	CodeTooLarge     = "too-large"
 	CodeNotJSON      = "not-json"

@@ -122,7 +122,8 @@ func (t *transport) checkDefinitions(ctx context.Context) client.Check {
 		case errors.Is(err, client.ErrForbidden), ctx.Err() != nil:
 			return client.NotChecked("definitions", err)
 		case !errors.Is(err, port.ErrNotFound):
-			// A definition that is not found is no failure: the Scheduler stores it with its first order.
+			// A missing definition is not a failure, because the Scheduler stores each definition with the
+			// first order.
 			return client.Check{Name: "definitions", Result: client.CheckFailed,
 				Text: fmt.Sprintf("the definition of workflow %s cannot be read: %v", name, err),
 				Fix:  "use the stepkeeper that the stack was deployed with"}
@@ -154,8 +155,8 @@ func (t *transport) checkAccount(ctx context.Context) []client.Check {
 			"MaxConcurrency and deploy again"), room.codeStorage(), clockOf(metadata)}
 }
 
-// checkClock compares the local clock with the time in a response of AWS. It reads an event source mapping
-// for this purpose, because operators have the permission.
+// checkClock compares the local clock with the time in a response of AWS. It reads an event source mapping to
+// get a response, because operators have permission for this call.
 func (t *transport) checkClock(ctx context.Context) client.Check {
 	for _, uuid := range t.Outputs.Mappings {
 		if uuid == "" {

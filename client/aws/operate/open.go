@@ -69,8 +69,8 @@ type Parts struct {
 	Caller  Caller  // nil omits the check of the permission to send
 	Rights  Rights  // nil omits the check of the permission to send
 	Role    Role    // nil means that roles have no path
-	// Unattended is the time that a request may wait before the client checks whether its queue has a
-	// consumer. The client also caches the result for this time, and a failure for six times as long. The
+	// Unattended is the time that a request may wait before the client checks whether the request's queue has
+	// a consumer. The client also caches the result for this time, and a failure for six times as long. The
 	// zero value means 10 s.
 	Unattended time.Duration
 	// LookTimeout is the time limit of one check of all queues. The zero value means 3 s.

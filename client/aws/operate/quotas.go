@@ -42,7 +42,8 @@ func (t *transport) checkInFlight(ctx context.Context) client.Check {
 	const name = "messages in flight"
 	most, of := 0, port.Intake
 	queues := append(t.queuesOf(port.Intake), port.Control, port.Replies)
-	// The agents are sorted, so that each run names the same queue if several have the same number.
+	// The agents are sorted, so that each run names the same queue if several queues have the same number of
+	// messages.
 	for _, agent := range slices.Sorted(maps.Keys(t.Outputs.Requests)) {
 		queues = append(queues, t.queuesOf(port.Requests(agent))...)
 	}

@@ -31,9 +31,9 @@ const (
 	minutes        = int(covered / time.Minute)
 	// settling is the delay until CloudWatch's metrics are complete.
 	settling = 5 * time.Minute
-	// uncalledFor is the time for which an agent's report counts that it does not call its service. A step
-	// that waits for the service gets an attempt every 7.5 minutes, and the agent then reports again (P45,
-	// "not now" is not a failure).
+	// uncalledFor is the time for which a value of MetricNotCalled counts. The Scheduler writes this metric
+	// if an agent replies that it does not call the service. A step that waits for the service gets an
+	// attempt every 7.5 minutes, and each attempt writes the metric again (P45, "not now" is not a failure).
 	uncalledFor = 10*time.Minute + settling
 	metricsTime = 5 * time.Second
 )

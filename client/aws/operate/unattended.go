@@ -30,7 +30,8 @@ const (
 	// read of a task, include the check.
 	lookTimeout = 3 * time.Second
 	// failureHolds is the factor by which the client caches failures longer than results. If the caller lacks
-	// the permission, or has no route to Lambda's API, a read of an order must not wait each time.
+	// the permission, or has no route to Lambda's API, a read of an order must not wait for the check each
+	// time.
 	failureHolds = 6
 	// looksAtOnce is the maximum number of queues that the client checks concurrently. It keeps a deployment
 	// with many agents below the rate limit of Lambda's API.
@@ -106,7 +107,7 @@ func (t *transport) look(ctx context.Context, queues []string) ([]client.Unatten
 }
 
 // depthUnknown returns the error of look. It states only the first reason, because usually all checks fail
-// for the same reason. It does not wrap the reason, so that the client does not repeat the call.
+// for the same reason. The error does not wrap the reason, so that the client does not repeat the call.
 func (t *transport) depthUnknown(queues []string, why error) error {
 	if len(queues) == 0 {
 		return nil
