@@ -54,7 +54,7 @@ func (l *lengths) choosable(def *core.Definition) {
 func (l *lengths) due(now core.Time) (agents []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	// the order does not matter, because the agents are independent
+	// the loop may go in any order, because the agents are independent
 	for agent, at := range l.asked {
 		if at == 0 || now.Sub(at) >= lengthEvery {
 			agents, l.asked[agent] = append(agents, agent), now

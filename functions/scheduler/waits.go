@@ -32,7 +32,7 @@ func (w *Waits) At(now core.Time) map[string]core.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	all := make(map[string]core.Duration, len(w.last))
-	// the order does not matter, because the agents are independent
+	// the loop may go in any order, because the agents are independent
 	for agent, l := range w.last {
 		all[agent] = l.At(now)
 	}

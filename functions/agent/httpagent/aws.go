@@ -231,7 +231,7 @@ func (a Agent) WithExamples(set func(name string) bool) Agent {
 		}
 	}
 	a.AWS, a.Operations = example(a.AWS), maps.Clone(a.Operations)
-	// the order does not matter, because the operations are independent
+	// the loop may go in any order, because the operations are independent
 	for name, o := range a.Operations {
 		o.AWS = example(o.AWS)
 		a.Operations[name] = o
