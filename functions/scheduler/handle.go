@@ -13,7 +13,7 @@ import (
 
 // incoming is a decoded message: a submission, a reply, a command, or a message of another task.
 type incoming interface {
-	// decided returns the event with its outcome.
+	// decided returns the message of package engine, which holds the event and the result of the decision.
 	decided() *engine.Message
 	// answer adds the answer for the sender of the message.
 	answer(s *Scheduler)

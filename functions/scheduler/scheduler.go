@@ -30,7 +30,8 @@ type Config struct {
 	// the Scheduler reads no queue lengths.
 	Capacity func(agent string) int
 	// Priorities means that the agents' queues deliver orders of high priority first (P46, priority changes
-	// the order of requests only). Otherwise receipts note that the priority has no effect.
+	// the order of requests only). Otherwise the status that an order was received notes that the priority
+	// has no effect.
 	Priorities bool
 	// Replied is called with each accepted reply: the agent, its operation and the reply. For example,
 	// Replied can count the replies of agents that did not call their service (P45, "not now" is not a

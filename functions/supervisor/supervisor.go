@@ -26,8 +26,8 @@ type Config struct {
 	Capacity      func(taker string) int
 	PagesPerSweep int // largest number of pages in one sweep; 0 means 50
 	PageSize      int // entries of the index per page; 0 means 100
-	// LeaseTTL is the duration of a lease of a shard. It must be shorter than Interval, because another
-	// process may run the next sweep. If LeaseTTL is 0 or too long, the Supervisor uses half of Interval.
+	// LeaseTTL is the duration of a lease of a shard. It must be shorter than Interval, so that another
+	// process can run the next sweep. If LeaseTTL is 0 or too long, the Supervisor uses half of Interval.
 	LeaseTTL time.Duration
 	Interval time.Duration // time between two sweeps; 0 means 1 m
 }

@@ -65,7 +65,7 @@ func Attach(ctx context.Context, name string) (*Outside, error) {
 }
 
 // served lists the names of three queues. The queue of requests is in memory. Messages to replies and
-// quarantine go to a Sink.
+// quarantine go to a sqsproto.Sink.
 type served struct {
 	*memory.Queues
 	name string

@@ -19,6 +19,6 @@
 //     call provably had no effect (P31).
 //   - An unreadable message goes to quarantine. A message of a newer schema returns to the queue, because
 //     another instance may know the schema.
-//   - An output over MaxOutput is a permanent failure with a clear text (P28, what is too large fails once).
+//   - An output larger than MaxOutput is a permanent failure (P28, what is too large fails once).
 //     The output of an undo is not used (P24, an undo needs no output).
 package worker

@@ -27,7 +27,7 @@ type Call struct {
 	Input     json.RawMessage // may be empty
 	Deadline  time.Time       // time when the context ends
 	StopBy    time.Time       // no side effect may begin or land after StopBy (P6, two times in each request)
-	Resolved  *core.Resolved  // fact stated by the operator; usually nil
+	Resolved  *core.Resolved  // operator's fact about an earlier call; usually nil
 	Trace     string          // W3C traceparent
 	// PointOfNoReturn means that the step is a point of no return. If the only call of the step returns an
 	// error with NoEffect, the order can still be undone (P22a, a proven refusal permits undo).

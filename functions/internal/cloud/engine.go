@@ -99,7 +99,7 @@ func logsOf(region, group, order string) string {
 		"/log-events$3FfilterPattern$3D" + escaped(`"`+order+`"`)
 }
 
-// options returns the flags of command stepkeeper that select the deployment.
+// options returns the flags of the command stepkeeper that select the deployment.
 func options(stack string) string {
 	if stack == "" {
 		return ""
