@@ -73,7 +73,6 @@ func Differences(from, to *Definition, t *Task) []Difference {
 	return all
 }
 
-// pointOfNoReturn returns the index of the first point of no return, or -1.
 func (d *Definition) pointOfNoReturn() int {
 	return slices.IndexFunc(d.Steps, func(s StepDefinition) bool { return s.PointOfNoReturn })
 }

@@ -97,7 +97,6 @@ func isKeyID(text []byte) bool {
 	return !slices.ContainsFunc(text, func(c byte) bool { return !isKeyDigit(c) })
 }
 
-// slashes returns the number of consecutive backslashes from a position on.
 func slashes(text []byte, from int) (n int) {
 	for from+n < len(text) && text[from+n] == '\\' {
 		n++

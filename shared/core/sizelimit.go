@@ -89,13 +89,9 @@ const (
 	// roughHeader and roughStep are upper bounds of the bytes that the names, numbers and times take in a
 	// document and in one step.
 	roughHeader, roughStep = 16 << 10, 1 << 10
-	// roughAnswer is an upper bound of the longest answers of a step, without the value of an event.
-	roughAnswer = 32 << 10
-	// roughChildren is an upper bound of a step's record of children.
-	roughChildren = 96 << 10
-
-	// roughProgress is an upper bound of a step's progress.
-	roughProgress = 2 << 10
+	roughAnswer   = 32 << 10 // upper bound of a step's answers in bytes, without the value of an event
+	roughChildren = 96 << 10 // upper bound of a step's record of children, in bytes
+	roughProgress = 2 << 10  // upper bound of a step's progress, in bytes
 
 	longTime = 30 * 365 * Day
 )
@@ -209,7 +205,6 @@ func longest(def *Definition, t *Task) *Task {
 	return c
 }
 
-// longestStep returns the longest possible form of a step.
 func longestStep(t *Task, def *Definition, i int, cause string) Step {
 	d, s := &def.Steps[i], &t.Steps[i]
 	far := farAfter(t)

@@ -42,7 +42,6 @@ func (r *deciding) advanceForward(again ...int) {
 	r.enterProcessed()
 }
 
-// stillToClaim appends those steps of the list again that are still Pending or Failed.
 func (r *deciding) stillToClaim(claims, again []int) []int {
 	for _, i := range again {
 		if s := r.t.Steps[i].State; s == core.Pending || s == core.Failed {
@@ -113,7 +112,6 @@ func (r *deciding) conditionHolds(i int) bool {
 	return yes && err == nil
 }
 
-// failExpression fails a step because one of its expressions cannot be evaluated.
 func (r *deciding) failExpression(i int, what string, err error) {
 	r.recordFailure(i, "expression", what+": "+err.Error(), 0)
 	r.failStep(i)
@@ -239,7 +237,6 @@ func (r *deciding) environment(i int, own bool) core.Environment {
 	return env
 }
 
-// advanceUndo undoes every attempted step, in reverse order of the first claims (P7, P20).
 func (r *deciding) advanceUndo() {
 	for r.err == nil && r.t.ProcessState == core.Compensating {
 		i := r.t.NextToUndo()

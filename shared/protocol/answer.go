@@ -160,7 +160,6 @@ func (r *deciding) questionOf(i int) (question *core.Answers, known bool) {
 	return question, true
 }
 
-// holdsVote reports whether the document has space for an event's value.
 func (r *deciding) holdsVote(i int, vote *core.Vote) bool {
 	with := &deciding{def: r.def, t: r.t.Clone()}
 	with.addVote(i, vote)
@@ -189,7 +188,6 @@ func (r *deciding) refuseEarly(i int, early []core.Vote) {
 	r.verdict = sent
 }
 
-// keepVerdict stores the verdict of an answer in its step (P36).
 func (r *deciding) keepVerdict(i int, v core.Verdict) {
 	r.addVerdict(&r.t.Steps[i].OwnAnswers().Verdicts, v)
 }

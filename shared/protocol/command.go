@@ -69,7 +69,6 @@ func operators(do func(r *deciding, ev core.Event) (refused string)) rule {
 	})
 }
 
-// submittedAgain decides a submission of an order that exists already (P14, submit creates once).
 func (r *deciding) submittedAgain(_ int, ev core.Event) (string, error) {
 	switch {
 	case r.t.IsTombstone():
@@ -140,7 +139,6 @@ func (r *deciding) startUndo(why core.Why) {
 	r.advance()
 }
 
-// undoCommand executes the operator's decision to undo a task in Error.
 func (r *deciding) undoCommand(core.Event) (refused string) {
 	if reason := r.t.UndoRefusal(r.def); reason != "" {
 		return reason

@@ -164,7 +164,6 @@ func start(def *core.Definition, order []byte, e core.Submitted, at At) (Decisio
 	return create(def, order, e, nil, at)
 }
 
-// create creates a task. parent is the request of its parent, or nil.
 func create(def *core.Definition, order []byte, e core.Submitted, parent *core.AskChild,
 	at At) (Decision, error) {
 	t := &core.Task{

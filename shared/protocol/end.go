@@ -12,7 +12,6 @@ import (
 // message. The order drops a larger output, and its status reports this.
 const maxOutput = 32 << 10
 
-// defaultResendAfter is the resend interval of a task without a definition.
 const defaultResendAfter = 30 * core.Second
 
 func (r *deciding) resendAfter() core.Duration {
@@ -27,7 +26,6 @@ func (r *deciding) notifies(kind core.StatusKind) bool {
 	return r.t.ReplyTo != "" && r.def != nil && r.def.Notifies(kind)
 }
 
-// started emits the status "started" for the beginning of a run, or for a Resubmit.
 func (r *deciding) started() {
 	r.t.Start = core.Start{}
 	if r.at.Now != r.t.Created {
@@ -39,7 +37,6 @@ func (r *deciding) started() {
 	}
 }
 
-// nextSeq returns the number of the next status message.
 func (r *deciding) nextSeq() int {
 	r.t.StatusSeq++
 	return r.t.StatusSeq
@@ -82,7 +79,6 @@ func (r *deciding) keepOutput(out json.RawMessage) {
 	}
 }
 
-// enterUndone ends a task that has nothing left to undo.
 func (r *deciding) enterUndone() {
 	if r.t.Undo.CancelAsked {
 		r.enterEnd(core.Cancelled, "")
@@ -91,7 +87,6 @@ func (r *deciding) enterUndone() {
 	r.enterEnd(core.Compensated, "")
 }
 
-// enterError stops the task for the operator because of step i.
 func (r *deciding) enterError(phase core.Phase, i int) {
 	if phase == core.Undoing { // Reason will state why the undo stopped
 		r.t.Undo.Reason = r.t.Reason
@@ -164,7 +159,6 @@ func (r *deciding) emitEnd() {
 	r.emitFinal()
 }
 
-// leaveEnd clears the end of a task, because a command continues the task.
 func leaveEnd(t *core.Task) {
 	t.End, t.Phase, t.Attention = core.End{}, "", false
 	for i := range t.Steps {
@@ -218,7 +212,6 @@ func (r *deciding) emitFinal() {
 	}
 }
 
-// settle emits the messages about the present end again.
 func (r *deciding) settle(_ int, _ core.Event) (string, error) {
 	if r.t.End.ResendAt == 0 {
 		return "the final status was acknowledged before", nil

@@ -4,7 +4,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// isErased is the reason why an erased order refuses a command.
 const isErased = "the content of the order was erased, so it takes no further command; submit new work " +
 	"under a new ID"
 
@@ -35,7 +34,6 @@ func (r *deciding) eraseOnce(ev core.Event) (refused string) {
 	return ""
 }
 
-// eraseContent emits the removal of the content that is stored apart from the task.
 func (r *deciding) eraseContent() {
 	if r.t.ContentHash != "" {
 		r.emit(core.EraseContent{OrderID: r.t.OrderID, Hash: r.t.ContentHash})

@@ -18,7 +18,6 @@ type about struct {
 	core.Command        // the command, with tokens removed from its sender (P39)
 }
 
-// commandKinds maps the names of numbered commands to their rows in the transition table.
 var commandKinds = map[string]eventKind{"undo": undoCommand, "resubmit": resubmit, "resolve": resolve,
 	"close": closeCommand, "move": moveCommand, "erase": eraseCommand}
 

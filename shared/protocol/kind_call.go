@@ -32,7 +32,6 @@ func (callKind) resend(r *deciding, i int) {
 	}
 }
 
-// woken claims a step that was handed back.
 func (callKind) woken(r *deciding, i int) {
 	if r.t.Overtaken(r.def, i) {
 		r.advance()

@@ -151,7 +151,6 @@ func (r *deciding) childOrder(i, n int) (json.RawMessage, error) {
 	return order, nil
 }
 
-// ask emits a request to one child.
 func (r *deciding) ask(i, n int, ask core.ChildAsk, order json.RawMessage) {
 	s, d := &r.t.Steps[i], r.def.Steps[i].Each
 	p := core.Parent{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Index: n, Attempt: s.Attempt}

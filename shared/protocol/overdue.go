@@ -56,7 +56,6 @@ func (r *deciding) wakeNow(s *core.Step) {
 	r.wake(s, 0)
 }
 
-// undoOverdue handles an undo whose reply did not come in time.
 func (r *deciding) undoOverdue(i int, ev core.Event) (string, error) {
 	e := ev.(core.Overdue)
 	s := &r.t.Steps[i]
@@ -138,7 +137,6 @@ func (r *deciding) resendDue(_ int, _ core.Event) (string, error) {
 	return "", nil
 }
 
-// wakeForward continues a step when its wait has ended.
 func (r *deciding) wakeForward(i int, _ core.Event) (string, error) {
 	switch s := &r.t.Steps[i]; {
 	case !s.Attempted():

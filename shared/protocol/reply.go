@@ -8,7 +8,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// maxRetryAfter is the longest wait that a service can ask for.
 const maxRetryAfter = core.Hour
 
 // stepDone records that a do has happened. The reply counts even if it is late, or is for an earlier attempt
@@ -47,7 +46,6 @@ func (r *deciding) emitStepFinished(s *core.Step) {
 	}
 }
 
-// release ends the claim or the wait of a step.
 func release(s *core.Step) {
 	endAttempt(s)
 	endHold(s)
@@ -85,7 +83,6 @@ func handBack(s *core.Step) {
 	release(s)
 }
 
-// stepFailed records the permanent failure of a do.
 func (r *deciding) stepFailed(i int, ev core.Event) (string, error) {
 	e := ev.(core.Reply)
 	r.t.Steps[i].Failures.Do++
@@ -96,7 +93,6 @@ func (r *deciding) stepFailed(i int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// stepRetryLater records a transient failure of a do, after the agent's own retries.
 func (r *deciding) stepRetryLater(i int, ev core.Event) (string, error) {
 	e := ev.(core.Reply)
 	s := &r.t.Steps[i]
@@ -188,7 +184,6 @@ func (r *deciding) wake(s *core.Step, at core.Time) {
 	r.emit(core.SendWake{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt, WakeAt: at})
 }
 
-// failStep fails a do for good and applies the step's policy to the task.
 func (r *deciding) failStep(i int) {
 	giveUp(&r.t.Steps[i])
 	r.applyPolicy(i)
@@ -208,7 +203,6 @@ func (r *deciding) recordAttempt(i int, outcome core.Outcome, code string) {
 	r.t.DropAttempts(core.MaxAttempts)
 }
 
-// recordFailure stores the step's latest failure.
 func (r *deciding) recordFailure(i int, code, message string, attempt int) {
 	r.t.Steps[i].Error = &core.StepError{
 		Code:    strings.ToValidUTF8(code[:min(len(code), core.MaxCode)], ""),
@@ -252,7 +246,6 @@ func (r *deciding) compensate(why core.Why, failed int) {
 	}
 }
 
-// stepUndone records that a step was undone (P15).
 func (r *deciding) stepUndone(i int, _ core.Event) (string, error) {
 	r.undone(i)
 	r.advance()

@@ -47,7 +47,6 @@ func (r *deciding) resolvesUndo(i int) bool {
 	return r.t.Phase == core.Undoing || r.t.Steps[i].State == core.UndoWait
 }
 
-// statedOutputRefusal returns why the output of a Resolve cannot be kept, or "" if it can be kept.
 func (r *deciding) statedOutputRefusal(i int, e core.Resolve) string {
 	switch {
 	case e.Fact != core.Happened:

@@ -7,7 +7,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// outputFits reports whether the document has space for a step's output.
 func (r *deciding) outputFits(i int, output json.RawMessage) bool {
 	if len(output) == 0 || r.at.SizeLimit.SurelyFits(r.def, r.t, output) {
 		return true

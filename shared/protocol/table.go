@@ -40,7 +40,6 @@ func modeOf(t *core.Task) mode {
 	return cancelled
 }
 
-// eventKind is a row of the transition table.
 type eventKind uint8
 
 const (
@@ -205,7 +204,6 @@ var stepRows = []stepRow{
 		progress}, stepStates, ended, ignore(hasEnded)},
 }
 
-// taskRow defines cells of taskTable.
 type taskRow struct {
 	event eventKind
 	tasks []mode

@@ -143,7 +143,6 @@ func (c *cache) set(t *core.Task, order []byte) {
 	}
 }
 
-// weight estimates the memory of a task, in bytes.
 func weight(t *core.Task) int {
 	n := 1024 + len(t.Output) + len(t.Order)
 	for i := range t.Steps {

@@ -28,7 +28,6 @@ func DecodeTask(data []byte) (*core.Task, error) {
 	return t, nil
 }
 
-// decoder fills a task.
 type decoder struct{ task *core.Task }
 
 // steps reads the steps, in the order of the definition.
@@ -62,10 +61,8 @@ func (d *decoder) steps(v []byte) error {
 	return nil
 }
 
-// after reads a time in milliseconds after Created.
 func (d *decoder) after(v []byte) (core.Time, error) { return d.since(d.task.Created, v) }
 
-// instant reads a time in milliseconds since 1970.
 func (d *decoder) instant(v []byte) (core.Time, error) { return d.since(0, v) }
 
 func (*decoder) since(begin core.Time, v []byte) (core.Time, error) {

@@ -82,7 +82,6 @@ func labelOf(name string) label {
 	return label{name, string(appendText(nil, name)) + ":"}
 }
 
-// name writes the name of a member.
 func (w *writer) name(name *label) {
 	w.next()
 	w.b = append(w.b, name.member...)
@@ -126,7 +125,6 @@ func (w *writer) moment(name *label, t core.Time) {
 	w.b = append(w.b, '"')
 }
 
-// instant writes t as milliseconds since 1970.
 func (w *writer) instant(name *label, t core.Time) {
 	if !t.InRange() {
 		w.fail(fmt.Errorf("encode task: %s: %w", name.text, errRange))
@@ -135,7 +133,6 @@ func (w *writer) instant(name *label, t core.Time) {
 	w.integer(name, int64(t))
 }
 
-// after writes t as milliseconds after Created.
 func (w *writer) after(name *label, t core.Time) {
 	if !t.InRange() {
 		w.fail(fmt.Errorf("encode task: %s: %w", name.text, errRange))

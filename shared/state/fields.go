@@ -183,7 +183,6 @@ var errorFields = tableOf(
 		func(e *core.StepError) *core.Time { return &e.Polling }),
 )
 
-// correctedFields lists the members of an input that an operator gave to a step.
 var correctedFields = tableOf(
 	raw("input", "input that the agent gets", func(c *core.Corrected) *json.RawMessage { return &c.Input }),
 	integer("command", "number of the command that gave it",
