@@ -89,9 +89,9 @@ const (
 	// roughHeader and roughStep are upper bounds of the bytes that the names, numbers and times take in a
 	// document and in one step.
 	roughHeader, roughStep = 16 << 10, 1 << 10
-	roughAnswer   = 32 << 10 // upper bound of a step's answers in bytes, without the value of an event
-	roughChildren = 96 << 10 // upper bound of a step's record of children, in bytes
-	roughProgress = 2 << 10  // upper bound of a step's progress, in bytes
+	roughAnswer            = 32 << 10 // upper bound of a step's answers in bytes, without the value of an event
+	roughChildren          = 96 << 10 // upper bound of a step's record of children, in bytes
+	roughProgress          = 2 << 10  // upper bound of a step's progress, in bytes
 
 	longTime = 30 * 365 * Day
 )
