@@ -50,8 +50,8 @@ type Write struct {
 	Expected int64
 	// Hash is the hash of the order's content. The store keeps the hash after the order has expired. Each
 	// create sets Hash, and each write of an order whose content is stored apart sets Hash too. A store whose
-	// orders expire also needs Hash in the write that brings the order to rest. Hash is empty after a Cancel
-	// that came before its order (P17, a cancel is kept).
+	// orders expire also needs Hash in the write that brings the order to rest. Hash is empty only if a
+	// Cancel came before its order (P17, a cancel is kept).
 	Hash string
 	// Apart reports whether the content is stored apart from the document, under Hash.
 	Apart bool

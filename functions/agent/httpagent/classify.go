@@ -9,7 +9,7 @@ import (
 
 // Classes of Classify.
 const (
-	classDone      = "done"      // the operation has happened, and the body is its output, as with 2xx
+	classDone      = "done"      // the operation has happened, and the body is the output, as with 2xx
 	classPermanent = "permanent" // no repetition can succeed: the step fails for good
 	classTransient = "transient" // a repetition may succeed, and the failure counts
 	// The step calls again later, and the failure does not count (P45, "not now" is not a failure).

@@ -49,7 +49,7 @@
 //
 // The field classify sets the meaning of a status from 300 to 599:
 //
-//   - done: the operation has happened, and the body is its output, as with 2xx. Add output: ignore if the
+//   - done: the operation has happened, and the body is the output, as with 2xx. Add output: ignore if the
 //     body is text for people.
 //   - permanent: the step fails for good.
 //   - transient: the failure counts, and the step is tried again.

@@ -35,8 +35,9 @@ type Call struct {
 }
 
 // Func executes an operation. The output is any value that encodes to JSON, at most MaxOutput bytes. A
-// json.RawMessage is not encoded again. The context ends with the step's timeout, and never after stopBy less
-// the clock skew. See Permanent, Transient, RetryAfter and NoEffect for errors. Any other error is transient.
+// json.RawMessage is not encoded again. The context ends after the step's timeout, and at the latest at
+// stopBy less the clock skew. See Permanent, Transient, RetryAfter and NoEffect for errors. Any other error
+// is transient.
 type Func func(ctx context.Context, call Call) (output any, err error)
 
 // CheckFunc asks the service whether the operation of call.Key has happened. output is the operation's output

@@ -50,8 +50,8 @@ func LimitTime(limit time.Duration) func(*middleware.Stack) error {
 	}
 }
 
-// LimitAttempts adds a middleware that ends each attempt of a call after the limit. The SDK then repeats the
-// attempt. The end of the caller's context still ends the whole call.
+// LimitAttempts adds a middleware that ends each attempt of a call after the limit. The SDK can then repeat
+// the attempt. The end of the caller's context still ends the whole call.
 func LimitAttempts(limit time.Duration) func(*middleware.Stack) error {
 	each := middleware.FinalizeMiddlewareFunc("StepkeeperAttemptTimeout",
 		func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (
