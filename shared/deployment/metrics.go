@@ -9,7 +9,7 @@ const (
 	// MetricNotCalled counts requests that an agent returned to the queue instead of calling its service
 	// (P45, "not now" is not a failure).
 	MetricNotCalled     = "NotCalled"
-	MetricOldestOverdue = "OldestOverdue" // age of the longest overdue task in seconds
+	MetricOldestOverdue = "OldestOverdue" // seconds since the earliest due time of an overdue task
 	// MetricWorkflow is a dimension of the metrics below. The metrics of orders in Error exist only for
 	// workflows with such orders.
 	MetricWorkflow      = "Workflow"
