@@ -209,7 +209,8 @@ func (w *work) answered(answer bool) {
 	}
 }
 
-// watch waits until the result of an accepted command is known, or until the list's patience ends.
+// watch waits until the result of an accepted command is known, or until the time in the field Patience has
+// passed.
 func (w *work) watch(ctx context.Context, i int, o *Order) {
 	again := time.NewTicker(w.look)
 	until := time.After(time.Duration(w.Patience * float64(time.Second)))
