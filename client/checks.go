@@ -36,7 +36,7 @@ const (
 )
 
 // MostSkew is the largest accepted difference between the local clock and the clock of the server or of AWS.
-// It is small because agents compare the times in requests with their own clocks.
+// The difference must be small because agents compare the times in requests with their own clocks.
 const MostSkew = 30 * time.Second
 
 // Checks runs the health checks of a deployment. It changes nothing.

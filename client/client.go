@@ -31,7 +31,7 @@ type (
 	Step = view.Step
 	// Summary is an order in a listing.
 	Summary = view.Summary
-	// TaskError is the error because of which an order stopped or was undone.
+	// TaskError is the reason why an order stopped or was undone.
 	TaskError = view.TaskError
 	// Moment is one entry in an order's timeline.
 	Moment = view.Moment

@@ -156,8 +156,8 @@ func (c *Client) Answer(ctx context.Context, id string, r Reply, opts ...Command
 	return c.command(ctx, id, a, signed(r.By, r.Reason, opts))
 }
 
-// present completes an answer. Unless the caller has set them, it sets the run to the order's present run,
-// and the round to the step's present round.
+// present completes an answer. If the caller has not set the run, present sets the order's present run. If
+// the caller has not set the round, present sets the step's present round.
 func present(a *core.Answered, t *Task) {
 	if a.Run < 0 {
 		a.Run = t.Run

@@ -21,7 +21,7 @@ const MissedSweeps = "missed-sweeps"
 // DeadLetterQueue describes a queue of dead letters or of quarantined messages.
 type DeadLetterQueue struct {
 	// Queue is the name of the queue from which the messages come, such as "replies" or "requests-mail". For
-	// the two queues without a source queue, it is "quarantine" or MissedSweeps.
+	// the quarantine, it is "quarantine". For the queue of missed sweeps, it is MissedSweeps.
 	Queue    string `json:"queue"`
 	Messages int    `json:"messages"` // number of messages, including hidden ones; on AWS an estimate
 	// Oldest is the time at which the oldest of the messages read was sent. It is zero if no message was

@@ -59,8 +59,8 @@ func (e *Error) Error() string {
 func (e *Error) Is(target error) bool { return target == e.kind() }
 
 // Undecided is the error of a command whose verdict did not arrive. The Scheduler may still execute the
-// command. If the caller sends the command again with the same ID, see CommandID, the Scheduler executes it
-// only once.
+// command. If the caller repeats the command with the same CommandID, the Scheduler executes the command only
+// once.
 type Undecided struct {
 	OrderID string
 	ID      string // ID of the command

@@ -62,7 +62,7 @@ func (m *many) connect(ctx context.Context, c *Client, each func(Result)) error 
 	defer context.AfterFunc(ctx, func() { m.locked(func() {}) })()
 	m.locked(func() { m.sent = 0 })
 	err := c.via.Stream(ctx, func() ([]byte, bool) { return m.next(ctx) }, func(a Result) error {
-		var oldest []sending // order of this answer, if there is one
+		var oldest []sending // order of this answer; empty if no order waits for an answer
 		m.locked(func() { oldest = m.waiting[:min(m.sent, 1)] })
 		if len(oldest) == 0 {
 			return fmt.Errorf("%w: more answers than orders", ErrAnswer)
@@ -121,9 +121,8 @@ func (c *Client) resultOf(ctx context.Context, s sending, r Result) Result {
 		Queued: receipt.Queued, Notes: receipt.Notes, Unattended: receipt.Unattended}
 }
 
-// brokenUse reports whether a connection broke after it had been in use for longer than longestPause. Such a
-// break does not count as a failed attempt. It returns false if the connection was never established, even
-// after a long attempt.
+// brokenUse reports whether err means that a connection broke after more than the time longestPause. Such a
+// break does not count as a failed attempt. If the connection was never established, brokenUse returns false.
 func brokenUse(started time.Time, err error) bool {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" {

@@ -93,7 +93,8 @@ func (h *Handling) check() error {
 		what = fmt.Sprintf("by has %d bytes; name in 1 to %d bytes who does it", len(h.By), message.MaxBy)
 	case strings.TrimSpace(h.Reason) == "" || len(h.Reason) > core.MaxMessage:
 		what = fmt.Sprintf("reason has %d bytes; give it in 1 to %d bytes", len(h.Reason), core.MaxMessage)
-	case h.Rate != 0 && !(h.Rate >= minRedriveRate && h.Rate <= maxRedriveRate): // this form also rejects NaN
+	case h.Rate != 0 && !(h.Rate >= minRedriveRate && h.Rate <= maxRedriveRate):
+		// this condition also rejects NaN
 		what = fmt.Sprintf("rate is %v; it is %v to %v messages a second", h.Rate, minRedriveRate,
 			maxRedriveRate)
 	default:

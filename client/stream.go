@@ -79,8 +79,8 @@ func linesOf(r io.Reader) iter.Seq2[sending, error] {
 	}
 }
 
-// readLine returns a line without its line end. If the line is longer than the limit of an order, readLine
-// cuts it to a length that is still above the limit, so that the server refuses the order.
+// readLine returns a line without its line end. If the line is longer than port.MaxOrder, readLine returns
+// only a part of the line. The part is also longer than port.MaxOrder, so the server refuses the order.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var text []byte
 	for {

@@ -132,7 +132,7 @@ func (c *checker) replyTo(p Props) {
 	}
 }
 
-// principal matches the ARN of a role or a user. With any other ARN, such as the ARN of a session, the
+// principal matches the ARN of a role or a user. With a different ARN, such as the ARN of a session, the
 // deployment would succeed, but the queue's policy would refuse the sender.
 var principal = regexp.MustCompile(`^arn:[a-z-]+:iam::[0-9]{12}:(role|user)/[^\s*?]+$`)
 
@@ -147,8 +147,8 @@ func (c *checker) principals(what string, arns []string) {
 	}
 }
 
-// clashes reports agents whose constructs would have the same ID, and agents that use the same function. The
-// IDs of constructs contain the names of agents.
+// clashes reports agents whose constructs would have the same ID, because IDs are made from agent names. It
+// also reports agents that use the same function.
 func (c *checker) clashes(p Props) {
 	owner, agents := map[string]string{}, p.Agents
 	for _, name := range slices.Sorted(maps.Keys(agents)) {

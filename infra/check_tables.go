@@ -143,8 +143,8 @@ func (p Props) outsiders() (all []outsider) {
 	return all
 }
 
-// accounts reports operators, external agents and functions of other accounts, because AWS would refuse their
-// calls. If the stack's account is unknown at synthesis, accounts reports outsiders whose accounts differ.
+// accounts reports outsiders that do not belong to the stack's account, because the deployment would not
+// work. If the stack's account is unknown at synthesis, accounts reports outsiders of different accounts.
 func (c *checker) accounts(p Props, own string) {
 	all, of := p.outsiders(), "the stack is of "
 	if len(all) > 0 && *awscdk.Token_IsUnresolved(&own) {

@@ -95,7 +95,8 @@ func grant(to awsiam.IGrantable, statements []awsiam.PolicyStatement) {
 }
 
 // Scheduler returns the role of the Scheduler, which sends statuses. If a reply-to queue belongs to a
-// different stack or account, the policies of the queue and of its key may have to allow this role.
+// different stack or account, the policy of the queue may have to allow this role. The same applies to the
+// queue's key.
 func (s *Stepkeeper) Scheduler() awsiam.IGrantable { return s.roles["scheduler"] }
 
 // Agent returns the function of an agent. An app can give the function additional permissions, as in

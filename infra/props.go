@@ -43,9 +43,9 @@ type Props struct {
 	AlarmEmail string
 	// AlertTopic is your own topic for alerts about orders in Error (default a new topic).
 	AlertTopic awssns.ITopic
-	// AlarmTopic is your own topic for alarms (default a new topic). If the app imports the topic or the
-	// topic's key, the policy of the topic must allow CloudWatch to publish, and the policy of the key must
-	// allow CloudWatch to use the key.
+	// AlarmTopic is your own topic for alarms (default a new topic). If the app imports the topic, the
+	// topic's policy must allow CloudWatch to publish. If the app imports the topic's key, the key's policy
+	// must allow CloudWatch to use the key.
 	AlarmTopic awssns.ITopic
 	// RemovalPolicy applies to tables, queues, key and logs (default RETAIN; with ProfileDev DESTROY). With
 	// DESTROY, the tables have no deletion protection.
@@ -114,7 +114,7 @@ type Props struct {
 	State *State
 	// DeadLetters contains your own dead-letter queues, by the source queue: "intake", "replies", "control",
 	// "requests-<agent>". Each must be a standard queue of the stack's account and Region, with a retention
-	// above 4 days. No two source queues may share a dead-letter queue. The construct creates all other
+	// above 4 days. Each source queue needs a separate dead-letter queue. The construct creates all other
 	// dead-letter queues.
 	DeadLetters map[string]awssqs.IQueue
 	// Paused deploys all resources, but disables the event source mappings and the schedule. It is for a
@@ -161,13 +161,13 @@ type Props struct {
 	// charges $3 a month for each additional dashboard.
 	Dashboard bool
 	// OutcomeMetrics adds the metrics OrdersEnded and OrderDuration of ended orders, by workflow and state.
-	// AWS bills each combination that occurs as a metric. A workflow has up to nine combinations, which cost
-	// $2.70 a month.
+	// AWS bills each combination of metric, workflow and state. A workflow has up to nine combinations, which
+	// cost $2.70 a month.
 	OutcomeMetrics bool
 	// TracesEndpoint is the address of an OpenTelemetry collector, such as http://10.0.0.5:4318 (default
 	// none). Scheduler, Supervisor and ready-made agents send spans to the collector, without credentials.
-	// Each invocation waits at most 500 ms for the collector. During the minute after a failure, invocations
-	// do not wait.
+	// Each invocation waits at most 500 ms for the collector. For one minute after a failure, invocations do
+	// not wait for the collector.
 	TracesEndpoint string
 	// Tuning contains settings of Scheduler, Supervisor and alarms.
 	Tuning Tuning
@@ -181,8 +181,8 @@ type Replica struct {
 	KeyARN string // ARN of a key in Region; required if the deployment has a key, otherwise invalid
 }
 
-// Tables contains the ARNs of existing tables. The tables must be in the account and the Region of the stack,
-// and must have the keys and the index that the construct's tables have. The construct creates each table
+// Tables contains the ARNs of existing tables. The tables must be in the account and the Region of the stack.
+// They must have the same keys and the same index as the construct's tables. The construct creates each table
 // that has no ARN in Tables.
 type Tables struct {
 	Orders, Definitions string
@@ -223,8 +223,8 @@ type Tuning struct {
 	// Warm is the initial throughput of new tables, for a busy first day.
 	Warm Warm
 	// OldestMessage is the age of a message in the queues intake, replies and control that raises an alarm
-	// (default 5 m). For the queue control, the age is at least 20 m, because a message in this queue may
-	// have a delay of up to 15 m.
+	// (default 5 m). For the queue control, the age is at least 20 m, because messages in this queue may have
+	// a delay of 15 m.
 	OldestMessage time.Duration
 	// OldestRequest is the age of a message in an agent's queue that raises an alarm (default 15 m). A
 	// request may wait for a long time without a failure of its step.
@@ -307,8 +307,8 @@ type Agent struct {
 	Reserved    int
 	Environment map[string]string // additional variables, but no secrets
 	// Secrets contains the agent's secrets, by the name of a variable, such as TOKEN for ${env:TOKEN} in an
-	// agents file. The function reads the secrets at run time. Neither the template nor the function's
-	// environment contains the secrets.
+	// agents file. The function reads the secrets at run time. The template and the function's environment do
+	// not contain the secrets.
 	Secrets map[string]Secret
 	// VPC is the network of the function (default none). Subnets and SecurityGroups have the same meaning as
 	// in CDK.

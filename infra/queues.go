@@ -60,7 +60,7 @@ func (s *Stepkeeper) addShared(owner, name string, m Mapping, timeout, oldest ti
 	s.addQueue(name, m, timeout, oldest)
 }
 
-// withHigh returns the queue and, if there is one, its queue for high priority.
+// withHigh returns a queue and, if it exists, the corresponding queue for high priority.
 func (s *Stepkeeper) withHigh(name string) []*queue {
 	if high := s.queues[port.High(name)]; high != nil {
 		return []*queue{s.queues[name], high}

@@ -50,7 +50,8 @@ type Stepkeeper struct {
 }
 
 // NewStepkeeper adds a deployment to a scope. Like other constructs, it panics if the props are wrong. The
-// panic's error lists all mistakes in the props, the workflows and the agents. Main prints this error.
+// panic's value is an error that lists all mistakes in the props, the workflows and the agents. Main prints
+// this error.
 func NewStepkeeper(scope constructs.Construct, id string, props *Props) *Stepkeeper {
 	s := prepare(scope, id, props)
 	defer s.content.Close()

@@ -80,7 +80,7 @@ func key(name string) *awsdynamodb.Attribute {
 	return &awsdynamodb.Attribute{Name: str(name), Type: awsdynamodb.AttributeType_STRING}
 }
 
-// table describes a table. The field there is the ARN of an existing table, or "" for a new table.
+// table describes a table. For an existing table, the field there contains the ARN of the table.
 type table struct {
 	id, key, there string
 	indexes        *[]*awsdynamodb.GlobalSecondaryIndexPropsV2

@@ -55,9 +55,9 @@ func (s *Stepkeeper) addTopic(id, name string, key awskms.IKey) awssns.ITopic {
 	return made
 }
 
-// alarmKey returns the key of the alarm topic: the deployment's key or, if there is none, a new key.
-// The key alias/aws/sns is not suitable, because its policy does not allow CloudWatch to use the key, and
-// nobody can change this policy.
+// alarmKey returns the key of the alarm topic. This is the deployment's key or, if the deployment has no key,
+// a new key. The key alias/aws/sns is not suitable, because its policy does not allow CloudWatch to use the
+// key, and nobody can change this policy.
 func (s *Stepkeeper) alarmKey() awskms.IKey {
 	if s.key != nil {
 		return s.key

@@ -24,8 +24,8 @@ func (s *Stepkeeper) publish(name, id string, f awslambda.Function) {
 	}
 }
 
-// invoked returns the alias of a function or, if there is none, the function. Mappings, schedule and metrics
-// refer to the result.
+// invoked returns the alias of a function or, if the function has no alias, the function. Mappings, schedule
+// and metrics refer to the result.
 func (s *Stepkeeper) invoked(name string) awslambda.IFunction {
 	if alias := s.aliases[name]; alias != nil {
 		return alias
@@ -60,8 +60,8 @@ func (s *Stepkeeper) addCanaries() {
 		alarm := s.Construct.Node().FindChild(str(errorsAlarm(name) + "Alarm")).(awscloudwatch.Alarm)
 		alarms[name], watched = alarm, append(watched, alarm.AlarmArn())
 		arn := s.functions[name].FunctionArn()
-		// A reference to the alias would make alias, deployment group and role depend on each other, so the
-		// alias's ARN is composed from the function's ARN.
+		// The alias's ARN is composed from the function's ARN. A reference to the alias would make alias,
+		// deployment group and role depend on each other.
 		functions = append(functions, arn, awscdk.Fn_Join(str(":"), &[]*string{arn, str(liveAlias)}))
 	}
 	role := awsiam.NewRole(s.Construct, str("CanaryRole"), &awsiam.RoleProps{

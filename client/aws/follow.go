@@ -23,7 +23,7 @@ type pauses struct{ first, next time.Duration }
 
 func (t *Transport) pauses() *pauses { return &pauses{t.Poll, t.Poll} }
 
-// reset sets the next pause to the first length, because one change of a task often follows another.
+// reset sets the next pause to the first length, because a task often changes several times in a short time.
 func (p *pauses) reset() { p.next = p.first }
 
 // wait pauses for the next length, but not longer than left. If left is shorter than 1 ms, the limit is 1 ms.

@@ -54,7 +54,7 @@ type Outputs struct {
 	Scheduler  string // name of the Scheduler's function
 }
 
-// ErrNoStack means that there is no stack of the given name with a Stepkeeper.
+// ErrNoStack means that no stack with the given name contains a Stepkeeper.
 var ErrNoStack = errors.New("no such stack")
 
 // ReadOutputs converts the outputs of a CloudFormation stack. The argument construct selects one of several
@@ -110,8 +110,8 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 	return o, nil
 }
 
-// readQueues reads the queues in the outputs Mappings, Mappings2 and so on, and their queues for high
-// priority.
+// readQueues reads the queues in the outputs Mappings, Mappings2 and so on, and the queues for high priority
+// in the output Priorities.
 func (o *Outputs) readQueues(values map[string]string, prefix string, value func(name string) string) {
 	o.Mappings, o.Requests = map[string]string{}, map[string]string{}
 	o.Dead, o.High = map[string]string{port.Quarantine: o.Quarantine}, map[string]string{}

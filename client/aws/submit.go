@@ -15,8 +15,8 @@ import (
 // until its task exists.
 const remembered = 200_000
 
-// sent describes an order that this client sent to the intake queue. The client needs this record to
-// distinguish a queued order without a task from an unknown order. The record also shows whether a different
+// sent describes an order that this client sent to the intake queue. With this record, the client can
+// distinguish a queued order without a task from an unknown order. The client also detects that a different
 // order has the same ID.
 type sent struct {
 	hash string // message.ContentHash of the order

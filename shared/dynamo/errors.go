@@ -80,14 +80,14 @@ func meaning(ctx context.Context, what string, doubt bool, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// errOvertaken means that a try of the write got no response, and that the stored version is newer than the
-// version of the write. The stored version may build on the write.
+// errOvertaken means that a try of the write got no response, and that a newer version is stored now. The
+// newer version may build on the write.
 var errOvertaken = errors.New(
 	"an answer was lost, and newer versions are stored: perhaps they stand on this one")
 
 // refusal returns the error of a write whose condition failed. It returns errOvertaken if a try of the write
 // got no response and the stored version is newer than the write's version. In all other cases it returns the
-// argument otherwise.
+// error in the last argument.
 func refusal(there attrs, version int64, doubt bool, otherwise error) error {
 	if stored := numberOf(there["Version"]); doubt && stored > version {
 		return fmt.Errorf("version %d of now %d: %w", version, stored, errOvertaken)

@@ -87,8 +87,8 @@ func (s *Store) putBeside(ctx context.Context, what string, in *dynamodb.PutItem
 	return perhaps(ctx, what, err)
 }
 
-// perhaps converts the error of a write that the caller can repeat to an error of package port. If DynamoDB
-// did not refuse the write, perhaps returns port.ErrUnavailable.
+// perhaps converts the error of a write that the caller can repeat to an error of package port. The result is
+// port.ErrUnavailable if DynamoDB did not refuse the write.
 func perhaps(ctx context.Context, what string, err error) error {
 	if err != nil && ctx.Err() == nil && !refused(err) {
 		return fmt.Errorf("%s: %w: %w", what, port.ErrUnavailable, err)

@@ -126,8 +126,8 @@ func isNumber(v types.AttributeValue, want int64) bool {
 	return ok && n.Value == strconv.FormatInt(want, 10)
 }
 
-// index adds the attributes of the index to a. If the task has ended and expires, index also adds the time to
-// live.
+// index adds the attributes of the index to the item a. If the task has ended and expires, index also adds
+// the time to live.
 func (s *Store) index(r *port.Record, a attrs) {
 	shard := strconv.Itoa(port.ShardOf(r.ID, s.options.Shards))
 	switch {

@@ -186,7 +186,7 @@ func (s *Store) create(ctx context.Context, w *port.Write, item attrs, writer []
 	return refusal(there, w.Record.Version, doubt, port.ErrExists)
 }
 
-// put puts the item if the condition holds, and returns nil for there. If the condition does not hold, put
+// put puts the item if the condition holds, and then returns a nil item. If the condition does not hold, put
 // returns the stored item, which is empty if no item is stored (rule 8). doubt reports whether a try got no
 // response.
 func (s *Store) put(ctx context.Context, table string, item attrs, condition string, names map[string]string,

@@ -39,9 +39,9 @@ type Reply struct {
 	Output     json.RawMessage `json:"output,omitempty"`
 	Error      *ReplyError     `json:"error,omitempty"`
 	RetryAfter core.Duration   `json:"retryAfter,omitempty"` // milliseconds
-	// NoEffect states that the step's key has had no effect, and that no call of this attempt or an earlier
-	// one will begin (P22a, a proven refusal permits undo). Only a failed or retry-later reply to a do may
-	// set NoEffect.
+	// NoEffect states that the step's key has had no effect (P22a, a proven refusal permits undo). It also
+	// states that no call of this or an earlier attempt will begin. Only a failed or retry-later reply to a
+	// do may set NoEffect.
 	NoEffect bool `json:"noEffect,omitempty"`
 	// Until is the latest time of the next report, in a progress reply. The zero value means that the next
 	// report comes within the step's timeout.

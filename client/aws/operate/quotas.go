@@ -35,9 +35,9 @@ type Tables interface {
 		o ...func(*dynamodb.Options)) (*dynamodb.DescribeLimitsOutput, error)
 }
 
-// checkInFlight finds the queue with the most messages in flight. A message is in flight after a receive,
-// until the consumer deletes or returns it. When a queue reaches the quota, SQS delivers no more of its
-// messages.
+// checkInFlight finds the queue with the most messages in flight. A message is in flight from its receive
+// until the consumer deletes or returns the message. If a queue reaches the quota, SQS stops the delivery of
+// the queue's messages.
 func (t *transport) checkInFlight(ctx context.Context) client.Check {
 	const name = "messages in flight"
 	most, of := 0, port.Intake

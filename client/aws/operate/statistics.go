@@ -100,7 +100,7 @@ func (t *transport) agentsNow(ctx context.Context) []view.AgentStatistics {
 	return all
 }
 
-// queuesOf returns the queue and, if there is one, its queue for high priority.
+// queuesOf returns the queue and, if it exists, the corresponding queue for high priority.
 func (t *transport) queuesOf(queue string) []string {
 	if t.Outputs.High[queue] == "" {
 		return []string{queue}
@@ -180,7 +180,7 @@ func (t *transport) read(ctx context.Context, from time.Time, metrics []*metric)
 	return nil
 }
 
-// ofQueue returns a metric of the queue and, if there is one, of its queue for high priority.
+// ofQueue returns a metric of the queue and, if it exists, of the corresponding queue for high priority.
 func (t *transport) ofQueue(queue, url, name, statistic string) (all []*metric) {
 	for _, u := range []string{url, t.Outputs.High[queue]} {
 		if u != "" {
@@ -288,7 +288,7 @@ func latest(values []*float64, within time.Duration) *float64 {
 }
 
 // uncalledSince returns the first minute of the present period in which an agent does not call its service.
-// is reports whether there is such a period.
+// The second result reports whether such a period exists.
 func uncalledSince(values []*float64) (since int, is bool) {
 	if values == nil { // the metric was not read
 		return 0, false

@@ -29,9 +29,9 @@ const (
 	// lookTimeout is the time limit of one check of all queues. It is short because other commands, such as a
 	// read of a task, include the check.
 	lookTimeout = 3 * time.Second
-	// failureHolds is the factor by which the client caches failures longer than results. If the caller lacks
-	// the permission, or has no route to Lambda's API, a read of an order must not wait for the check each
-	// time.
+	// failureHolds is the factor by which the client caches failures longer than results. A caller may lack
+	// the permission, or a route to Lambda's API. Without a long cache, each read of an order would wait for
+	// the failing check.
 	failureHolds = 6
 	// looksAtOnce is the maximum number of queues that the client checks concurrently. It keeps a deployment
 	// with many agents below the rate limit of Lambda's API.
@@ -236,8 +236,8 @@ func (t *transport) mapping(ctx context.Context, u *client.Unattended) (off bool
 }
 
 // await adds queues without a consumer to the task shown. It checks the request queues of the agents of the
-// steps in flight, and the queue for replies. If the check of a request queue does not find Since, await sets
-// Since to the earliest claim of the steps that use the queue.
+// steps in flight, and the queue for replies. For a request queue without Since, await sets Since to the
+// earliest claim of the steps that use the queue.
 func (t *transport) await(ctx context.Context, shown *client.Task, now time.Time) {
 	since := map[string]core.Time{}
 	queues := []string{port.Replies}

@@ -101,8 +101,8 @@ func arnText(service, resource string) string {
 	return `arn:[a-z-]+:` + service + `:[a-z0-9-]*:[0-9]{12}:` + resource + `[^\s,]+`
 }
 
-// place matches a reference to a secret. The reference is the complete ARN of a secret in Secrets Manager,
-// optionally with a field, or the name of a parameter in Parameter Store.
+// place matches a reference to a secret. The reference is the complete ARN of a secret in Secrets Manager, or
+// the name of a parameter in Parameter Store. A field may follow the ARN.
 var place = regexp.MustCompile(`^(` + arnText("secretsmanager", "secret:") +
 	`-[A-Za-z0-9]{6}(#[^\s,]+)?|/[A-Za-z0-9_./-]+)$`)
 
