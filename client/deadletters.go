@@ -33,8 +33,8 @@ type DeadLetterQueue struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// KeptFor is the time after which SQS deletes a dead letter or a quarantined message. The time begins when
-// the message is first sent.
+// KeptFor is the retention of dead letters and quarantined messages. The retention begins when a message is
+// first sent.
 const KeptFor = 14 * 24 * time.Hour
 
 const (

@@ -61,7 +61,7 @@ type Props struct {
 
 	// SweepInterval is the time between two sweeps of the Supervisor, in whole minutes from 1 m to 1 h
 	// (default 1 m; with ProfileDev 5 m). With a longer interval, the retry of a step whose agent has crashed
-	// starts later. Rule 16 has details.
+	// starts later (rule 16).
 	SweepInterval time.Duration
 	// PagesPerSweep is the maximum number of index pages in one sweep, 1 to 10,000 (default 50). A page
 	// contains 100 tasks. Each sweep begins at a different shard (rule 17).

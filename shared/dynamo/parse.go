@@ -40,7 +40,7 @@ func object(text []byte, depth int) (map[string]types.AttributeValue, error) {
 		return nil, errForm
 	}
 	members := make(map[string]types.AttributeValue, len(values))
-	// The sequence does not matter, because the result is a map.
+	// The loop may run in any order, because the result is a map.
 	for name, raw := range values {
 		if name == "" || len(name) > 255 {
 			return nil, errForm
