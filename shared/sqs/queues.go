@@ -19,7 +19,7 @@ import (
 type Config struct {
 	// URLs holds the queues' addresses by logical name, as deployed. The optional key port.High(NAME) holds
 	// the address of a second queue, for the high-priority messages of the queue NAME. If the key exists,
-	// Depth adds both queues (P46, priority changes the order of requests only).
+	// Depth returns the sum of both queues (P46, priority changes the order of requests only).
 	URLs map[string]string
 	// LookUp makes Queues ask SQS for the address of a name that URLs does not contain. The name in SQS is
 	// Prefix + name. If LookUp is false, Queues returns port.ErrNotFound for such a name.
