@@ -86,12 +86,12 @@ const (
 	cutCode  = 32         // longest code that is kept when texts are cut, in bytes
 	MaxName  = 32         // longest name of an instance, in bytes
 
-	// roughHeader and roughStep are upper bounds of the bytes that the names, numbers and times take in a
-	// document and in one step.
+	// roughHeader and roughStep are upper bounds, in bytes, of the names, numbers and times of a
+	// document and of one step. The other rough bounds are in bytes too.
 	roughHeader, roughStep = 16 << 10, 1 << 10
-	roughAnswer            = 32 << 10 // upper bound of a step's answers in bytes, without the value of an event
-	roughChildren          = 96 << 10 // upper bound of a step's record of children, in bytes
-	roughProgress          = 2 << 10  // upper bound of a step's progress, in bytes
+	roughAnswer            = 32 << 10 // upper bound of a step's answers, without the value of an event
+	roughChildren          = 96 << 10 // upper bound of a step's record of children
+	roughProgress          = 2 << 10  // upper bound of a step's progress
 
 	longTime = 30 * 365 * Day
 )
