@@ -21,7 +21,7 @@ import (
 )
 
 // FileName is the name of the database in the data folder. The lock is on the folder, so that it holds even
-// if somebody removes the file.
+// if a user removes the file.
 const FileName = "stepkeeper.db"
 
 // walPages is a setting of the writer. SQLite moves the pages of the write-ahead log into the database file

@@ -237,7 +237,7 @@ func (s *Incidents) load(ctx context.Context) (d document, e port.LedgerEntry, e
 	if e, err = s.cfg.Records.Entry(ctx, Key); err != nil || len(e.Output) == 0 {
 		return d, e, err
 	}
-	// somebody has damaged the document by hand; later stopped orders open their incidents again
+	// a person has damaged the document by hand; later stopped orders open their incidents again
 	if err := json.Unmarshal(e.Output, &d); err != nil {
 		s.cfg.Log.ErrorContext(ctx, "the record of open incidents cannot be read, and begins anew", "key",
 			Key, "error", err)
