@@ -93,7 +93,6 @@ func (s *Scheduler) acknowledge(ctx context.Context, queueName string, d *port.D
 	return nil
 }
 
-// letter is a delivery that was read.
 type letter struct {
 	in    incoming // nil if the message could not be read
 	ready bool     // the message can be decided

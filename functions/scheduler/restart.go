@@ -10,10 +10,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// restartPage is the number of tasks that are loaded at a time.
 const restartPage = 200
 
-// farFuture is later than every due time.
 var farFuture = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 
 // Restart loads all tasks that are not at rest, and emits the open messages of these tasks again: requests,

@@ -17,7 +17,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// subject is the agent under test.
 type subject interface {
 	// handle passes requests to the agent, which may handle them concurrently. It returns the replies after
 	// the agent has handled all requests.
@@ -184,7 +183,6 @@ func first(replies []*message.Reply) *message.Reply {
 	return replies[0]
 }
 
-// many sends copies of one request at the same time.
 func (b *bench) many(op core.Operation, attempt int) []*message.Reply {
 	r := b.request(op, attempt)
 	copies := make([]*message.Request, b.probe.Together)

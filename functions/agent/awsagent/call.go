@@ -29,10 +29,8 @@ const (
 	maxResponse = 8 << 20   // bytes of a response; Lambda allows the largest responses, 6 MB
 )
 
-// runFunc is a function that makes one kind of AWS call.
 type runFunc = func(context.Context, *operation, worker.Call, []byte) (json.RawMessage, error)
 
-// operation is an operation of an agent that calls one AWS resource.
 type operation struct {
 	agent  string
 	target httpagent.Target

@@ -148,7 +148,6 @@ func (o *operation) classify(f *worker.Failure, code string, status int) string 
 	return "was refused"
 }
 
-// failed returns the failure of a function or an execution.
 func (o *operation) failed(r *reported) error {
 	f := &worker.Failure{Code: "failed", Permanent: r.ended}
 	if r.name != "" {

@@ -13,7 +13,6 @@ import (
 // ErrAddress means that the rules in Allow do not permit calls to the service's address.
 var ErrAddress = errors.New("address refused")
 
-// networks is a list of address ranges.
 type networks []netip.Prefix
 
 func networksOf(texts ...string) networks {

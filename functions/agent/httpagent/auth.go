@@ -151,7 +151,6 @@ func (r Reference) password() Secret {
 	return Secret(password)
 }
 
-// completeAuth checks the authentication and the proxy.
 func (a *Agent) completeAuth() (p problems) {
 	if a.Proxy.Secret != "" {
 		u, err := url.Parse(string(a.Proxy.Secret))
@@ -248,7 +247,6 @@ type authenticator struct {
 	service *Service      // service whose redactor removes the tokens
 }
 
-// newAuthenticator returns the authenticator for the agent's configuration.
 func (s *Service) newAuthenticator(c aws.Config, client *http.Client) (*authenticator, error) {
 	a := &authenticator{turn: make(chan struct{}, 1), client: client, aws: c, service: s}
 	auth := s.agent.Auth

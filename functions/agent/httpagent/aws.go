@@ -70,7 +70,6 @@ func (t Target) Execution(name string) string {
 	return before + ":execution:" + machine + ":" + name
 }
 
-// kind is one kind of AWS call.
 type kind struct {
 	name     string
 	field    func(a *AWS) *string
@@ -330,7 +329,6 @@ func (a *Agent) completeAWS() (p problems) {
 	return p
 }
 
-// errorName matches the name of an error that a function or an execution reports.
 var errorName = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_.$:-]{0,119}$`)
 
 // named returns an error for every invalid entry of an agent that calls AWS services. The keys of these

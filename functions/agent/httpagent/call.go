@@ -156,7 +156,6 @@ func (s *Service) deliver(ctx context.Context, client *http.Client, method, path
 	return s.send(ctx, s.fresh, method, path, body, call, token)
 }
 
-// reach is the progress of a request.
 type reach int
 
 const (

@@ -23,7 +23,6 @@ var classes = []string{classDone, classPermanent, classTransient, classNotYet}
 // plain service needs a ledger).
 type Classify map[string]string
 
-// problems returns an error for every invalid entry.
 func (c Classify) problems() (p problems) {
 	for _, status := range slices.Sorted(maps.Keys(c)) {
 		name := c[status]

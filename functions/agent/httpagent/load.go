@@ -43,7 +43,6 @@ func Complete(c Config, lookup func(name string) (string, bool)) (Config, error)
 	return c, nil
 }
 
-// problems holds the problems of an agents file.
 type problems []error
 
 func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Errorf(format, args...)) }
@@ -60,7 +59,6 @@ var (
 	operationName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$`)
 )
 
-// complete fills in defaults and values of variables, and returns every problem.
 func (a *Agent) complete(name string, lookup func(string) (string, bool)) (p problems) {
 	if !agentName.MatchString(name) {
 		p.add("the name must be small letters, digits and -, at most 40, a letter first")
@@ -216,7 +214,6 @@ func IsLoopback(host string) bool {
 
 var methods = []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodGet}
 
-// completeOperations checks the operations and fills in their defaults.
 func (a *Agent) completeOperations() (p problems) {
 	if len(a.Operations) == 0 {
 		a.Operations = map[string]Operation{worker.AnyOperation: {}}

@@ -59,7 +59,6 @@ func classOf(status int) class {
 		func(c class) bool { return c.from <= status && status <= c.to })]
 }
 
-// answer is a response of the service.
 type answer struct {
 	service  *Service
 	classify Classify

@@ -137,7 +137,6 @@ func start(e port.LedgerEntry, attempt int) port.LedgerEntry {
 		Version: e.Version}
 }
 
-// outcome is the result of a call or a check.
 type outcome int
 
 const (

@@ -21,7 +21,6 @@ type Alerts struct {
 	running []chan struct{}
 }
 
-// start implements incident.Config.Go.
 func (a *Alerts) start(publication func(ctx context.Context)) {
 	done := make(chan struct{})
 	a.mu.Lock()

@@ -91,7 +91,6 @@ func number(key string, value int) attribute {
 
 func nanoseconds() string { return strconv.FormatInt(time.Now().UnixNano(), 10) }
 
-// handling is a span that has not ended.
 type handling struct {
 	*Tracer
 	span span

@@ -16,7 +16,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-// maxFile is the largest size of an agents file, in bytes.
 const maxFile = 1 << 20
 
 // Load reads and checks an agents file. It replaces references to variables by values of the environment. The

@@ -28,7 +28,6 @@ type notCalled struct {
 	count map[string]int
 }
 
-// replied implements scheduler.Config.Replied.
 func (n *notCalled) replied(agent, _ string, r core.Reply) {
 	if r.Outcome != core.OutcomeRetryLater || !core.Uncalled(r.Code) {
 		return
