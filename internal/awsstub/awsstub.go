@@ -121,7 +121,6 @@ func (s *Stub) Holds(queue string, visible, inFlight int) {
 // Published returns the messages that were published to SNS since the last call of Published.
 func (s *Stub) Published() []string { return taken(s, &s.published) }
 
-// taken returns a list and empties it.
 func taken[T any](s *Stub, list *[]T) []T {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,7 +186,6 @@ func (s *Stub) Variables(more map[string]string) map[string]string {
 	return env
 }
 
-// call holds the fields that the stub reads from a request to any of the services.
 type call struct {
 	QueueURL  string `json:"QueueUrl"`
 	TableName string
@@ -231,7 +229,6 @@ func (s *Stub) serve(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, operation, &in)
 }
 
-// answer writes a minimal response that the SDK's clients accept. The caller holds the lock.
 func (s *Stub) answer(w http.ResponseWriter, operation string, in *call) {
 	kept := s.kept[in.TableName]
 	switch {
@@ -265,7 +262,6 @@ func (s *Stub) answer(w http.ResponseWriter, operation string, in *call) {
 	}
 }
 
-// send accepts all entries except the refused ones.
 func (s *Stub) send(w http.ResponseWriter, in *call) {
 	taken, failed := []any{}, []any{}
 	for _, e := range in.Entries {

@@ -19,7 +19,6 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// patience is the time that a test waits for a function before it fails.
 const patience = 2 * time.Minute
 
 // Function is a Lambda function's program, running as a process of the test.
@@ -174,7 +173,6 @@ func failures(answer []byte) ([]string, error) {
 	return again, nil
 }
 
-// serve implements the runtime API.
 func (f *Function) serve(w http.ResponseWriter, r *http.Request) {
 	if !strings.HasSuffix(r.URL.Path, "/invocation/next") {
 		body, _ := io.ReadAll(r.Body)

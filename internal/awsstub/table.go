@@ -12,7 +12,6 @@ import (
 // Item is an item in the JSON form of DynamoDB's protocol: {"Key": {"S": "…"}}.
 type Item map[string]map[string]any
 
-// text returns the value of a string or number attribute.
 func (i Item) text(name string) string {
 	for _, kind := range []string{"S", "N"} {
 		if s, ok := i[name][kind].(string); ok {
@@ -22,7 +21,6 @@ func (i Item) text(name string) string {
 	return ""
 }
 
-// number returns the value of a whole-number attribute, or 0 if the attribute is missing.
 func (i Item) number(name string) int64 {
 	n, _ := strconv.ParseInt(i.text(name), 10, 64)
 	return n
@@ -30,10 +28,7 @@ func (i Item) number(name string) int64 {
 
 const conditionFailed = "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"
 
-// table stores items. It supports only these parts of DynamoDB:
-//   - a read by key
-//   - a write on the condition that the item is new, has the expected version, or is a free lease
-//   - a query of the index of due tasks
+// table stores items. It supports only the operations that a ledger and the state store need.
 type table struct {
 	key   string
 	items map[string]Item
@@ -57,7 +52,6 @@ func (t *table) put(w http.ResponseWriter, in *call) {
 	_ = json.NewEncoder(w).Encode(map[string]any{})
 }
 
-// met reports whether the condition of a write holds for the stored item.
 func met(there Item, in *call) bool {
 	switch {
 	case in.ConditionExpression == "":
@@ -73,7 +67,6 @@ func met(there Item, in *call) bool {
 	return there.text("Version") == in.ExpressionAttributeValues.text(":expected")
 }
 
-// query writes the entries of one bucket of the index whose times lie in the requested range.
 func (t *table) query(w http.ResponseWriter, in *call) {
 	v := in.ExpressionAttributeValues
 	items := []Item{}

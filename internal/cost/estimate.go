@@ -147,8 +147,6 @@ func (t Totals) waiting(r Report, shape string, waits float64) Totals {
 	return t
 }
 
-// of returns the cost of the peer's service for a million sagas with the given number of steps. The result
-// high is 0 if the price is not a range.
 func (p Peer) of(steps int) (low, high float64) {
 	units := p.FixedUnits + p.UnitsPerStep*float64(steps)
 	if p.FurtherUnits > 0 {

@@ -45,8 +45,6 @@ func (r Receipt) Lines() (lines []ReceiptLine) {
 	return lines
 }
 
-// apartBytes returns the size of the item that holds an order's content, or 0 if the task's item holds the
-// content.
 func apartBytes(t *view.Task, content json.RawMessage) float64 {
 	const overhead = 200 // upper bound for the key and the names
 	def := &core.Definition{Steps: make([]core.StepDefinition, len(t.Steps))}
@@ -81,7 +79,6 @@ func (r Report) Receipt(t *view.Task, content json.RawMessage) (receipt Receipt,
 	return receipt, true
 }
 
-// traffic counts the messages of an order between the Scheduler and the other participants.
 type traffic struct {
 	requests, replies, wakes, commands, children, statuses, events float64
 }

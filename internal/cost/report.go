@@ -175,7 +175,6 @@ func Calculate(u Units, p Prices, service time.Duration) Report {
 	return r
 }
 
-// notes returns the report's remarks: the costs that the report omits and the prices of options.
 func (r *Report) notes() []string {
 	p, load, trickle := r.Prices, r.PerOrder[Load], r.PerOrder[Trickle]
 	info := p.Prices[LogsGB].Of((platformLog("INFO") - platformLog(SystemLogLevel)) * million / gigabyte)
@@ -256,8 +255,6 @@ func entries(t Totals, p Prices) []Entry {
 	return all
 }
 
-// agentFunctions returns the costs of the agents' functions: the invocations, and the time for which the
-// functions wait for their services.
 func (r Report) agentFunctions(t Totals) []Entry {
 	request, second := r.Prices.Prices[LambdaRequest], r.Prices.Prices[LambdaTime]
 	waited := t.AgentInvoked * r.ServiceTime * agentGB
@@ -272,8 +269,6 @@ func (r Report) agentFunctions(t Totals) []Entry {
 	}
 }
 
-// kept returns the monthly storage cost of a million orders. It assumes that each order has the size of the
-// largest item.
 func kept(t Totals, p Prices) (all []Entry) {
 	size := float64(t.ItemBytes+itemOverhead) * million / gigabyte
 	for _, of := range []struct{ what, price string }{
@@ -286,7 +281,6 @@ func kept(t Totals, p Prices) (all []Entry) {
 	return all
 }
 
-// each formats a price as AWS publishes it.
 func each(p Price) string {
 	switch {
 	case p.Per == million:
@@ -296,7 +290,6 @@ func each(p Price) string {
 	}
 }
 
-// production is the default profile of a deployment.
 var production = IdleProfile{Name: "Profile Production", Minutes: 1, alarmsFixed: alarmsFixed,
 	alarmsAgent: alarmsAgent}
 
@@ -320,7 +313,6 @@ func idle(sweep Shape, p Prices, agents int, profile IdleProfile) []Entry {
 	return append(entries, sweeps(sweep, p, profile.Minutes)...)
 }
 
-// sweeps returns the monthly cost of a Supervisor that sweeps at the given interval while no task is overdue.
 func sweeps(sweep Shape, p Prices, minutes int) []Entry {
 	t, count := totals(sweep), minutesPerMonth/float64(minutes)
 	rate := "a minute"

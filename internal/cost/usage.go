@@ -2,7 +2,6 @@ package cost
 
 import "github.com/stepkeeper/stepkeeper/shared/view"
 
-// messagesAtMost is the largest number of messages in one SQS request.
 const messagesAtMost = 10
 
 // PerMillion returns a stack's cost in dollars for a million of its new orders. The result least assumes full

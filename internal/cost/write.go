@@ -72,7 +72,6 @@ func (b *printer) entries(all []Entry) {
 	b.render(t)
 }
 
-// peers writes the costs of the other vendors' services.
 func (b *printer) peers(peers []Peer) {
 	b.line("")
 	b.line("The same saga elsewhere, dollars per million, as published")
@@ -113,7 +112,6 @@ func WriteSweeps(w io.Writer, r Report) error {
 
 func seconds(s float64) string { return time.Duration(s * float64(time.Second)).String() }
 
-// yours writes the estimate for the user's workload.
 func (b *printer) yours(e *Estimate) {
 	name := ""
 	if e.Name != "" {
@@ -145,8 +143,6 @@ func (b *printer) yours(e *Estimate) {
 			"less, waits of more than 15 minutes more; retries and undo cost more.")
 }
 
-// orders writes a table with the cost of a million orders of each shape. Below the total, the table lists the
-// cost of the agents' functions.
 func (b *printer) orders(shapes []string, totals, agents map[string][]Entry) {
 	header := table.Row{""}
 	for _, shape := range shapes {
@@ -174,7 +170,6 @@ func (b *printer) orders(shapes []string, totals, agents map[string][]Entry) {
 	b.render(t)
 }
 
-// span formats a range of dollars. If upper is not larger than low, it formats only low.
 func span(low, upper float64) string {
 	if upper > low {
 		return dollars(low) + " to " + dollars(upper)
@@ -182,7 +177,6 @@ func span(low, upper float64) string {
 	return dollars(low)
 }
 
-// operations writes the consumption of DynamoDB by one order. Each line shows one operation.
 func (b *printer) operations(r Report) {
 	b.line("")
 	b.line("Request units of DynamoDB of one order under load, by operation")

@@ -221,7 +221,6 @@ func (w *Deployment) run(t testing.TB, clock port.Clock) {
 	})
 }
 
-// consume passes the messages of a queue to handle until ctx is done.
 func (w *Deployment) consume(ctx context.Context, name string,
 	handle func(context.Context, string, []port.Delivery) []string) {
 	q, err := w.Queues.Queue(name)
@@ -240,7 +239,6 @@ func (w *Deployment) consume(ctx context.Context, name string,
 	}
 }
 
-// answer sends the agent's replies to a batch of requests.
 func (w *Deployment) answer(ctx context.Context, _ string, batch []port.Delivery) []string {
 	replies, err := w.Queues.Queue(port.Replies)
 	if err != nil {

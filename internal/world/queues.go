@@ -9,8 +9,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// cutQueues wraps the queues for the actors, which only send. The World's fields select the faults that it
-// adds.
 type cutQueues struct {
 	port.Queues
 	world *World
@@ -72,7 +70,6 @@ func (q cutQueue) send(ctx context.Context, messages []port.Message) []error {
 	return errs
 }
 
-// definitions wraps the world's definitions. It checks the context of each call.
 type definitions struct {
 	port.Definitions
 	world *World
@@ -94,7 +91,6 @@ func (d definitions) PutDefinition(ctx context.Context, hash string, data []byte
 	return d.Definitions.PutDefinition(ctx, hash, data)
 }
 
-// leases wraps the world's leases. It checks the context of each call.
 type leases struct {
 	port.Leases
 	world *World
@@ -120,7 +116,6 @@ func (w *World) Passed(ctx context.Context, call string) {
 	}
 }
 
-// call checks the context of an actor's call. It returns an error if World.Dead is true.
 func (w *World) call(ctx context.Context, name string) error {
 	w.t.Helper()
 	w.Passed(ctx, name)

@@ -24,7 +24,6 @@ type Faulty struct {
 	world *World // world that checks the context of each call; nil means no check
 }
 
-// errCut is the error of every I/O operation of a dead process.
 var errCut = errors.New("connection lost")
 
 // ErrFailing is a temporary failure of the store.
@@ -41,7 +40,6 @@ func OnCall(n int, err error) func(int) error {
 	}
 }
 
-// call counts a call. It returns the call's injected error, or nil.
 func (s *Faulty) call(ctx context.Context, name string, calls *int, fail func(call int) error) error {
 	*calls++
 	if s.world != nil {

@@ -177,8 +177,6 @@ func (w *World) Parts(s *state.Store, shared port.Leases, name string) engine.Pa
 	}
 }
 
-// quiet returns a logger that discards the actors' log lines. If STEPKEEPER_TEST_LOG is set, the logger
-// writes to stderr.
 func quiet() *slog.Logger {
 	out := io.Discard
 	if os.Getenv("STEPKEEPER_TEST_LOG") != "" {

@@ -27,7 +27,6 @@ import (
 // Account is the account ID that every emulator uses.
 const Account = "000000000000"
 
-// pause is the time between two reads of the state of a stack that is changing.
 const pause = time.Second
 
 // Deploy creates or updates the stack and returns its outputs. The error names the resources that failed and
@@ -137,7 +136,6 @@ func failures(ctx context.Context, client *cloudformation.Client, name string) s
 	return b.String()
 }
 
-// manifest is the list of files that the CDK writes for a stack.
 type manifest struct {
 	Files map[string]struct {
 		Source struct {
@@ -166,7 +164,6 @@ func bucket(c aws.Config) string {
 	return fmt.Sprintf("cdk-hnb659fds-assets-%s-%s", Account, c.Region)
 }
 
-// upload stores the code of the functions under the keys that the template names.
 func upload(ctx context.Context, c aws.Config, a *Assembly) error {
 	m, err := a.manifest()
 	if err != nil {
@@ -206,7 +203,6 @@ func owned(err error) bool {
 	return errors.As(err, &mine)
 }
 
-// put stores an object and returns its URL.
 func put(ctx context.Context, c aws.Config, bucket, key string, body []byte) (string, error) {
 	if _, err := storage(c).PutObject(ctx,
 		&s3.PutObjectInput{Bucket: &bucket, Key: &key, Body: bytes.NewReader(body)}); err != nil {

@@ -142,7 +142,6 @@ func (a *Assembly) replace(resources []map[string]any, property, name, kind, des
 	}
 }
 
-// fixed returns v if v is a string or a number, and nil for a CloudFormation expression.
 func fixed(v any) any {
 	switch v.(type) {
 	case string, float64:
@@ -185,8 +184,6 @@ func (a *Assembly) address() {
 
 func ref(id string) map[string]any { return map[string]any{"Ref": id} }
 
-// parameter returns a template parameter. The values in more alternate between property names and property
-// values.
 func parameter(kind, description string, more ...any) map[string]any {
 	p := map[string]any{"Type": kind, "Description": description}
 	for i := 0; i+1 < len(more); i += 2 {
@@ -195,7 +192,6 @@ func parameter(kind, description string, more ...any) map[string]any {
 	return p
 }
 
-// object returns a section of the template. It adds an empty section if the section is missing.
 func (t Template) object(name string) map[string]any {
 	section, ok := t[name].(map[string]any)
 	if !ok {

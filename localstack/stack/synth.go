@@ -74,7 +74,6 @@ func Synthesise(ctx context.Context, app, dir, emulator string,
 	return open(dir, strings.TrimSuffix(filepath.Base(found[0]), ".template.json"))
 }
 
-// open reads an assembly from the folder dir. It removes the parts that only the CDK's command line needs.
 func open(dir, name string) (*Assembly, error) {
 	a := &Assembly{Dir: dir, Stack: name}
 	data, err := os.ReadFile(filepath.Join(dir, name+".template.json"))

@@ -135,7 +135,7 @@ func Parse(data []byte) (*Keys, error) {
 
 // Encode returns the stored form that Parse reads. The stored form contains the secrets.
 func (k *Keys) Encode() []byte {
-	data, _ := json.MarshalIndent(map[string]any{"keys": k.all}, "", "  ") // strings and numbers always encode
+	data, _ := json.MarshalIndent(map[string]any{"keys": k.all}, "", "  ") // strings always encode
 	return append(data, '\n')
 }
 

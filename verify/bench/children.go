@@ -40,7 +40,6 @@ steps:
     grade: idempotent
 `
 
-// family holds the figures of a run with many child orders.
 type family struct {
 	Name     string `json:"name"`
 	Children int    `json:"children"`
@@ -114,7 +113,6 @@ func childrenOnce(ctx context.Context, dir, name string, n, opened int) (r famil
 	return r, nil
 }
 
-// run opens the runtime. It closes the runtime when the parent has ended or enough returns true.
 func (r *family) run(ctx context.Context, opts embedded.Options, first bool, enough func() bool) (err error) {
 	s, err := embedded.Open(ctx, opts)
 	if err != nil {

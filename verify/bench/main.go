@@ -28,7 +28,6 @@ type options struct {
 	running, concurrency, timers, routes, children int
 }
 
-// figures is the content of the file bench.json.
 type figures struct {
 	OrdersPerS         float64            `json:"orders_per_s"`
 	FloorOrdersPerS    float64            `json:"floor_orders_per_s"`

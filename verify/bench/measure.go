@@ -54,7 +54,6 @@ func measureCore(_ context.Context, _ options, _ string, f *figures, w io.Writer
 // contestant runs the orders of one measurement and returns the result.
 type contestant func(load.Request) (load.Result, error)
 
-// inProcess returns a contestant that uses a runtime in this process.
 func inProcess(ctx context.Context, s *embedded.Runtime) contestant {
 	return func(r load.Request) (load.Result, error) {
 		return load.Run(ctx, r, func(i int) error { return one(ctx, s, r.ID(i)) })
@@ -82,7 +81,6 @@ func turns(o options, warm int, figure func(load.Result) float64, all ...contest
 	return found, nil
 }
 
-// ratio returns the median of the quotients a[i]/b[i].
 func ratio(a, b []float64) float64 {
 	var all []float64
 	for i := range a {
@@ -123,8 +121,6 @@ func startFloor(ctx context.Context, o options, dir string) (*load.Contestant, e
 	return load.Start(ctx, nil, o.floor, dir)
 }
 
-// measureHTTP runs the same orders over loopback HTTP with the public client. Each order needs one request
-// for the submission and one for the wait.
 func measureHTTP(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	s, err := serve(ctx, dir)
 	if err != nil {
@@ -141,7 +137,6 @@ func measureHTTP(ctx context.Context, o options, dir string, f *figures, w io.Wr
 	return s.close()
 }
 
-// measureAlone runs orders one after another, in turns with the floor.
 func measureAlone(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	s, err := openRuntime(ctx, dir, operations())
 	if err != nil {
@@ -164,7 +159,6 @@ func measureAlone(ctx context.Context, o options, dir string, f *figures, w io.W
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// measureReady measures the start time of the program in an empty folder.
 func measureReady(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	if o.binary == "" {
 		fmt.Fprintln(w, "ready                   SKIP: no -binary given")
@@ -232,7 +226,6 @@ func measureMemory(ctx context.Context, o options, dir string, f *figures, w io.
 	return nil
 }
 
-// fill runs n orders to their ends.
 func fill(ctx context.Context, dir string, n int, prefix string) error {
 	s, err := openRuntime(ctx, dir, operations())
 	if err != nil {
@@ -244,7 +237,6 @@ func fill(ctx context.Context, dir string, n int, prefix string) error {
 	return s.Close()
 }
 
-// leaveRunning submits n orders whose agent never replies.
 func leaveRunning(ctx context.Context, dir string, n int) error {
 	s, err := openRuntime(ctx, dir, hanging())
 	if err != nil {
@@ -264,7 +256,6 @@ func hanging() map[string]worker.Operations {
 	}}}
 }
 
-// restarted opens the runtime in a filled folder. It prints the peak memory and the start time.
 func restarted(ctx context.Context, dir string, w io.Writer) error {
 	start := time.Now()
 	s, err := openRuntime(ctx, dir, hanging())

@@ -101,7 +101,6 @@ func measureRoutes(ctx context.Context, o options, dir string, f *figures, w io.
 	return nil
 }
 
-// route holds the figures of one case.
 type route struct {
 	Name      string  `json:"name"`
 	Processed int     `json:"processed"`

@@ -53,7 +53,6 @@ func runtimeOptions(dir string, ops map[string]worker.Operations,
 	}, nil
 }
 
-// openRuntime opens a runtime with the workflow saga in the folder dir.
 func openRuntime(ctx context.Context, dir string,
 	ops map[string]worker.Operations) (*embedded.Runtime, error) {
 	o, err := runtimeOptions(dir, ops, map[string]string{"saga": saga})
@@ -65,7 +64,6 @@ func openRuntime(ctx context.Context, dir string,
 
 func ended(t *core.Task) bool { return t.Terminal() || t.ProcessState == core.Error }
 
-// submit submits one order to the runtime.
 func submit(ctx context.Context, s *embedded.Runtime, order []byte) error {
 	o, err := message.DecodeSubmit(order)
 	if err != nil {
@@ -74,7 +72,6 @@ func submit(ctx context.Context, s *embedded.Runtime, order []byte) error {
 	return s.Submit(ctx, []message.SubmitOrder{o})[0].Err
 }
 
-// one submits an order to the runtime and waits for the order's end.
 func one(ctx context.Context, s *embedded.Runtime, id string) error {
 	if err := submit(ctx, s, fmt.Appendf(nil, `{"schema":1,"orderId":%q,"workflow":"saga","order":%s}`, id,
 		body)); err != nil {
@@ -113,7 +110,6 @@ func submitAll(ctx context.Context, s *embedded.Runtime, n, concurrency int, ord
 	return err
 }
 
-// noneIn waits until no order is in any of the states.
 func noneIn(ctx context.Context, s *embedded.Runtime, states ...core.State) error {
 	for {
 		open := 0
@@ -133,7 +129,6 @@ func noneIn(ctx context.Context, s *embedded.Runtime, states ...core.State) erro
 	}
 }
 
-// processed returns all orders in the state Processed.
 func processed(ctx context.Context, s *embedded.Runtime) (all []view.Summary, err error) {
 	for cursor, first := "", true; cursor != "" || first; first = false {
 		var page []view.Summary

@@ -120,7 +120,6 @@ func seedOfFiles(root string) (uint64, error) {
 	return seedOf(hex.EncodeToString(hash.Sum(nil)))
 }
 
-// seedOf returns the first 64 bits of a hexadecimal hash.
 func seedOf(hash string) (uint64, error) {
 	return strconv.ParseUint(hash[:min(16, len(hash))], 16, 64)
 }

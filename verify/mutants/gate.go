@@ -100,7 +100,6 @@ func (g *Gate) Run(ctx context.Context, all []Mutant) ([]Result, error) {
 	return slices.DeleteFunc(results, func(r Result) bool { return r.Name == "" }), context.Cause(ctx)
 }
 
-// over reports whether the gate must try no further mutant.
 func (g *Gate) over(ctx context.Context) bool {
 	ends := g.ends.Load()
 	return ctx.Err() != nil || g.Within > 0 && ends != 0 && time.Now().UnixNano() > ends
@@ -204,7 +203,6 @@ func (g *Gate) notices(ctx context.Context, s *suite, mutant string, b batch) st
 	return ""
 }
 
-// build compiles the test binary of a package with the changed sources. It returns the path of the binary.
 func (g *Gate) build(ctx context.Context, pkg, overlay string) (path string, err error) {
 	if path, err = filepath.Abs(filepath.Join(g.Folder, strings.ReplaceAll(pkg, "/", "-")+
 		".test")); err != nil {

@@ -35,7 +35,6 @@ type Mutant struct {
 //go:embed lists/*.txt
 var lists embed.FS
 
-// parsed returns the mutants of one file.
 func parsed(file string) (all []Mutant) {
 	text, err := lists.ReadFile("lists/" + file)
 	if err != nil {

@@ -50,7 +50,6 @@ type test struct {
 	why     string          // reason why the test cannot be used
 }
 
-// batch is a group of tests of one package that run in one process.
 type batch struct {
 	names []string
 	took  time.Duration
@@ -83,7 +82,6 @@ func List(root string, args ...string) ([]Listed, error) {
 	}
 }
 
-// folders returns the folders of the tests that may notice the mutant.
 func (g *Gate) folders(m *Mutant) []string {
 	if g.By != "" {
 		return []string{simulated}
@@ -182,7 +180,6 @@ func (s *suite) measure(ctx context.Context, overlay string) (err error) {
 	return nil
 }
 
-// alone runs one test without a mutant and records its measurements.
 func (s *suite) alone(ctx context.Context, t *test) {
 	file := s.binary + "-" + t.name + ".reached"
 	defer func() { _ = os.Remove(file) }() // the system removes the temporary folder if this fails
@@ -254,5 +251,4 @@ func (s *suite) run(ctx context.Context, mutant string, limit time.Duration,
 		slices.Concat(s.args, []string{only(names...)})...)
 }
 
-// only returns the flag that selects the tests with the given names.
 func only(names ...string) string { return "-test.run=^(" + strings.Join(names, "|") + ")$" }

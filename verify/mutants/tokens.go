@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// lexeme is one token of Go source.
 type lexeme struct {
 	place
 	kind token.Token

@@ -154,7 +154,6 @@ func mutantAt(all ...int) int {
 }
 `
 
-// patch collects the changes of one source file.
 type patch struct {
 	path   string
 	source string
@@ -164,10 +163,8 @@ type patch struct {
 	copies []string
 }
 
-// place is a range of byte offsets.
 type place struct{ from, to int }
 
-// edit replaces the text in a place.
 type edit struct {
 	place
 	text string
@@ -268,7 +265,6 @@ func NameOf(f *ast.FuncDecl) string {
 	return ""
 }
 
-// call returns the statement that calls a copy of f with the arguments of f.
 func (p *patch) call(f *ast.FuncDecl, name string) string {
 	var args []string
 	for i, field := range arguments(f) {

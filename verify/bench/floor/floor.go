@@ -82,7 +82,6 @@ func (f *floor) close() error {
 	return f.db.Close()
 }
 
-// commit executes all waiting writes in one transaction. Then it sends each caller the result of its write.
 func (f *floor) commit() {
 	defer close(f.ended)
 	for first := range f.jobs {
@@ -127,7 +126,6 @@ func (f *floor) write(group []job, errs []error) error {
 	return err
 }
 
-// order executes the five writes of one order.
 func (f *floor) order(id string, doc []byte) error {
 	answer := make(chan error, 1)
 	for step := -1; step < 4; step++ {

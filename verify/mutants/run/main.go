@@ -28,7 +28,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/verify/mutants"
 )
 
-// options holds the values of the command-line flags.
 type options struct {
 	only, file, by, root string
 	changed              bool
@@ -53,7 +52,6 @@ func main() {
 	}
 }
 
-// report is the content of the file that -json names.
 type report struct {
 	Mutants    int              `json:"mutants"` // number of tried mutants without the argument "equivalent"
 	Killed     int              `json:"mutants_killed"`
@@ -136,7 +134,6 @@ func changedFirst(root string, all []mutants.Mutant) ([]mutants.Mutant, error) {
 	return all, nil
 }
 
-// chosen returns the mutants that the flags select.
 func chosen(only, by string) []mutants.Mutant {
 	all := slices.DeleteFunc(mutants.All(), func(m mutants.Mutant) bool {
 		return !strings.Contains(m.Name, only) && !strings.Contains(m.File, only)
@@ -154,7 +151,6 @@ func chosen(only, by string) []mutants.Mutant {
 	return slices.DeleteFunc(all, func(m mutants.Mutant) bool { return !slices.Contains(real, m.Package()) })
 }
 
-// byTest maps each value of -by to a test of the package simulate/internal/explore.
 var byTest = map[string]string{"simulate": "TestMutant", "explore": "TestMutantExplored"}
 
 // real lists the packages whose real code a simulation executes. The simulator replaces the stores, queues
@@ -197,7 +193,6 @@ func (r *report) simulated() error {
 		strings.Join(open, "\n"))
 }
 
-// count counts the results. It returns the lines of the wrong results.
 func (r *report) count() (wrong []string) {
 	for _, m := range r.Results {
 		switch {

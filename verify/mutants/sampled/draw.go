@@ -21,7 +21,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/verify/mutants"
 )
 
-// sampled is a randomly drawn mutant.
 type sampled struct {
 	mutants.Mutant
 	Room     string `json:"room"`
@@ -31,7 +30,6 @@ type sampled struct {
 	After    string `json:"after"`
 }
 
-// sources holds packages together with the data for checking their types.
 type sources struct {
 	exports  map[string]string // path of the export data by import path
 	packages map[string]*source
@@ -39,7 +37,6 @@ type sources struct {
 	fset     *token.FileSet
 }
 
-// source is one parsed package.
 type source struct {
 	path  string
 	name  string
@@ -48,7 +45,6 @@ type source struct {
 	info  *types.Info
 }
 
-// load parses the packages in the folders.
 func load(root string, folders []string) (*sources, error) {
 	patterns := []string{"-deps", "-export"}
 	for _, f := range folders {
@@ -93,7 +89,6 @@ func (s *sources) read(l mutants.Listed, folder string) (*source, error) {
 	return p, s.check(p, p.files, p.info)
 }
 
-// check checks the types of a package.
 func (s *sources) check(p *source, files map[string]*ast.File, info *types.Info) error {
 	var all []*ast.File
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -121,7 +116,6 @@ func (s *sources) fits(p *source, m mutants.Mutant) error {
 	return s.check(p, files, nil)
 }
 
-// candidate is a place in a package where a mutant can be drawn.
 type candidate struct {
 	site
 	pkg  *source
@@ -165,7 +159,6 @@ func (s *sources) draw(r mutants.Room, n int, seed uint64) []sampled {
 	return drawn
 }
 
-// sample returns the mutant of a candidate.
 func (s *sources) sample(r mutants.Room, c candidate) sampled {
 	text := string(c.pkg.texts[c.file])
 	at := s.position(c, c.at)

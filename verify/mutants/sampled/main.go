@@ -35,13 +35,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/verify/mutants"
 )
 
-// result is a drawn mutant with the result of its tests.
 type result struct {
 	sampled
 	mutants.Result
 }
 
-// options holds the values of the command-line flags.
 type options struct {
 	n       int
 	seed    uint64
@@ -154,7 +152,6 @@ func changed(root string, all []mutants.Room) ([]mutants.Room, uint64, error) {
 	return all[:min(len(all), mostRooms)], c.Seed, nil
 }
 
-// draw draws mutants from the chosen rooms. With the flag -list it also prints the mutants.
 func draw(o options, chosen []mutants.Room) ([]sampled, error) {
 	var folders []string
 	for _, r := range chosen {
@@ -207,7 +204,6 @@ func try(ctx context.Context, gate *mutants.Gate, drawn []sampled) ([]result, er
 	return results, nil
 }
 
-// counted holds the number of mutants of one room by result.
 type counted struct {
 	Room       string `json:"room"`
 	Killed     int    `json:"killed"`
@@ -241,7 +237,6 @@ func count(chosen []mutants.Room, results []result) []counted {
 	return counts
 }
 
-// summary returns the text that the program prints at the end.
 func summary(counts []counted, results []result) string {
 	var b strings.Builder
 	b.WriteString("\nsurvivors:\n")
@@ -259,7 +254,6 @@ func summary(counts []counted, results []result) string {
 	return b.String()
 }
 
-// below returns an error that names the rooms with a smaller share than the floor, or nil.
 func below(counts []counted, floor int) error {
 	var rooms []string
 	for _, c := range counts {
@@ -276,7 +270,6 @@ func below(counts []counted, floor int) error {
 		strings.Join(rooms, ", "))
 }
 
-// belowInAll returns an error if the share of all rooms together is smaller than the floor.
 func belowInAll(counts []counted, floor int) error {
 	killed, total := 0, 0
 	for _, c := range counts {

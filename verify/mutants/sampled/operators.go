@@ -14,7 +14,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/verify/mutants"
 )
 
-// site is a place in a function where an operator can replace text.
 type site struct {
 	operator string
 	fun      string
@@ -22,7 +21,6 @@ type site struct {
 	text     string
 }
 
-// finder collects the places of one file.
 type finder struct {
 	fset   *token.FileSet
 	source string
@@ -341,7 +339,6 @@ func isError(t types.Type) bool {
 	return t != nil && types.Implements(t, errorType.Underlying().(*types.Interface))
 }
 
-// check adds a mutant that removes the return after the check of an error.
 func (f *finder) check(n *ast.IfStmt) {
 	compared, ok := n.Cond.(*ast.BinaryExpr)
 	if !ok || compared.Op != token.NEQ || f.info.TypeOf(compared.X) == nil ||
@@ -390,7 +387,6 @@ func (f *finder) swallowedReturn(n *ast.ReturnStmt) {
 // number of a failure.
 var kept = regexp.MustCompile(`\.(R?(L|Unl)ock|Helper)\(\)$`)
 
-// statements adds mutants that remove one statement of a block.
 func (f *finder) statements(list []ast.Stmt) {
 	for _, s := range list {
 		if kept.MatchString(f.of(s)) {
@@ -413,7 +409,6 @@ func (f *finder) statements(list []ast.Stmt) {
 	}
 }
 
-// returnedEarly adds mutants that return zero values before a statement of the function.
 func (f *finder) returnedEarly() {
 	var zeros []string
 	if f.fun.Type.Results != nil {
