@@ -22,7 +22,7 @@ type Check struct {
 	Name   string      `json:"name"` // subject, such as "clock" or "queue replies"
 	Result CheckResult `json:"result"`
 	Text   string      `json:"text"`          // result in words
-	Fix    string      `json:"fix,omitempty"` // what to do if the result is not ok
+	Fix    string      `json:"fix,omitempty"` // remedy if the result is not ok
 }
 
 // CheckResult is the outcome of a Check.

@@ -41,7 +41,7 @@ const (
 type overHTTP struct {
 	base   string
 	client *http.Client
-	sdk    aws.Config // for the server's queues, which use the protocol of SQS
+	sdk    aws.Config // configuration for the server's queues, which use the protocol of SQS
 }
 
 func newHTTP(baseURL string, c *http.Client) (*overHTTP, error) {

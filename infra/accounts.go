@@ -18,7 +18,6 @@ import (
 
 var accountID = regexp.MustCompile(`^[0-9]{12}$`)
 
-// account checks Agent.Account.
 func (c *checker) account(what string, a Agent) {
 	switch {
 	case a.Account == "":
@@ -38,7 +37,6 @@ func (c *checker) account(what string, a Agent) {
 	}
 }
 
-// shared reports settings for other accounts that name the stack's own account.
 func (c *checker) shared(p Props, own string) {
 	for _, arn := range p.Submitters {
 		if strings.Contains(arn, "::"+own+":") {
@@ -87,7 +85,6 @@ func (s *Stepkeeper) allowAccounts() {
 	}
 }
 
-// allowKey allows principals to use the deployment's key through the given services of the stack's Region.
 func (s *Stepkeeper) allowKey(sid string, principals []string, through ...string) {
 	if s.key == nil {
 		return
@@ -103,8 +100,6 @@ func (s *Stepkeeper) allowKey(sid string, principals []string, through ...string
 	}
 }
 
-// allowTo returns a statement for the policy of a resource. The statement allows the actions to the
-// principals.
 func allowTo(sid string, principals, actions []string, resource *string) awsiam.PolicyStatement {
 	var named []awsiam.IPrincipal
 	for _, arn := range slices.Sorted(slices.Values(principals)) {

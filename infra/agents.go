@@ -84,7 +84,6 @@ func (s *Stepkeeper) sendsAs(name string, a Agent, role awsiam.IRole) {
 	}
 }
 
-// agentFolder builds the code of the agent's function, and returns the folder with the code.
 func (s *Stepkeeper) agentFolder(name string, a Agent) (string, error) {
 	if a.Folder != "" {
 		folder, err := filepath.Abs(a.Folder)
@@ -173,8 +172,6 @@ func allowLoop(f awslambda.Function) bool {
 	return is
 }
 
-// roleAccess returns the permissions of an agent whose role the construct does not create. They include the
-// use of the deployment's key.
 func (s *Stepkeeper) roleAccess(name string, a Agent) []awsiam.PolicyStatement {
 	statements := s.agentAccess(name, a)
 	if s.key != nil {

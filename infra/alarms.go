@@ -17,7 +17,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 )
 
-// alarm describes a CloudWatch alarm.
 type alarm struct {
 	id, text  string
 	metric    awscloudwatch.IMetric
@@ -101,7 +100,6 @@ func (s *Stepkeeper) notCalledAlarm(agent string) {
 	})
 }
 
-// deadAlarm adds an alarm that goes off if a queue contains a message (rule 6).
 func (s *Stepkeeper) deadAlarm(id, text string, q interface {
 	MetricApproximateNumberOfMessagesVisible(*awscloudwatch.MetricOptions) awscloudwatch.Metric
 }) {
@@ -117,7 +115,6 @@ const maxPeriods = 24
 // kinds lists the suffixes of alarm IDs that several queues, functions, tables or agents share.
 var kinds = []string{"Age", "Dead", "Errors", "NotCalled", "Throttles"}
 
-// thresholdsFit returns an error if a key of Tuning.Thresholds matches no alarm.
 func (s *Stepkeeper) thresholdsFit() error {
 	c := &checker{}
 	for _, name := range sorted(s.props.Tuning.Thresholds) {
@@ -129,7 +126,6 @@ func (s *Stepkeeper) thresholdsFit() error {
 	return errors.Join(c.problems...)
 }
 
-// addAlarm adds an alarm if Props.Alarms includes it.
 func (s *Stepkeeper) addAlarm(a alarm) {
 	s.alarmIDs = append(s.alarmIDs, a.id)
 	for _, name := range slices.Concat(kinds, []string{a.id}) { // the full ID is last, so it has precedence

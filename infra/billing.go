@@ -46,12 +46,10 @@ func (c *checker) billing(p *Props) {
 	p.Billing = &complete
 }
 
-// third returns a third of the throughput, rounded up.
 func (t Throughput) third() Throughput {
 	return Throughput{Writes: (t.Writes + 2) / 3, Reads: (t.Reads + 2) / 3}
 }
 
-// units checks a range, and returns a copy with defaults.
 func (c *checker) units(what string, r Range) Range {
 	r.Min = Throughput{Writes: cmp.Or(r.Min.Writes, 1), Reads: cmp.Or(r.Min.Reads, 1)}
 	c.bounds(what+": Writes", r.Min.Writes, r.Max.Writes)
@@ -66,8 +64,6 @@ func (c *checker) bounds(what string, least, most int) {
 	}
 }
 
-// mode returns the billing mode of a table with the capacity r. It returns on-demand mode if b is nil, or if
-// r is the zero value.
 func (b *Provisioned) mode(r Range) awsdynamodb.Billing {
 	if b == nil || r == (Range{}) {
 		return awsdynamodb.Billing_OnDemand(nil)
@@ -78,8 +74,6 @@ func (b *Provisioned) mode(r Range) awsdynamodb.Billing {
 	})
 }
 
-// capacity returns a scaled capacity that starts at its minimum. If a table changes from on-demand to
-// provisioned capacity, CDK requires a start value.
 func (b *Provisioned) capacity(least, most int) awsdynamodb.Capacity {
 	return awsdynamodb.Capacity_Autoscaled(&awsdynamodb.AutoscaledCapacityOptions{
 		MinCapacity: num(least), MaxCapacity: num(most), SeedCapacity: num(least),

@@ -34,7 +34,6 @@ const maxFunction = 15 * time.Minute
 // for the agents' queues and roles, and the template must have room for their resources.
 const maxAgents = 20
 
-// withDefaults checks the props, and returns a copy with defaults. The error lists all wrong properties.
 func (p Props) withDefaults() (Props, error) {
 	c := &checker{}
 	c.profile(&p)
@@ -97,7 +96,6 @@ func (p Props) withDefaults() (Props, error) {
 	return p, errors.Join(c.problems...)
 }
 
-// agents checks the agents, and returns copies with defaults.
 func (c *checker) agents(given map[string]Agent) map[string]Agent {
 	agents := make(map[string]Agent, len(given))
 	for _, name := range slices.Sorted(maps.Keys(given)) {
@@ -136,7 +134,6 @@ func (c *checker) replyTo(p Props) {
 // deployment would succeed, but the queue's policy would refuse the sender.
 var principal = regexp.MustCompile(`^arn:[a-z-]+:iam::[0-9]{12}:(role|user)/[^\s*?]+$`)
 
-// principalID matches the IDs that IAM assigns to roles (AROA…) and users (AIDA…).
 var principalID = regexp.MustCompile(`^A[A-Z0-9]{15,127}$`)
 
 func (c *checker) principals(what string, arns []string) {
@@ -356,14 +353,12 @@ func (c *checker) network(what string, vpc awsec2.IVpc, subnets *awsec2.SubnetSe
 	}
 }
 
-// tokens checks Props.TokenKeys.
 func (c *checker) tokens(s awssecretsmanager.ISecret) {
 	if s != nil && s.SecretFullArn() == nil {
 		c.wrong("TokenKeys must be known by its complete ARN, for a permission without wildcards")
 	}
 }
 
-// adopted checks Agent.Function.
 func (c *checker) adopted(what string, a Agent) {
 	if a.Function == nil {
 		return

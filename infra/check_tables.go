@@ -18,11 +18,9 @@ const (
 	leastWarmReads  = 12_000
 )
 
-// tableARN matches the ARN of a table. Its groups are Region, account and name.
 var tableARN = regexp.MustCompile(
 	`^arn:[a-z-]+:dynamodb:([a-z0-9-]+):([0-9]{12}):table/([A-Za-z0-9_.-]{3,255})$`)
 
-// given returns the ARNs of existing tables, by property.
 func (t Tables) given() map[string]string {
 	given := map[string]string{"Orders": t.Orders, "Definitions": t.Definitions}
 	for agent, arn := range t.Ledgers {
@@ -117,7 +115,6 @@ const (
 // outsider is a principal or a function in the props that must belong to the stack's account.
 type outsider struct{ what, account, advice string }
 
-// outsiders returns the outsiders whose account is known at synthesis.
 func (p Props) outsiders() (all []outsider) {
 	add := func(what, arn, advice string) {
 		if parts := strings.Split(arn, ":"); !strings.Contains(arn, "${Token[") && len(parts) > 4 {

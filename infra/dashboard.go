@@ -56,7 +56,6 @@ func (s *Stepkeeper) addDashboard() {
 		s.graph("Throttled requests to tables", s.throttled()...))
 }
 
-// throttled returns the metrics of throttled requests to all tables and the index.
 func (s *Stepkeeper) throttled() (all []awscloudwatch.IMetric) {
 	add := func(what string, t awsdynamodb.ITableV2, index string) {
 		all = append(all, throttles("Read", "Reads of "+what, t, index),
@@ -71,8 +70,6 @@ func (s *Stepkeeper) throttled() (all []awscloudwatch.IMetric) {
 	return all
 }
 
-// throttles returns the metric of throttled requests to a table or, if index is not empty, to the table's
-// index. The argument kind is Read or Write.
 func throttles(kind, label string, t awsdynamodb.ITableV2, index string) awscloudwatch.IMetric {
 	dimensions := map[string]*string{"TableName": t.TableName()}
 	if index != "" {

@@ -12,8 +12,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/infra/emulate"
 )
 
-// forEmulator changes the properties if the CDK context names an emulator. It reports whether the context
-// names an emulator.
 func (p *Props) forEmulator(scope constructs.Construct) (emulated bool, err error) {
 	if scope == nil { // the method placed reports the missing scope
 		return false, nil

@@ -16,7 +16,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/infra/build"
 )
 
-// function describes a Lambda function that the construct creates.
 type function struct {
 	id, folder, description string
 	language                build.Language // language of an agent's folder; the zero value means Go

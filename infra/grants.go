@@ -80,7 +80,6 @@ func (s *Stepkeeper) AllowLoop(f awslambda.IFunction) {
 	}
 }
 
-// refuseElsewhere panics if the account of a role or user certainly differs from the stack's account.
 func (s *Stepkeeper) refuseElsewhere(what, account, advice string) {
 	if own := *awscdk.Stack_Of(s.Construct).Account(); elsewhere(own, account) {
 		panic(fmt.Errorf("stepkeeper %s: %s is of account %s and the stack of %s; %s",

@@ -60,7 +60,6 @@ const (
 	logGroup      = "AWS::Logs::LogGroup"
 )
 
-// nameLimits contains, for each resource type, the property with the name and the maximum length of the name.
 var nameLimits = map[string]struct {
 	property string
 	longest  int
@@ -82,8 +81,6 @@ var nameLimits = map[string]struct {
 	"AWS::SecretsManager::Secret":      {"Name", 512},
 }
 
-// setNames sets the names, paths, tags and permissions boundaries of the resources. The error lists names
-// that are too long for AWS.
 func (s *Stepkeeper) setNames() error {
 	n, c := s.props.Names, &checker{}
 	for _, key := range sorted(s.props.Tags) {
@@ -118,7 +115,6 @@ func (s *Stepkeeper) setNames() error {
 	return errors.Join(c.problems...)
 }
 
-// nameOf returns the name of a resource, or "" if CloudFormation generates the name.
 func (s *Stepkeeper) nameOf(kind string, resource constructs.IConstruct) string {
 	n := s.props.Names
 	path := strings.TrimPrefix(*resource.Node().Path(), *s.Construct.Node().Path()+"/")

@@ -118,7 +118,6 @@ func (s *Stepkeeper) sharedConcurrency() (n int) {
 	return n
 }
 
-// mappingsSize is the maximum length of the value of one output, in characters.
 const mappingsSize = 1_000
 
 // exportMappings adds the outputs Mappings, Mappings2 and so on, with the IDs of the event source mappings.
@@ -156,7 +155,6 @@ func (s *Stepkeeper) output(name, value, description string) {
 	o.OverrideLogicalId(str(pascal(*s.Construct.Node().Id()) + name))
 }
 
-// alike returns an error if the outputs of two workflows would have the same name.
 func alike(hashes map[string]string) error {
 	var failed []error
 	ids := map[string]string{}

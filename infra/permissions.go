@@ -21,7 +21,6 @@ import (
 // Erase needs no DeleteItem, because PutItem overwrites the content (P52, erase removes content, not
 // identity).
 
-// allow returns a statement for the policy of a role.
 func allow(sid string, actions []string, resources ...*string) awsiam.PolicyStatement {
 	return awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 		Sid: str(sid), Effect: awsiam.Effect_ALLOW, Actions: jsii.Strings(actions...), Resources: &resources,
@@ -51,7 +50,6 @@ func arns(queues ...awssqs.IQueue) []*string {
 	return all
 }
 
-// requests returns the ARNs of an agent's request queues.
 func (s *Stepkeeper) requests(agent string) (arns []*string) {
 	for _, q := range s.withHigh(port.Requests(agent)) {
 		arns = append(arns, q.queue.QueueArn())
@@ -68,7 +66,6 @@ func (s *Stepkeeper) orderActions() []string {
 	return getAndPut
 }
 
-// schedulerAccess returns the Scheduler's IAM permissions.
 func (s *Stepkeeper) schedulerAccess() []awsiam.PolicyStatement {
 	to := arns(s.queues["control"].queue, s.quarantine)
 	if tasks := s.queues[port.Tasks]; tasks != nil {
@@ -119,8 +116,6 @@ func (s *Stepkeeper) schedulerAccess() []awsiam.PolicyStatement {
 	return append(statements, s.tablesKey()...)
 }
 
-// tablesKey returns the permission to use Tables.KeyARN, the key of existing tables. It returns nil if there
-// is no such key.
 func (s *Stepkeeper) tablesKey() []awsiam.PolicyStatement {
 	if s.props.Tables.KeyARN == "" {
 		return nil
@@ -128,7 +123,6 @@ func (s *Stepkeeper) tablesKey() []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{allow("TablesKey", useKey, str(s.props.Tables.KeyARN))}
 }
 
-// keysOf returns the ARNs of the keys that encrypt the queues.
 func keysOf(queues map[string]awssqs.IQueue) (keys []*string) {
 	for _, name := range sorted(queues) {
 		if k := queues[name].EncryptionMasterKey(); k != nil {

@@ -37,7 +37,6 @@ func (s *Stepkeeper) addPolicies() {
 	}
 }
 
-// wildcards contains the reason for the wildcard in a statement, by the statement's ID.
 var wildcards = map[string]string{
 	metrics: "CloudWatch knows no resources of metrics: cloudwatch:GetMetricData is allowed on all " +
 		"or none.",
@@ -106,7 +105,6 @@ func texts(list *[]*string) []string {
 	return all
 }
 
-// applicationAccess returns an application's IAM permissions.
 func (s *Stepkeeper) applicationAccess() []awsiam.PolicyStatement {
 	var to []*string
 	// The Scheduler executes every command in the control queue, so applications may not send to the control
@@ -136,7 +134,6 @@ func (s *Stepkeeper) stackARN() *string {
 	})
 }
 
-// operatorAccess returns an operator's IAM permissions, which include the permissions of an application.
 func (s *Stepkeeper) operatorAccess() []awsiam.PolicyStatement {
 	var requests, dead, all, mappings []*string
 	for _, name := range sorted(s.queues) {

@@ -45,7 +45,6 @@ var profiles = map[Profile]defaults{
 	ProfileDev: {AlarmsNone, 5 * time.Minute, awscdk.RemovalPolicy_DESTROY, awslogs.RetentionDays_ONE_WEEK},
 }
 
-// profile sets the defaults that depend on the profile.
 func (c *checker) profile(p *Props) {
 	p.Profile = cmp.Or(p.Profile, ProfileProduction)
 	d, known := profiles[p.Profile]

@@ -246,7 +246,7 @@ type Tuning struct {
 
 // Threshold replaces the defaults of an alarm. A field with the value 0 means the default.
 type Threshold struct {
-	Value   float64 // in the unit of the metric: messages, seconds, failures or throttled requests
+	Value   float64 // threshold in the metric's unit: messages, seconds, failures or throttled requests
 	Periods int     // number of consecutive periods, 1 to 24
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// queue is a standard queue with its dead-letter queue.
 type queue struct {
 	queue   awssqs.Queue
 	dead    awssqs.IQueue
@@ -60,7 +59,6 @@ func (s *Stepkeeper) addShared(owner, name string, m Mapping, timeout, oldest ti
 	s.addQueue(name, m, timeout, oldest)
 }
 
-// withHigh returns a queue and, if it exists, the corresponding queue for high priority.
 func (s *Stepkeeper) withHigh(name string) []*queue {
 	if high := s.queues[port.High(name)]; high != nil {
 		return []*queue{s.queues[name], high}
@@ -68,8 +66,6 @@ func (s *Stepkeeper) withHigh(name string) []*queue {
 	return []*queue{s.queues[name]}
 }
 
-// ownQueues returns the names of the queues that the Scheduler consumes. If a workflow has child orders, the
-// names include the queue "tasks" (P41, parent and child talk by messages).
 func (s *Stepkeeper) ownQueues() []string {
 	names := []string{port.Intake, port.Replies, port.Control}
 	if s.props.Priorities[port.Intake] > 0 {
@@ -91,7 +87,6 @@ func (s *Stepkeeper) addQueue(name string, m Mapping, timeout, oldest time.Durat
 		oldest: oldest}
 }
 
-// queueID returns the construct ID of a queue. The names of the queue's outputs begin with this ID.
 func queueID(name string) string {
 	if name == port.Tasks { // this queue has a special ID
 		return "TaskMessages"
@@ -178,7 +173,6 @@ func (s *Stepkeeper) onlyFrom(name string, q awssqs.Queue) {
 	s.refusals[name] = refuse(q, "OnlyKnownSenders", knownSenders(s.senders[name]))
 }
 
-// allowSender adds a sender to the policy of a queue.
 func (s *Stepkeeper) allowSender(name string, arn *string) {
 	s.senders[name] = append(s.senders[name], arn)
 	for operator, condition := range knownSenders(s.senders[name]) {
@@ -199,8 +193,6 @@ func refuse(q awssqs.Queue, sid string, unless map[string]any) awsiam.PolicyStat
 	return statement
 }
 
-// urls returns a JSON object with the URLs of the queues, for the environment of a function. CloudFormation
-// inserts the URLs.
 func (s *Stepkeeper) urls(names ...string) *string {
 	object := map[string]*string{}
 	for _, name := range names {

@@ -73,7 +73,6 @@ func (s *Stepkeeper) stackName() *string {
 	return str(*awscdk.Stack_Of(s.Construct).StackName() + "/" + pascal(*s.Construct.Node().Id()))
 }
 
-// engineEnvironment returns the environment variables that Scheduler and Supervisor share.
 func (s *Stepkeeper) engineEnvironment() map[string]*string {
 	queues := map[string]*string{ // the functions derive the other URLs from the URL of the intake queue
 		port.Intake:     s.queues[port.Intake].queue.QueueUrl(),
@@ -109,7 +108,6 @@ func (s *Stepkeeper) engineEnvironment() map[string]*string {
 	return environment
 }
 
-// traced adds Props.TracesEndpoint to the environment of a function.
 func (s *Stepkeeper) traced(environment map[string]*string) {
 	if s.props.TracesEndpoint != "" {
 		environment[deployment.VarTraces] = str(s.props.TracesEndpoint)
@@ -161,7 +159,6 @@ func shortened(q awssqs.Queue, start string) string {
 	return *awscdk.Fn_Join(str(deployment.Start), awscdk.Fn_Split(&start, q.QueueName(), nil))
 }
 
-// requestsID is the prefix of the construct IDs of request queues.
 const requestsID = "Requests"
 
 // replyToPlaces returns a JSON object with the URLs of the reply-to queues and the ARNs of the reply-to

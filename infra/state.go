@@ -40,8 +40,6 @@ func (s *Stepkeeper) addState() {
 	s.addTokenKeys()
 }
 
-// useState takes the tables, the key and the secret from Props.State. It returns an error if NewState got
-// different properties, because resources that the workflows need could be missing.
 func (s *Stepkeeper) useState() error {
 	from := s.props.State.made
 	own, other := awscdk.Stack_Of(s.Construct), awscdk.Stack_Of(from.Construct)
@@ -77,7 +75,6 @@ func (s *Stepkeeper) useState() error {
 	return nil
 }
 
-// deadLetters checks Props.DeadLetters.
 func (s *Stepkeeper) deadLetters() error {
 	c, stack, taken := &checker{}, awscdk.Stack_Of(s.Construct), map[string]string{}
 	for _, name := range sorted(s.props.DeadLetters) {
@@ -103,7 +100,6 @@ func (s *Stepkeeper) deadLetters() error {
 	return errors.Join(c.problems...)
 }
 
-// deadOf returns the dead-letter queue in Props.DeadLetters for the named queue, or a new dead-letter queue.
 func (s *Stepkeeper) deadOf(name string) awssqs.IQueue {
 	if q := s.props.DeadLetters[name]; q != nil {
 		return q

@@ -61,7 +61,6 @@ func NewStepkeeper(scope constructs.Construct, id string, props *Props) *Stepkee
 	return s
 }
 
-// prepare checks the props and compiles the workflows. It returns a construct without resources.
 func prepare(scope constructs.Construct, id string, props *Props) *Stepkeeper {
 	if props == nil {
 		props = &Props{}
@@ -91,7 +90,6 @@ func prepare(scope constructs.Construct, id string, props *Props) *Stepkeeper {
 	}
 }
 
-// content returns the content of the functions, before the workflows are compiled.
 func (p Props) content() (*content.Content, error) {
 	agents := map[string]content.Agent{}
 	for name, a := range p.Agents {

@@ -116,7 +116,6 @@ func (s *Stepkeeper) addSchedule(f awslambda.IFunction) {
 	})
 }
 
-// sweepRate returns the schedule of sweeps, which permits at most one sweep a minute (rule 16).
 func (s *Stepkeeper) sweepRate() awsevents.Schedule {
 	return awsevents.Schedule_Rate(seconds(s.props.SweepInterval))
 }

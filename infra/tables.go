@@ -67,7 +67,6 @@ func (s *Stepkeeper) warnOfEmptyTables() {
 	}
 }
 
-// units converts a throughput to CDK's type. It returns nil for the zero value, which means AWS's default.
 func (t Throughput) units() *awsdynamodb.WarmThroughput {
 	if t == (Throughput{}) {
 		return nil

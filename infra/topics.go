@@ -41,7 +41,6 @@ func (s *Stepkeeper) addTopics() {
 	}
 }
 
-// addTopic adds an encrypted topic. If key is nil, the topic uses the key alias/aws/sns, which AWS manages.
 func (s *Stepkeeper) addTopic(id, name string, key awskms.IKey) awssns.ITopic {
 	made := awssns.NewTopic(s.Construct, str(id), &awssns.TopicProps{
 		EnforceSSL: jsii.Bool(true), MasterKey: key, DisplayName: str(name),
@@ -70,19 +69,15 @@ func (s *Stepkeeper) alarmKey() awskms.IKey {
 	return made
 }
 
-// allowAlarms allows alarms of this account to use a key. It returns false if the app cannot change the key's
-// policy.
 func (s *Stepkeeper) allowAlarms(key awskms.IKey) bool {
 	return allowService(key, "Alarms", cloudWatch, s.fromThisAccount(), "kms:Decrypt", "kms:GenerateDataKey")
 }
 
-// fromThisAccount returns a policy condition for services of AWS: the service must act for this account.
 func (s *Stepkeeper) fromThisAccount() map[string]any {
 	return map[string]any{
 		"StringEquals": map[string]any{"aws:SourceAccount": awscdk.Stack_Of(s.Construct).Account()}}
 }
 
-// alertKey returns the permission to use the key of Props.AlertTopic. It returns nil if there is no such key.
 func (s *Stepkeeper) alertKey() []awsiam.PolicyStatement {
 	if key := s.alerts.MasterKey(); s.props.AlertTopic != nil && key != nil {
 		return []awsiam.PolicyStatement{allow("AlertKey", useKey, key.KeyArn())}
@@ -90,12 +85,10 @@ func (s *Stepkeeper) alertKey() []awsiam.PolicyStatement {
 	return nil
 }
 
-// ownTopics returns the topics in the props, by property. A topic that is not set is nil.
 func (p Props) ownTopics() map[string]awssns.ITopic {
 	return map[string]awssns.ITopic{"AlertTopic": p.AlertTopic, "AlarmTopic": p.AlarmTopic}
 }
 
-// topics checks the topics in the props, and AlarmEmail.
 func (c *checker) topics(p Props) {
 	for _, what := range sorted(p.ownTopics()) {
 		if t := p.ownTopics()[what]; t != nil && *t.Fifo() {

@@ -11,11 +11,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/interfaces/interfacesawscloudwatch"
 )
 
-// liveAlias is the alias of each function's current version.
 const liveAlias = "live"
 
-// publish records a function of the construct. If Props.Versions is set, publish also adds a version and an
-// alias. CDK publishes a new version for each change of code or settings.
 func (s *Stepkeeper) publish(name, id string, f awslambda.Function) {
 	s.functions[name] = f
 	if s.props.Versions {
@@ -24,8 +21,6 @@ func (s *Stepkeeper) publish(name, id string, f awslambda.Function) {
 	}
 }
 
-// invoked returns the alias of a function or, if the function has no alias, the function. Mappings, schedule
-// and metrics refer to the result.
 func (s *Stepkeeper) invoked(name string) awslambda.IFunction {
 	if alias := s.aliases[name]; alias != nil {
 		return alias
@@ -33,14 +28,12 @@ func (s *Stepkeeper) invoked(name string) awslambda.IFunction {
 	return s.functions[name]
 }
 
-// published returns the names of the construct's functions that have an alias.
 func (s *Stepkeeper) published() []string {
 	return slices.DeleteFunc(sorted(s.aliases), func(name string) bool {
 		return s.props.Agents[name].Function != nil
 	})
 }
 
-// behind returns the function to which an alias points, or f itself if f is not an alias.
 func behind(f awslambda.IFunction) awslambda.IFunction {
 	if alias, is := f.(awslambda.Alias); is {
 		return alias.Lambda()

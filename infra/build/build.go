@@ -12,7 +12,6 @@ import (
 	"sync"
 )
 
-// module is the path of this Go module.
 const module = "github.com/stepkeeper/stepkeeper"
 
 // Main packages of Stepkeeper's own functions.

@@ -112,7 +112,6 @@ func bundlePython(folder, out string, x86 bool) error {
 	return copySources(folder, out)
 }
 
-// copySources copies the sources of an agent in Python, without tests and generated files.
 func copySources(folder, out string) error {
 	return filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		name := filepath.Base(path)

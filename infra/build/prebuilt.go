@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 )
 
-// archives contains the name of each function's archive in a release, without architecture and suffix.
 var archives = map[string]string{Scheduler: "scheduler", Supervisor: "supervisor", HTTPAgent: "agent"}
 
 // maxArchive is the maximum size of an archive, and of the program in the archive, in bytes. It equals
@@ -42,7 +41,6 @@ func Prebuilt(folder string) Builder {
 	}
 }
 
-// extract checks the checksum of an archive, then writes the program in the archive to the file out.
 func extract(folder, name, out string) error {
 	data, err := readBounded(os.Open(filepath.Join(folder, name)))
 	if err != nil {
@@ -68,7 +66,6 @@ func extract(folder, name, out string) error {
 	return os.WriteFile(out, program, 0o755)
 }
 
-// readBounded reads a file of at most maxArchive bytes, and closes the file.
 func readBounded[F io.ReadCloser](f F, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err

@@ -154,7 +154,6 @@ func (a *Content) fill(folder, pkg string, files map[string][]byte) error {
 	return nil
 }
 
-// compile compiles the workflows in all files. The error lists all problems in all files.
 func (a *Content) compile(workflows []string) error {
 	options := source.Options{
 		KnownAgents: slices.Sorted(maps.Keys(a.Agents)),
@@ -280,8 +279,6 @@ func workflowFiles(place string) ([]string, error) {
 	return files, nil
 }
 
-// httpAgent compiles the settings of one agent. It checks the settings in the same way as the function at run
-// time, with a placeholder for each secret.
 func httpAgent(name string, a Agent) (compiled []byte, checked httpagent.Agent, err error) {
 	data, err := os.ReadFile(a.HTTP)
 	if err != nil {

@@ -49,7 +49,6 @@ func LocalStack(template map[string]any) error {
 	return nil
 }
 
-// inside returns the object at a path, or nil if a part of the path is missing.
 func inside(v any, path ...string) map[string]any {
 	for _, name := range path {
 		m, _ := v.(map[string]any)

@@ -75,8 +75,6 @@ func statement(s map[string]any) {
 	}
 }
 
-// sessions returns the principals and, for each role of the template, a pattern for the ARNs of the role's
-// sessions.
 func sessions(principals []any) []any {
 	for _, p := range slices.Clone(principals) {
 		get, _ := p.(map[string]any)

@@ -93,7 +93,6 @@ func (p *Policies) Validate() *[]*string {
 	return &problems
 }
 
-// size returns the approximate size of a resolved value in JSON.
 func size(v any) int {
 	switch x := v.(type) {
 	case string:

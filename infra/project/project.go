@@ -55,7 +55,6 @@ func Agents(dir, stage string) (map[string]infra.Agent, error) {
 	return agents, nil
 }
 
-// generated matches paths in folders that npm, the CDK and other tools generate.
 var generated = regexp.MustCompile(`(^|/)(node_modules|cdk\.out|\.[^/]+)/`)
 
 // File returns the agents of an agents file. If an entry declares its agent external, the result contains an

@@ -67,7 +67,6 @@ func (c *settings) duration(name string, otherwise time.Duration) time.Duration 
 	return d
 }
 
-// pairs reads a setting that consists of name=value pairs, separated by commas.
 func (c *settings) pairs(name, meant string, value *regexp.Regexp) map[string]string {
 	found := map[string]string{}
 	for _, text := range c.list(name, "") {
@@ -81,7 +80,6 @@ func (c *settings) pairs(name, meant string, value *regexp.Regexp) map[string]st
 	return found
 }
 
-// priorities reads the number of functions that are reserved for orders of high priority, by queue.
 func (c *settings) priorities() map[string]int {
 	shares := map[string]int{}
 	for name, text := range c.pairs("priorities", "intake=functions or agent=functions",
@@ -91,8 +89,6 @@ func (c *settings) priorities() map[string]int {
 	return shares
 }
 
-// arnOf returns a pattern for ARNs. The arguments are patterns for the service and for the beginning of the
-// resource.
 func arnOf(service, resource string) *regexp.Regexp {
 	return regexp.MustCompile("^" + arnText(service, resource) + "$")
 }
@@ -150,7 +146,6 @@ func (c *settings) external(agents map[string]infra.Agent, name, meant string, v
 	}
 }
 
-// tables reads the ARNs of existing tables.
 func (c *settings) tables() (t infra.Tables) {
 	const meant = "orders, definitions or ledger.AGENT=ARN of a table"
 	for key, arn := range c.pairs("tables", meant, arnOf("dynamodb", "table/")) {
