@@ -1,6 +1,9 @@
 package embedded
 
-import "runtime/debug"
+import (
+	"runtime/debug"
+	"sync"
+)
 
 // ballast makes the heap larger for the garbage collector. The operating system assigns no memory to ballast,
 // because the program never reads or writes it.
@@ -21,6 +24,10 @@ func SetCollector(getenv func(string) string) {
 	if getenv("GOGC") != "" || getenv("GOMEMLIMIT") != "" {
 		return
 	}
+	setCollector()
+}
+
+var setCollector = sync.OnceFunc(func() {
 	ballast = make([]byte, ballastBytes)
 	debug.SetGCPercent(gcPercent)
-}
+})
