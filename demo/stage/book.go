@@ -33,7 +33,7 @@ type line struct {
 
 // order is an order according to its lines and to the listings.
 type order struct {
-	view.Summary // from the last listing that contained the order; zero before that
+	view.Summary // summary in the last listing that contained the order; zero before that
 
 	expect            audit.Order
 	accepted, refused bool // true after a line of the order was accepted or refused

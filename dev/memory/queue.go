@@ -343,7 +343,8 @@ func (q *Queue) Depth(ctx context.Context) (port.Depth, error) {
 			q.slab.release(t.slot)
 			return true
 		}
-		depth.Oldest = max(depth.Oldest, now.Sub(e.sent), 1) // at least 1 ns, because 0 means unknown
+		// Oldest is at least 1 ns, because 0 means unknown.
+		depth.Oldest = max(depth.Oldest, now.Sub(e.sent), 1)
 		return false
 	}
 	q.line.high.trim(gone)

@@ -129,10 +129,11 @@ func (x *Expressions) InputReads(step int) []string {
 	reads := map[string]bool{}
 	if t := x.inputs[step]; t != nil {
 		for _, p := range t.holes {
-			for _, name := range p.steps { // in any order, because slices.Sorted sorts the names
+			// The loops read the maps in any order, because slices.Sorted sorts the names.
+			for _, name := range p.steps {
 				reads[name] = true
 			}
-			for _, f := range p.facts { // in any order, for the same reason
+			for _, f := range p.facts { // read in any order, as above
 				reads[f.step] = true
 			}
 		}

@@ -82,7 +82,7 @@ type server struct {
 	counted     cached[counted]
 	deadQueues  cached[[]client.DeadLetterQueue]
 	letters     *expirable.LRU[string, lettersLooked]     // messages by queue
-	agentsOf    *expirable.LRU[string, map[string]string] // for each definition's hash, the agents by step
+	agentsOf    *expirable.LRU[string, map[string]string] // agents by step, for the hash of each definition
 	simulations simulations
 }
 

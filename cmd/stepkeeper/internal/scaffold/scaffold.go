@@ -33,7 +33,7 @@ func (e *ExistsError) Error() string { return e.File + " is there already" }
 
 // Agent describes a new agent.
 type Agent struct {
-	Name       string // at most 40 lower-case letters, digits and hyphens; begins with a letter
+	Name       string // name of at most 40 lower-case letters, digits and hyphens; begins with a letter
 	Do         string // name of the do operation
 	Undo       string // name of the undo operation
 	Language   string // one of Languages
