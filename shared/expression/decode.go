@@ -11,13 +11,13 @@ import (
 )
 
 var (
-	errDepth = fail(fmt.Sprintf("the JSON it reads is nested deeper than %d levels", MaxDepth),
-		"flatten the order")
+	errDepth = fail(fmt.Sprintf("the data that it reads is nested deeper than %d levels", MaxDepth),
+		"flatten the data")
 	errResult = fail(fmt.Sprintf("the result is nested deeper than %d levels", rawjson.MaxLevels),
 		"pass fewer levels of the data, or a reference to it")
 	errNumber = fail(fmt.Sprintf("a number has more than %d characters, or an exponent beyond ±%d",
 		rawjson.MaxNumber, rawjson.MaxExponent), "send it as a text")
-	errBadJSON = fail("what it reads is not valid JSON", "")
+	errBadJSON = fail("the data that it reads is not valid JSON", fixValue)
 )
 
 const white = " \n\t\r" // white space in JSON

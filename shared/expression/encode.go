@@ -33,7 +33,7 @@ func appendValue(b []byte, v any) ([]byte, error) {
 	case map[string]any:
 		b, err = appendObject(b, v)
 	default:
-		err = fail("the result is no JSON value", "")
+		err = fail("the result is not a JSON value", fixValue)
 	}
 	if err == nil && len(b) > MaxResult {
 		err = errLarge

@@ -40,6 +40,9 @@ type failure struct{ what, fix string }
 
 func (f *failure) Error() string { return f.what }
 
+// fixValue is the remedy for an expression that is right for other data.
+const fixValue = "correct the data that it reads, or change the expression in the workflow"
+
 func fail(what, fix string) error { return &failure{what, fix} }
 
 // at adds the expression to a failure. It returns other errors unchanged.

@@ -198,24 +198,25 @@ func memberOf(base, property any) (any, error) {
 		if name, ok := property.(string); ok {
 			return base[name], nil
 		}
-		return nil, fail("a field of an object is named by "+kind(property)+", not by a text", "")
+		return nil, fail("a field of an object is read by "+kind(property)+", not by its name",
+			"give the name as a text; string(…) converts a number")
 	case []any:
 		index, ok := property.(int64)
 		if !ok {
-			return nil, fail("an element of a list is chosen by "+kind(property)+", not by a whole number",
-				"")
+			return nil, fail("an element of a list is read by "+kind(property)+", not by its position",
+				"give the position as a whole number; the first is 0")
 		}
 		if index < 0 {
 			index += int64(len(base))
 		}
 		if index < 0 || index >= int64(len(base)) {
-			return nil, fail("the index is outside of the list", "")
+			return nil, fail("the list has no element at this position", fixPosition)
 		}
 		return base[index], nil
 	case nil:
-		return nil, fail("a member is read from null", "write ?. if the part before it may be absent")
+		return nil, fail("it reads a member of null", fixNull)
 	}
-	return nil, fail("a member is read from "+kind(base), "")
+	return nil, fail("it reads a member of "+kind(base), fixValue)
 }
 
 func (e *evaluation) boolean(doing string, n ast.Node) (bool, error) {

@@ -150,7 +150,8 @@ func (x *Expressions) Items(step int, env core.Environment,
 		return 0, err
 	}
 	if jsontext.Value(text).Kind() != '[' {
-		return 0, errors.New("each is not a list")
+		return 0, errors.New("the value of each is not a list; fix: give a list, or [] if there are no " +
+			"children")
 	}
 	for item, err := range rawjson.Elements(text) {
 		if err != nil {

@@ -78,7 +78,7 @@ func add(e *evaluation, op string, a, b any) (any, error) {
 		return arithmetic(e, op, a, b)
 	}
 	if !ok1 || !ok2 {
-		return nil, fail("+ joins "+kind(a)+" and "+kind(b), "convert with string(…)")
+		return nil, fail("+ cannot join "+kind(a)+" and "+kind(b), "convert both to texts with string(…)")
 	}
 	if err := e.meter.charge(len(x) + len(y)); err != nil {
 		return nil, err
@@ -123,16 +123,18 @@ func arithmetic(e *evaluation, op string, a, b any) (any, error) {
 		c, err = computed.Mul(d, x, y)
 	default:
 		if op == "%" && !integers {
-			return nil, fail("% needs whole numbers", "")
+			return nil, fail("% needs two whole numbers", fixValue)
 		}
 		if y.IsZero() {
-			return nil, fail("it divides by zero", "")
+			return nil, fail("it divides by zero",
+				"test the divisor first, as in order.count == 0 ? 0 : order.total / order.count")
 		}
 		c, err = computed.Quo(d, x, y)
 	}
 	switch {
 	case err != nil:
-		return nil, fail(fmt.Sprintf("the result has an exponent beyond ±%d", rawjson.MaxExponent), "")
+		return nil, fail(fmt.Sprintf("the result has an exponent beyond ±%d", rawjson.MaxExponent),
+			"compute with smaller numbers, or let the agent compute it")
 	case op != "/" && c.Inexact() && whole(a) && whole(b):
 		return nil, fail(fmt.Sprintf("the result is a whole number of more than %d digits",
 			computed.Precision),
@@ -259,7 +261,8 @@ func order(e *evaluation, op string, a, b any) (any, error) {
 	case a == nil || b == nil:
 		return nil, mismatch(op, "two numbers or two texts", nil)
 	default:
-		return nil, fail(op+" compares "+kind(a)+" with "+kind(b), "it needs two numbers or two texts")
+		return nil, fail(op+" cannot compare "+kind(a)+" with "+kind(b),
+			"compare two numbers or two texts; string(…) makes a text")
 	}
 	switch op {
 	case "<":
@@ -316,7 +319,7 @@ func textual(e *evaluation, op string, a, b any) (any, error) {
 	text, ok1 := a.(string)
 	part, ok2 := b.(string)
 	if !ok1 || !ok2 {
-		return nil, fail(op+" works on two texts, got "+kind(a)+" and "+kind(b), "")
+		return nil, fail(op+" needs two texts, got "+kind(a)+" and "+kind(b), "convert with string(…)")
 	}
 	if err := e.meter.charge(len(text) + len(part)); err != nil {
 		return nil, err

@@ -114,14 +114,21 @@ func (m member) String() string {
 	return "." + m.name
 }
 
+const (
+	fixNull     = "write ?. if the part before it may be absent; otherwise provide the data"
+	fixPosition = "test the length first, as in len(order.items) > 2 ? order.items[2] : nil"
+)
+
 func ofNull(m member) error {
-	return fail(m.String()+" is read from null", "write ?. if the part before it may be absent")
+	return fail("it reads "+m.String()+" of null", fixNull)
 }
 
-func outside(index int) error { return fail(fmt.Sprintf("[%d] is outside of the list", index), "") }
+func outside(index int) error {
+	return fail(fmt.Sprintf("the list has no element [%d]", index), fixPosition)
+}
 
 func wrongBase(m member, kind string) error {
-	return fail(m.String()+" is read from "+kind, "")
+	return fail("it reads "+m.String()+" of "+kind, fixValue)
 }
 
 // of returns the JSON of the member in the JSON data. If an object has a field twice, the last field counts,

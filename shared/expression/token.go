@@ -21,7 +21,8 @@ func token(e *evaluation, args []any) (any, error) {
 		}
 	}
 	if e.env.Token == nil {
-		return nil, fail("there is no key for tokens here", "")
+		return nil, fail("this deployment has no key for tokens",
+			"deploy one, as docs/how-to/answer-links.md shows")
 	}
 	text, err := e.env.Token(step, person)
 	if err != nil {

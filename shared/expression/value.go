@@ -87,7 +87,7 @@ func kind(v any) string {
 // mismatch returns an error for a value of the wrong type. If the value is null, the error advises to write a
 // default.
 func mismatch(doing, want string, got any) error {
-	fix := ""
+	fix := fixValue
 	if got == nil {
 		fix = "give a default with ??, as in (order.discount ?? 0)"
 	}

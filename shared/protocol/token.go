@@ -26,10 +26,11 @@ func (r *deciding) pinKey() error {
 func (r *deciding) token(step, person string) (string, error) {
 	switch {
 	case r.at.Tokens == nil:
-		return "", errors.New("there is no key for tokens")
+		return "", errors.New("this deployment has no key for tokens; deploy one, as " +
+			"docs/how-to/answer-links.md shows")
 	case person != "" && !core.PersonName(person):
-		return "", errors.New("the person of a token is no name: 1 to 128 bytes without control characters " +
-			"and < > & \" \\")
+		return "", errors.New("the person of a token is not a name of 1 to 128 bytes without control " +
+			"characters and < > & \" \\; correct the data that the workflow passes")
 	}
 	text, err := r.at.Tokens.Token(r.t.TokenKey, r.t.OrderID,
 		core.TokenOf{Run: r.t.Run, Step: step, Person: person})
