@@ -40,7 +40,7 @@ const KeptFor = 14 * 24 * time.Hour
 const (
 	// lookHold is the visibility timeout of messages that the client reads.
 	lookHold   = 30 * time.Second
-	lastPoll   = time.Second // with a wait of 0, SQS would ask only some of its servers
+	lastPoll   = time.Second // wait of a receive; with a wait of 0, SQS asks only some of its servers
 	mostLooked = 10_000      // maximum number of messages in a search by ID
 	returnTime = 5 * time.Second
 )
@@ -267,7 +267,6 @@ func (k *known) kind() string {
 	return ""
 }
 
-// identify sets the fields that identify the message, from the members of the body.
 func (l *DeadLetter) identify() {
 	var k known
 	if json.Unmarshal(l.Body, &k) != nil {

@@ -105,7 +105,6 @@ type problem struct {
 	Verdict    *Verdict `json:"verdict"`
 }
 
-// retryAfter converts the seconds of a server's Retry-After to a duration of at most an hour.
 func retryAfter(seconds int) time.Duration {
 	return time.Duration(min(max(seconds, 0), int(time.Hour/time.Second))) * time.Second
 }
@@ -126,12 +125,10 @@ func errorOf(resp *http.Response) error {
 
 const jsonType = "application/json"
 
-// post sends a POST request with a JSON body, and decodes the JSON of the response.
 func post[T any](ctx context.Context, h *overHTTP, path string, body []byte) (T, error) {
 	return call[T](ctx, h, http.MethodPost, path, jsonType, bytes.NewReader(body))
 }
 
-// get sends a GET request, and decodes the JSON of the response.
 func get[T any](ctx context.Context, h *overHTTP, path string) (T, error) {
 	return call[T](ctx, h, http.MethodGet, path, "", nil)
 }

@@ -121,7 +121,7 @@ func (c *Client) resultOf(ctx context.Context, s sending, r Result) Result {
 		Queued: receipt.Queued, Notes: receipt.Notes, Unattended: receipt.Unattended}
 }
 
-// brokenUse reports whether err means that a connection broke after more than the time longestPause. Such a
+// brokenUse reports whether err means that a connection broke after more than longestPause. Such a
 // break does not count as a failed attempt. If the connection was never established, brokenUse returns false.
 func brokenUse(started time.Time, err error) bool {
 	var op *net.OpError

@@ -103,7 +103,6 @@ func (h *Handling) check() error {
 	return Errorf(http.StatusBadRequest, message.CodeInvalid, "%s", what)
 }
 
-// handling is the state of one Redrive or Discard.
 type handling struct {
 	Handling
 	c      *Client
@@ -152,7 +151,6 @@ func (c *Client) handle(ctx context.Context, action string, h Handling) error {
 	return nil
 }
 
-// report completes a record and passes it to Record.
 func (x *handling) report(r Handled, result HandledResult, text string) error {
 	r.At = time.Now().UTC()
 	r.Action = x.action

@@ -59,7 +59,6 @@ type sending struct {
 	text   []byte
 }
 
-// linesOf yields the lines that are not blank, with their numbers.
 func linesOf(r io.Reader) iter.Seq2[sending, error] {
 	return func(yield func(sending, error) bool) {
 		in := bufio.NewReader(r)
@@ -127,7 +126,7 @@ const linesType = "application/x-ndjson"
 const maxAnswerLine = 1 << 20
 
 // Stream sends the orders that next returns, until next returns false. It calls answer for each result.
-// Sending and reading run concurrently. Stream may call next a last time after it has returned.
+// Sending and reading run concurrently. Stream may call next a last time after Stream has returned.
 func (h *overHTTP) Stream(ctx context.Context, next func() ([]byte, bool), answer func(Result) error) error {
 	body, feed := io.Pipe()
 	defer body.Close()

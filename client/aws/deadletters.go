@@ -30,7 +30,7 @@ func (t *Transport) DeadQueue(name string) (port.Queue, error) {
 }
 
 // Redrivable returns an error if the message is an order of a workflow that is not deployed. It returns nil
-// if this program cannot read the message, because a newer program may be able to do so.
+// if this program cannot read the message, because a newer program may be able to read the message.
 func (t *Transport) Redrivable(_ context.Context, queue string, body []byte) error {
 	if queue != port.Intake && queue != port.High(port.Intake) {
 		return nil

@@ -133,7 +133,6 @@ func statusOf(err error) int {
 	return 0
 }
 
-// unseen converts an error of DescribeStacks to an error of this package.
 func unseen(ctx context.Context, name, region string, err error) error {
 	var api smithy.APIError
 	if errors.As(err, &api) && api.ErrorCode() == "ValidationError" &&

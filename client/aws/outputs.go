@@ -29,7 +29,7 @@ type Outputs struct {
 	// IntakeCommands reports whether the Scheduler accepts commands of applications from the intake queue.
 	IntakeCommands        bool
 	FairQueues            bool   // whether messages have the tenant of their order
-	Application, Operator string // ARNs of managed policies; Operator is the first one
+	Application, Operator string // ARNs of managed policies; Operator is the first policy for operators
 	Concurrency           int    // maximum of concurrent executions; 0 means unknown
 	// Shared is the part of Concurrency for functions without reserved concurrency.
 	Shared int

@@ -24,12 +24,11 @@ type Operations = worker.Operations
 // Failure is an error with details that decide what happens to the step.
 type Failure = worker.Failure
 
-// Permanent marks an error after which no repetition of the call can succeed. Mark the error with NoEffect
-// too if the service refused the call without any effect.
+// Permanent marks an error after which no repetition of the call can succeed. If the call provably had no
+// effect, mark the error with NoEffect too.
 func Permanent(err error) error { return worker.Permanent(err) }
 
-// Transient marks an error after which a repetition of the call may succeed. Unmarked errors are transient
-// too.
+// Transient marks an error after which a repetition of the call may succeed. Unmarked errors are transient.
 func Transient(err error) error { return worker.Transient(err) }
 
 // RetryAfter marks a transient error of a service that asks the caller to wait for the given time.
@@ -77,8 +76,7 @@ func OpenReplies(ctx context.Context, name string, options ...Option) (*Replies,
 	return s.openReplies(ctx, name)
 }
 
-// NoEffect marks the error of a call that provably had no effect, because the call was never sent or was
-// refused.
+// NoEffect marks the error of a call that provably had no effect: the call was not sent or was refused.
 func NoEffect(err error) error { return worker.NoEffect(err) }
 
 // WithCode adds a code to an error. A code is a short, stable word for programs, such as "card-declined".

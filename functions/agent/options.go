@@ -71,16 +71,14 @@ func WithLedgerFolder(folder string,
 	return func(s *settings) { s.ledgerFolder, s.openFolder = folder, open }
 }
 
-// WithQueues sets the queues. Serve then does not look for queues in the environment. WithQueues is for
-// tests.
+// WithQueues sets the queues, for tests. Serve then does not look for queues in the environment.
 func WithQueues(q port.Queues) Option { return func(s *settings) { s.queues = q } }
 
 // WithLog sets the logger. The default is slog.Default. On Lambda the default is a logger that writes JSON
 // with the invocation's ID. Serve logs the IDs of messages, never their bodies.
 func WithLog(l *slog.Logger) Option { return func(s *settings) { s.log = l } }
 
-// WithClock sets the clock that the agent compares with stopBy. The default is the machine's clock. WithClock
-// is for tests.
+// WithClock sets the agent's clock, for tests. The default is the machine's clock.
 func WithClock(c port.Clock) Option { return func(s *settings) { s.clock = c } }
 
 // WithStats makes Serve call f with the final counts when Serve returns. On Lambda Serve does not return, so

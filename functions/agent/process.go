@@ -44,8 +44,6 @@ func (s *settings) process(ctx context.Context, name string, operations Operatio
 	return pump.Run(ctx)
 }
 
-// openLedger opens the ledger in the table or folder that the environment or the program names. It does
-// nothing if the program has set a ledger with WithLedger.
 func (s *settings) openLedger(ctx context.Context,
 	environment deployment.Process) (closeIt func(), err error) {
 	none := func() {}
@@ -74,7 +72,6 @@ func (s *settings) openLedger(ctx context.Context,
 	return none, nil
 }
 
-// connect returns the queue of requests, and the worker that handles them.
 func (s *settings) connect(ctx context.Context, name string, operations Operations,
 	environment deployment.Process) (port.Queue, *worker.Worker, error) {
 	queues, clock, err := s.open(ctx, environment)
@@ -103,7 +100,6 @@ func (s *settings) connect(ctx context.Context, name string, operations Operatio
 	return requests, w, err
 }
 
-// open returns the queues and the clock.
 func (s *settings) open(ctx context.Context,
 	environment deployment.Process) (port.Queues, port.Clock, error) {
 	clock := cmp.Or[port.Clock](s.clock, port.ClockFunc(time.Now))
@@ -122,7 +118,6 @@ func (s *settings) open(ctx context.Context,
 const ofDev = "for the queues of a `stepkeeper dev` on this machine " +
 	"set AWS_ENDPOINT_URL_SQS=http://127.0.0.1:8377"
 
-// unreached adds advice to the error of queues whose server is not reachable.
 func unreached(err error) error {
 	if endpoint := awsclient.Endpoint("sqs"); endpoint != "" {
 		return fmt.Errorf("%w\nis `stepkeeper dev` running at %s? "+

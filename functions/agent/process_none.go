@@ -9,8 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 )
 
-// process returns an error, because a program that is built for Lambda contains no poller and no search for
-// credentials. Without the poller and the search, the program is smaller.
+// process returns an error, because a program built for Lambda has no poller and no search for credentials.
 func (s *settings) process(_ context.Context, name string, _ Operations) error {
 	return fmt.Errorf(
 		"agent %q: %s is not set, and the program was built for Lambda alone; build it without the tag "+

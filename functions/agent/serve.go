@@ -27,8 +27,7 @@ func Serve(ctx context.Context, name string, operations Operations, options ...O
 	return s.function(ctx, name, operations)
 }
 
-// function runs the agent on Lambda. The messages come with each invocation, and the deployment names the
-// agent's queues and ledger.
+// function runs the agent on Lambda.
 func (s *settings) function(ctx context.Context, name string, operations Operations) error {
 	if s.log == nil {
 		s.log = lambdacontext.NewLogger()

@@ -55,7 +55,6 @@ func (in *command) early() bool {
 		in.control.Kind() == message.Answer && in.control.Tries < len(earlyDelays)
 }
 
-// sendAgain sends an answer to the queue once more, with a delay.
 func (s *Scheduler) sendAgain(ctx context.Context, c *message.Control) error {
 	q, err := s.cfg.Queues.Queue(port.Control)
 	if err != nil {

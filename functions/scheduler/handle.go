@@ -54,7 +54,6 @@ func (s *Scheduler) Handle(ctx context.Context, queueName string,
 	return failed
 }
 
-// run decides messages, adds the answers for the senders, and sends answers and effects.
 func (s *Scheduler) run(ctx context.Context, jobs []*engine.Job, all []incoming) {
 	s.engine.Decide(ctx, s.engine.Load(ctx, jobs))
 	for _, in := range all {
@@ -99,7 +98,6 @@ type letter struct {
 	err   error    // reason why a message that is not ready must come again; nil if it may be deleted
 }
 
-// about returns the fields of a log line about the order of a message, or nil if the order is unknown.
 func (l *letter) about() []any {
 	if l.in == nil || l.in.decided().OrderID == "" {
 		return nil
@@ -187,7 +185,6 @@ func (s *Scheduler) unreadable(ctx context.Context, queueName string, d *port.De
 	return s.quarantine(ctx, queueName, d, l, err.Error())
 }
 
-// quarantine keeps the message for the operator, with the reason.
 func (s *Scheduler) quarantine(ctx context.Context, queueName string, d *port.Delivery, l *letter,
 	reason string) error {
 	kept := message.Quarantine(queueName, *d, reason, s.now())

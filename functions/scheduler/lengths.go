@@ -49,8 +49,6 @@ func (l *lengths) choosable(def *core.Definition) {
 	}
 }
 
-// due returns the agents whose queues must be read now, and stores now as the time of the last read of these
-// queues.
 func (l *lengths) due(now core.Time) (agents []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,8 +67,7 @@ func (l *lengths) set(agent string, wait core.Duration) {
 	l.waits[agent] = wait
 }
 
-// measure reads the queue lengths of agents that steps may choose. If a queue does not respond, the last
-// known length stays in use.
+// measure reads the queue lengths that are due. If a read fails, the last known length stays in use.
 func (s *Scheduler) measure(ctx context.Context) {
 	if s.cfg.Capacity == nil {
 		return

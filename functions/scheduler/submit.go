@@ -18,7 +18,7 @@ type SubmitResult struct {
 	State   core.State       // state of the order's task, if the task exists
 	Refusal *message.Refusal // reason for the refusal
 	Notes   []string         // texts about parts of the order that have no effect, for people
-	Err     error            // the order may be stored, and it is safe to submit it again
+	Err     error            // error after which the order may be stored; a repeated submission is safe
 }
 
 // Submit handles submissions without a queue, in the same way as Handle handles the intake queue. Each result

@@ -46,7 +46,6 @@ func (w *sweep) events(ctx context.Context, j *engine.Job) error {
 	return nil
 }
 
-// tally adds the results of a stored job to the report.
 func (w *sweep) tally(j *engine.Job) {
 	if j.Pushed {
 		w.report.Pushed++

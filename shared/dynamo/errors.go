@@ -59,7 +59,7 @@ var throttles = []string{
 // meaning converts an error of the SDK to an error of package port. It returns port.ErrUnavailable if
 // DynamoDB refused all tries for lack of capacity or because of a conflicting transaction. It returns
 // port.ErrTooLarge if the item is too large. After any other error, the item may be stored. If doubt is true,
-// the item may be stored after every error.
+// meaning returns neither of the two errors, because the item may be stored.
 func meaning(ctx context.Context, what string, doubt bool, err error) error {
 	if err == nil {
 		return nil

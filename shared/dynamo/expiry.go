@@ -53,7 +53,6 @@ const (
 	contentGrace = 7 * 24 * 60 * 60
 )
 
-// contentKey returns the key of content that is stored separately.
 func contentKey(id, hash string) string { return id + "#" + hash }
 
 // expires reports whether the write brings an order to rest, so that the order will expire.
@@ -63,7 +62,6 @@ func (s *Store) expires(w *port.Write) bool {
 
 func (s *Store) expiresAt() int64 { return s.options.Clock.Now().Add(s.options.TTL).Unix() }
 
-// putTombstone puts the tombstone of an order.
 func (s *Store) putTombstone(ctx context.Context, w *port.Write) error {
 	item := attrs{
 		OrderKey: str(w.Record.ID + endedSuffix), "ProcessState": str(w.Record.State),

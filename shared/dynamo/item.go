@@ -67,7 +67,6 @@ func timeOf(v types.AttributeValue) time.Time {
 	return t
 }
 
-// indexTime returns the time in an index entry.
 func indexTime(a attrs) time.Time { return time.UnixMilli(numberOf(a[IndexSort])).UTC() }
 
 // reserved lists the attributes that are not members of the document.

@@ -67,7 +67,6 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	return page, nil
 }
 
-// listing is one call of List.
 type listing struct {
 	*Store
 	query port.Query

@@ -101,10 +101,8 @@ func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before t
 	return found[:min(limit, len(found))], nil
 }
 
-// earliestKey and latestKey are the bounds of all sort keys.
 const earliestKey, latestKey = math.MinInt64, math.MaxInt64
 
-// partition is one partition of the index.
 type partition struct {
 	*Store
 	name string

@@ -13,7 +13,6 @@ import (
 
 var errAttribute = errors.New("an attribute of a kind that is never written here")
 
-// appendValue appends the value as JSON.
 func appendValue(b []byte, v types.AttributeValue) ([]byte, error) {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberNULL:

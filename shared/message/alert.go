@@ -183,7 +183,6 @@ func (a Alert) Facts() []Fact {
 	return known
 }
 
-// tried returns the times of the step's first and last attempt.
 func (a Alert) tried() string {
 	switch {
 	case a.FirstTry == 0:
@@ -268,7 +267,6 @@ func (a Alert) Text() string {
 	return b.String()
 }
 
-// cause returns the message and the code of the error. If one of the two is empty, cause returns the other.
 func (a Alert) cause() string {
 	message := strings.TrimRight(a.RaiseAlert.Message, ". ")
 	if message == "" || a.Code == "" {

@@ -201,8 +201,6 @@ func (m *Reply) Check() error {
 	return checkOutput(m.Output)
 }
 
-// checkOutput returns an error if the output of a service or a child is not valid JSON, or has too many
-// levels. An empty output is valid.
 func checkOutput(output json.RawMessage) error {
 	if len(output) == 0 {
 		return nil

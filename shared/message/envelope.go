@@ -40,8 +40,8 @@ type Reply struct {
 	Error      *ReplyError     `json:"error,omitempty"`
 	RetryAfter core.Duration   `json:"retryAfter,omitempty"` // milliseconds
 	// NoEffect states that the step's key has had no effect (P22a, a proven refusal permits undo). It also
-	// states that no call of this or an earlier attempt will begin. Only a failed or retry-later reply to a
-	// do may set NoEffect.
+	// states that no call of this attempt or of an earlier attempt will begin. Only a failed or retry-later
+	// reply to a do may set NoEffect.
 	NoEffect bool `json:"noEffect,omitempty"`
 	// Until is the latest time of the next report, in a progress reply. The zero value means that the next
 	// report comes within the step's timeout.

@@ -68,7 +68,6 @@ func (t *transport) checkAccess(ctx context.Context) client.Check {
 		"use credentials that may read them: attach the policy "+t.Outputs.Operator+" to their role")
 }
 
-// checkSweeps checks the time of the Supervisor's last sweep, and the lateness of the oldest overdue task.
 func (t *transport) checkSweeps(ctx context.Context) []client.Check {
 	if t.Parts.Sweeps == nil {
 		return nil
@@ -112,7 +111,6 @@ func (t *transport) checkSweeps(ctx context.Context) []client.Check {
 			"look at the alarms of the Scheduler's queues, and at the log of the Supervisor")}
 }
 
-// checkDefinitions reads the stored definitions of the workflows that the stack was deployed with.
 func (t *transport) checkDefinitions(ctx context.Context) client.Check {
 	stored := 0
 	for _, name := range slices.Sorted(maps.Keys(t.Outputs.Workflows)) {

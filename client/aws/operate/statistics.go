@@ -242,7 +242,6 @@ func (t *transport) addMetrics(ctx context.Context, s *client.Statistics, from t
 	return nil
 }
 
-// series returns the sums of the metrics for each minute.
 func series(kind, of string, metrics []*metric) view.Series {
 	all := make([]*int, minutes)
 	for _, m := range metrics {
@@ -277,7 +276,7 @@ func (t *transport) inError(swept, found []*float64) []*int {
 	return all
 }
 
-// latest returns the last value, or nil if the values of the last period within are all missing.
+// latest returns the last value that is not older than within, or nil if there is no such value.
 func latest(values []*float64, within time.Duration) *float64 {
 	for i := minutes - 1; i >= minutes-int(within/time.Minute); i-- {
 		if values[i] != nil {

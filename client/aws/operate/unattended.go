@@ -191,8 +191,8 @@ func (t *transport) depth(ctx context.Context, queue string) (port.Depth, error)
 }
 
 // mapping reports whether the event source mapping of the queue u.Queue is off. It sets Reason, Fix and Since
-// of u if the mapping is off. If the mapping is on and its last invocation failed, it sets Reason and Fix,
-// because the failure explains waiting requests.
+// of u if the mapping is off. If the mapping is on and its last invocation failed, the function sets Reason
+// and Fix, because the failure explains waiting requests.
 func (t *transport) mapping(ctx context.Context, u *client.Unattended) (off bool, err error) {
 	uuid := t.Outputs.Mappings[u.Queue]
 	if uuid == "" || t.Parts.Lambda == nil {

@@ -18,8 +18,7 @@ import (
 )
 
 type subject interface {
-	// handle passes requests to the agent, which may handle them concurrently. It returns the replies after
-	// the agent has handled all requests.
+	// handle passes requests to the agent, and returns the replies when all requests are handled.
 	handle(b *bench, requests []*message.Request) ([]*message.Reply, error)
 }
 
@@ -51,7 +50,6 @@ func newBench(ctx context.Context, agent string, sub subject, probe Probe, grade
 		key: core.Key(order, 0, "step"), subject: sub, alone: true}
 }
 
-// insideName is the agent's name if its operations are in this process.
 const insideName = "agent-under-test"
 
 // inside is an agent in this process. Package worker runs the agent's operations, as in production.
@@ -98,7 +96,6 @@ func (i *inside) handle(b *bench, requests []*message.Request) ([]*message.Reply
 	return b.replies, nil
 }
 
-// around wraps the operations with the trial's faults.
 func (b *bench) around(ops worker.Operations) worker.Operations {
 	all := worker.Operations{}
 	for name, op := range ops {
@@ -136,7 +133,6 @@ func (b *bench) call(ctx context.Context, run worker.Func, c worker.Call) (any, 
 	return out, err
 }
 
-// fail records a fault, unless an earlier fault is recorded.
 func (b *bench) fail(format string, args ...any) {
 	b.wrong = cmp.Or(b.wrong, fmt.Sprintf(format, args...))
 }
@@ -156,8 +152,6 @@ func (b *bench) request(op core.Operation, attempt int) *message.Request {
 	return r
 }
 
-// send passes requests to the agent and returns the replies. It returns nil if the trial loses replies, or if
-// the agent could not handle earlier requests.
 func (b *bench) send(requests ...*message.Request) []*message.Reply {
 	if b.broken != nil {
 		return nil
@@ -169,7 +163,6 @@ func (b *bench) send(requests ...*message.Request) []*message.Reply {
 	return replies
 }
 
-// do sends the request for a do, and returns the reply, or nil if no reply came.
 func (b *bench) do(attempt int) *message.Reply { return first(b.send(b.request(core.Do, attempt))) }
 
 func (b *bench) undo(attempt int) *message.Reply {
@@ -192,7 +185,6 @@ func (b *bench) many(op core.Operation, attempt int) []*message.Reply {
 	return b.send(copies...)
 }
 
-// done records a fault unless the reply has the outcome done.
 func (b *bench) done(r *message.Reply, what string) {
 	switch {
 	case r == nil:
@@ -202,7 +194,6 @@ func (b *bench) done(r *message.Reply, what string) {
 	}
 }
 
-// between sends requests with other keys.
 func (b *bench) between() {
 	for n := range b.probe.Between {
 		r := b.request(core.Do, 1)
@@ -212,14 +203,13 @@ func (b *bench) between() {
 	}
 }
 
-// effects records a fault unless the probe counts want effects.
 func (b *bench) effects(want int, when string) {
 	if got := b.probe.Effects(b.key); got != want {
 		b.fail("%s there are %d effects, not %d", when, got, want)
 	}
 }
 
-// outbox is the worker's queue of replies. It refuses all replies if lose is set.
+// outbox is the worker's queue of replies, and its quarantine.
 type outbox struct {
 	port.Queue
 	b *bench

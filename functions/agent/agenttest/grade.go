@@ -111,7 +111,6 @@ func (p Probe) complete() (Probe, error) {
 	return p, nil
 }
 
-// find runs all trials that are possible with this agent and this probe.
 func find(ctx context.Context, name string, sub subject, probe Probe) (r Report, err error) {
 	if probe, err = probe.complete(); err != nil {
 		return r, err
@@ -154,7 +153,6 @@ func rank(g core.Grade) int {
 	return map[core.Grade]int{Plain: 1, Idempotent: 2, Fenced: 3}[g]
 }
 
-// failed returns the trials that the grade requires and that failed.
 func (r Report) failed(g core.Grade) (all []Trial) {
 	for _, t := range r.Trials {
 		for _, f := range t.For {

@@ -164,7 +164,6 @@ func (o *Outside) handle(b *bench, requests []*message.Request) ([]*message.Repl
 	return o.replies, o.lost
 }
 
-// ended returns the reason why the wait for the agent has ended, or nil if the wait goes on.
 func (o *Outside) ended(ctx context.Context, b *bench) error {
 	switch {
 	case b.ctx.Err() != nil:

@@ -221,7 +221,6 @@ var trials = []trial{
 		}},
 }
 
-// same records a fault if the outputs of two replies differ.
 func (b *bench) same(one, two *message.Reply) {
 	if one != nil && two != nil && !bytes.Equal(one.Output, two.Output) {
 		b.fail("it was answered %.80s, and asked for again with the same key %.80s", one.Output, two.Output)

@@ -23,7 +23,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// Bounds of a call.
 const (
 	maxPayload  = 256 << 10 // bytes of a payload; the smallest limit of the services
 	maxResponse = 8 << 20   // bytes of a response; Lambda allows the largest responses, 6 MB
@@ -114,7 +113,6 @@ func (o *operation) do(ctx context.Context, call worker.Call) (any, error) {
 	return out, nil
 }
 
-// payload returns the call's input with the additional field idempotencyKey.
 func payload(call worker.Call) ([]byte, error) {
 	fields := map[string]json.RawMessage{}
 	input := bytes.TrimSpace(call.Input)
@@ -158,8 +156,6 @@ func identity(call worker.Call) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// label replaces all characters of the text except letters, digits and _ by -. It returns at most the first n
-// characters.
 func label(text string, n int) string {
 	text = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
@@ -190,7 +186,6 @@ func (b bounded) Do(req *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// excerpt returns at most 200 characters of a service's text, as one line.
 func excerpt(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if core.Unprintable(r) {

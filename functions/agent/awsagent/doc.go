@@ -34,8 +34,8 @@
 // event.
 //
 // The name of an execution is derived from the key, so that a repeated call finds the execution. The handling
-// that starts the execution returns its request to the queue. Later handlings poll the execution, like a
-// service that returns "not yet" (P45, "not now" is not a failure), and the last handling reports the result.
-// An undo waits in the same way until the execution of its do has ended. In FIFO queues and topics, the
-// deduplication ID is derived from the key, and the group from the order's ID.
+// that starts the execution returns its request to the queue. Later handlings read the state of the
+// execution. While the execution runs, they return "not yet" (P45, "not now" is not a failure). The last
+// handling reports the result. An undo waits in the same way until the execution of its do has ended. In FIFO
+// queues and topics, the deduplication ID is derived from the key, and the group from the order's ID.
 package awsagent

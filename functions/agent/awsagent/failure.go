@@ -112,8 +112,7 @@ func (o *operation) failure(err error, sent bool) error {
 	return f
 }
 
-// classify fills in f for an error with this code and this HTTP status. It returns a text that describes the
-// error.
+// classify fills in f for an error code and an HTTP status, and returns a text for the error.
 func (o *operation) classify(f *worker.Failure, code string, status int) string {
 	_, throttled := retry.DefaultThrottleErrorCodes[code]
 	f.Code, f.NoEffect = "aws-"+code, true
@@ -160,7 +159,6 @@ func (o *operation) failed(r *reported) error {
 	return f
 }
 
-// retryAfter returns the wait that a service asks for, at most an hour, or 0.
 func retryAfter(h http.Header) time.Duration {
 	seconds, _ := strconv.Atoi(h.Get("Retry-After")) // 0 if the header is missing
 	return time.Duration(min(max(seconds, 0), 3600)) * time.Second

@@ -28,7 +28,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/eventbus"
 )
 
-// kinds maps the names of calls in the agents file to functions that make the calls.
 var kinds = map[string]runFunc{
 	httpagent.Invoke: invoke, httpagent.PutEvents: putEvents, httpagent.Publish: publish,
 	httpagent.Send: send, httpagent.StartExecution: start,
@@ -54,7 +53,6 @@ func invoke(ctx context.Context, o *operation, call worker.Call, payload []byte)
 	return orNothing(out.Payload), nil
 }
 
-// orNothing returns nil if the result is JSON null.
 func orNothing(result []byte) json.RawMessage {
 	if string(result) == "null" {
 		return nil
@@ -91,7 +89,6 @@ func publish(ctx context.Context, o *operation, call worker.Call, payload []byte
 	return json.Marshal(map[string]*string{"messageId": out.MessageId})
 }
 
-// group returns the message group ID for the call's order.
 func group(call worker.Call) *string { return aws.String(label(call.OrderID, 128)) }
 
 func send(ctx context.Context, o *operation, call worker.Call, payload []byte) (json.RawMessage, error) {
@@ -116,7 +113,6 @@ func name(call worker.Call) *string {
 	return aws.String(label(call.Key, 46) + "-" + identity(call)[:32])
 }
 
-// startSync starts an execution of an express state machine, and waits for the end of the execution.
 func startSync(ctx context.Context, o *operation, call worker.Call, payload []byte) (json.RawMessage, error) {
 	client := sfn.NewFromConfig(o.aws, func(s *sfn.Options) {
 		if s.BaseEndpoint != nil { // an emulator does not serve the host sync-*
@@ -190,7 +186,6 @@ func start(ctx context.Context, o *operation, call worker.Call, payload []byte) 
 	}
 }
 
-// describe returns the execution of a call, and reports whether it exists.
 func describe(ctx context.Context, client *sfn.Client, t httpagent.Target, call worker.Call) (
 	out *sfn.DescribeExecutionOutput, found bool, err error) {
 	arn := t.Execution(*name(call))
@@ -205,7 +200,6 @@ func runs(status sfntypes.ExecutionStatus) bool {
 	return status == sfntypes.ExecutionStatusRunning || status == sfntypes.ExecutionStatusPendingRedrive
 }
 
-// machines returns the standard state machines that an agent uses.
 func machines(agent httpagent.Agent) []httpagent.Target {
 	used := map[string]httpagent.Target{}
 	for operation := range agent.Operations {

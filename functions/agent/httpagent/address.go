@@ -96,7 +96,6 @@ type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// dialTimeout is the time limit for connecting to one address.
 const dialTimeout = 5 * time.Second
 
 // guardedDial returns a dial function that resolves the host, checks the host's addresses, and dials the

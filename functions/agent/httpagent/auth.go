@@ -35,7 +35,7 @@ type Auth struct {
 // SigV4 signs each request with the credentials of the agent's role, or of the user in dev.
 type SigV4 struct {
 	Service string `yaml:"service" json:"service,omitzero"` // such as execute-api
-	Region  string `yaml:"region" json:"region,omitzero"`   // default: in the URL's host, or else the agent's
+	Region  string `yaml:"region" json:"region,omitzero"`   // default: the host's Region, or the agent's
 }
 
 // OAuth2 configures how the agent gets tokens, by the client credentials grant (RFC 6749, section 4.4).
@@ -74,7 +74,6 @@ func (r Reference) MarshalText() ([]byte, error) {
 	return []byte(r.Secret), nil
 }
 
-// fields returns the fields that may refer to variables, by their names in the agents file.
 func (a *Auth) fields() map[string]*Reference {
 	fields := map[string]*Reference{}
 	if a != nil && a.OAuth2 != nil {
@@ -89,7 +88,6 @@ func (a *Auth) fields() map[string]*Reference {
 	return fields
 }
 
-// tokenURL returns the field OAuth2.TokenURL, or an empty Reference if OAuth2 is nil.
 func (a *Auth) tokenURL() *Reference {
 	if a == nil || a.OAuth2 == nil {
 		return &Reference{}
@@ -114,8 +112,7 @@ func (a *Auth) clone() *Auth {
 	return &own
 }
 
-// fillAuth replaces the references in Auth and Proxy by values of the environment. It returns the values that
-// are secret.
+// fillAuth replaces the references in Auth and Proxy by values from lookup, and returns the secret values.
 func (a *Agent) fillAuth(lookup func(string) (string, bool)) (secrets []Secret, p problems) {
 	a.Auth = a.Auth.clone()
 	fields := a.Auth.fields()
@@ -141,7 +138,6 @@ func (a *Agent) fillAuth(lookup func(string) (string, bool)) (secrets []Secret, 
 	return append(secrets, a.Proxy.password()), p
 }
 
-// password returns the password in an address of the form scheme://user:password@host, or "".
 func (r Reference) password() Secret {
 	u, err := url.Parse(string(r.Secret))
 	if err != nil || u.User == nil {
@@ -269,7 +265,6 @@ func (s *Service) newAuthenticator(c aws.Config, client *http.Client) (*authenti
 	return a, nil
 }
 
-// certificates returns the client certificate, or nil if the agent has no certificate.
 func (a Agent) certificates() ([]tls.Certificate, error) {
 	if a.Auth == nil || a.Auth.Certificate == nil {
 		return nil, nil
@@ -282,7 +277,6 @@ func (a Agent) certificates() ([]tls.Certificate, error) {
 	return []tls.Certificate{pair}, nil
 }
 
-// apply adds the token to a request if the token is not nil, and signs the request if SigV4 is configured.
 func (a *authenticator) apply(req *http.Request, body []byte, token *oauth2.Token, now time.Time) error {
 	if token != nil {
 		token.SetAuthHeader(req)
@@ -304,9 +298,8 @@ const (
 	maxToken    = 16 << 10         // largest token, in bytes; services refuse longer headers
 )
 
-// current returns a token that does not expire soon, or nil if OAuth2 is not configured. stale is a token
-// that the service has refused, or nil, and current does not return stale. Only one call at a time gets a new
-// token.
+// current returns a token that does not expire soon, or nil if OAuth2 is not configured. It never returns
+// stale, which is a token that the service has refused, or nil. Only one call at a time gets a new token.
 func (a *authenticator) current(ctx context.Context, stale *oauth2.Token) (*oauth2.Token, error) {
 	if a.oauth == nil {
 		return nil, nil

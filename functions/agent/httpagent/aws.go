@@ -11,7 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// AWS configures a call of an AWS service, which replaces the HTTP request. Exactly one of the first five
+// AWS configures a call of an AWS service instead of an HTTP request. Exactly one of the first five
 // fields is set. Package awsagent makes the call.
 type AWS struct {
 	Invoke         string `yaml:"invoke" json:"invoke,omitzero"`                 // ARN of a Lambda function
@@ -106,7 +106,6 @@ var (
 	emulatedQueue = regexp.MustCompile(`^(?:/queue/([a-z]{2}(?:-[a-z]+)+-\d))?/(\d{12})/([^/]+)$`)
 )
 
-// target returns the resource that the entry calls, or an error if the entry is invalid.
 func (a AWS) target() (Target, error) {
 	var set []kind
 	var names []string
@@ -165,7 +164,6 @@ func queueARN(text string) string {
 	return ""
 }
 
-// filled returns a copy of the entry with references replaced by values of variables.
 func (a *AWS) filled(lookup func(string) (string, bool)) (*AWS, error) {
 	if a == nil {
 		return nil, nil
@@ -181,7 +179,6 @@ func (a *AWS) filled(lookup func(string) (string, bool)) (*AWS, error) {
 	return &own, nil
 }
 
-// fillAWS replaces the references in the agent's AWS calls by values of variables.
 func (a *Agent) fillAWS(lookup func(string) (string, bool)) (p problems) {
 	filled, err := a.AWS.filled(lookup)
 	if err != nil {
@@ -199,7 +196,6 @@ func (a *Agent) fillAWS(lookup func(string) (string, bool)) (p problems) {
 	return p
 }
 
-// exampleURL returns an example of an address that the agent may call.
 func (a Agent) exampleURL() Secret {
 	return Secret("https://" + append(slices.Clone(a.Allow.Hosts), "example.com")[0])
 }
@@ -283,7 +279,6 @@ func (a Agent) Target(operation string) (Target, bool) {
 	return t, err == nil
 }
 
-// completeAWS checks an agent that calls AWS services, and fills in the agent's defaults.
 func (a *Agent) completeAWS() (p problems) {
 	if a.Auth != nil || a.Proxy.Secret != "" {
 		p.add("auth and proxy are for HTTP services; leave them out")

@@ -30,8 +30,7 @@ var (
 	placeholders = []string{"{key}", "{operation}", "{task}", "{run}", "{step}"}
 )
 
-// expand replaces the placeholders in a path by values of the call. It escapes each value for the path or for
-// the query.
+// expand replaces the placeholders in a path by values of the call, escaped for the path or for the query.
 func expand(path string, call worker.Call) string {
 	fill := func(text string, escape func(string) string) string {
 		return strings.NewReplacer("{key}", escape(call.Key), "{operation}", escape(call.Name),

@@ -61,7 +61,6 @@ func (c Classify) over(agent Classify) Classify {
 	return all
 }
 
-// done reports whether the status means that the operation has happened.
 func (c Classify) done(status int) bool {
 	return status/100 == 2 || c[strconv.Itoa(status)] == classDone
 }

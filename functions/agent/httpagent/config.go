@@ -27,7 +27,7 @@ type Agent struct {
 	Operations  map[string]Operation `yaml:"operations" json:"operations,omitzero"`
 	Allow       Allow                `yaml:"allow" json:"allow,omitzero"`
 	Auth        *Auth                `yaml:"auth" json:"auth,omitzero"`
-	// address of the proxy; the agent does not use proxies that the environment names
+	// address of the proxy; "" means no proxy, even if the environment names a proxy
 	Proxy Reference `yaml:"proxy" json:"proxy,omitzero"`
 	// AWS call for all operations; Operation.AWS takes precedence
 	AWS     *AWS           `yaml:"aws" json:"aws,omitzero"`

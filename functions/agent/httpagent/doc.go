@@ -13,7 +13,7 @@
 //	    maxResponse: 64KiB                     # default 64KiB
 //	    insecure: false                        # true allows plain http to other machines
 //	    allow: {hosts: [payment.example], loopback: false, privateAddresses: false}
-//	    auth: {sigv4: {service: execute-api}}  # or oauth2, below; certificate beside either
+//	    auth: {sigv4: {service: execute-api}}  # or oauth2, see below
 //	    proxy: http://proxy.example:3128       # default: none, not the environment's
 //	    retry: {tries: 3, initial: 200ms, max: 5s, jitter: 0.25}
 //	    breaker: {failures: 5, window: 10, delay: 5s, probes: 1, off: false}
@@ -78,8 +78,8 @@
 // secrets that a service encodes (base64, percent signs). The scheme and host of the url are not secret.
 // Agents in Go must hide secrets themselves.
 //
-// net/http writes bytes that no request asked for to the standard logger (package log). The agent removes
-// these bytes from the log.
+// If bytes come that no request asked for, net/http writes them to the standard logger (package log). The
+// agent removes these bytes from the log.
 //
 // The variable answers in response.go holds the meaning of each status. The agent reads a response up to
 // maxResponse and until the time limit of the call. It reads the text of a refusal for at most 5 s. After an

@@ -47,7 +47,6 @@ type problems []error
 
 func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Errorf(format, args...)) }
 
-// of adds the problems of a part of the file. where names the part.
 func (p *problems) of(where string, all problems) {
 	for _, err := range all {
 		p.add("%s: %w", where, err)
@@ -99,14 +98,11 @@ func (a *Agent) complete(name string, lookup func(string) (string, bool)) (p pro
 	return slices.Concat(p, a.completeURL(), a.completeAuth(), a.Classify.problems(), a.completeOperations())
 }
 
-// ownHeaders lists the headers that the agent sets itself.
 var ownHeaders = []string{"Idempotency-Key", "Traceparent", "Host", "Content-Length", "Transfer-Encoding",
 	"Connection"}
 
-// secretHeaders lists the headers whose values are always secret.
 var secretHeaders = []string{"Authorization", "Proxy-Authorization", "Cookie", "X-Api-Key"}
 
-// fill replaces references to variables by values from lookup.
 func (a *Agent) fill(lookup func(string) (string, bool)) (p problems) {
 	filled, values, err := a.URL.fill(lookup)
 	if err != nil {
@@ -141,7 +137,6 @@ func (a *Agent) fill(lookup func(string) (string, bool)) (p problems) {
 
 var tokenPattern = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
-// printable reports whether a text can be the value of a header.
 func printable(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool { return r < ' ' && r != '\t' || r >= 0x7F }) < 0
 }
@@ -168,7 +163,6 @@ func (a *Agent) completeURL() (p problems) {
 	return p
 }
 
-// address parses and checks the address of a service. u is nil if the text is not an address.
 func (a *Agent) address(field string, text Secret) (u *url.URL, p problems) {
 	u, err := url.Parse(string(text))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -189,7 +183,6 @@ func (a *Agent) address(field string, text Secret) (u *url.URL, p problems) {
 	return u, append(p, a.Allow.literal(field, host)...)
 }
 
-// literal applies the rules to a host if the host is an IP address.
 func (a Allow) literal(field, host string) (p problems) {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		if err := a.forHost(host).check(ip); err != nil {

@@ -14,12 +14,10 @@ import (
 	"time"
 )
 
-// errProxy means that the proxy did not connect the call to the service.
 var errProxy = errors.New("the proxy refused")
 
 type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// proxyURL returns the proxy's address with a port, or nil if the agent has no proxy.
 func (a Agent) proxyURL() *url.URL {
 	if a.Proxy.Secret == "" {
 		return nil
@@ -49,7 +47,6 @@ func tunnel(proxy *url.URL, dial dialFunc) dialFunc {
 	}
 }
 
-// connect asks the proxy for a connection to the address.
 func connect(ctx context.Context, conn net.Conn, proxy *url.URL, address string) error {
 	//nolint:forbidigo // a connection uses the machine's clock
 	end := time.Now().Add(dialTimeout)
@@ -87,7 +84,6 @@ func connect(ctx context.Context, conn net.Conn, proxy *url.URL, address string)
 // maxConnect is the largest response of a proxy to CONNECT, in bytes.
 const maxConnect = 64 << 10
 
-// limited is a connection from which at most left bytes can be read.
 type limited struct {
 	net.Conn
 	left int

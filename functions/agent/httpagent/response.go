@@ -21,7 +21,7 @@ import (
 type class struct {
 	from, to  int  // first and last status
 	permanent bool // no repetition can succeed
-	noEffect  bool // proof that this call has had no effect (P31, a plain service needs a ledger)
+	noEffect  bool // the status proves that this call had no effect (P31, a plain service needs a ledger)
 	text      string
 }
 
@@ -69,7 +69,6 @@ type answer struct {
 	to       string // address of a redirect, see redirect.Target
 }
 
-// output returns the operation's output, or the failure that the response means.
 func (a *answer) output(ignore bool) (json.RawMessage, error) {
 	if !a.classify.done(a.status) {
 		return nil, a.failure()
@@ -132,7 +131,6 @@ func (a *answer) failure() *worker.Failure {
 	return f
 }
 
-// maxSaid is the largest number of characters that said returns.
 const maxSaid = 200
 
 // said returns the text for people from the body of a response. It reads these usual forms: problem+json,
@@ -168,11 +166,8 @@ func (a *answer) said() string {
 	return text
 }
 
-// maxRetryAfter is the longest wait that a service may ask for.
 const maxRetryAfter = time.Hour
 
-// retryAfter returns the wait in a header Retry-After, which holds seconds or a date. It returns 0 if the
-// value is empty or invalid.
 func retryAfter(value string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil {
 		return time.Duration(min(max(seconds, 0), int64(maxRetryAfter/time.Second))) * time.Second

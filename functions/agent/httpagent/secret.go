@@ -90,7 +90,6 @@ func newRedactor(secrets []Secret) redactor {
 	}
 }
 
-// and returns a redactor that also removes s.
 func (r *redactor) and(s Secret) *redactor {
 	one := newRedactor([]Secret{s})
 	return &redactor{
@@ -166,8 +165,6 @@ func (l standardLog) Write(line []byte) (int, error) {
 	return len(line), err
 }
 
-// guardStandardLog makes the standard logger write to a standardLog, which writes to the logger's previous
-// output.
 func guardStandardLog() {
 	if _, guarded := log.Writer().(standardLog); !guarded {
 		log.SetOutput(standardLog{log.Writer()})

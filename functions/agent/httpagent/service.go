@@ -40,7 +40,6 @@ type Service struct {
 	hide   atomic.Pointer[redactor] // redactor that also removes the token; nil without a token
 }
 
-// redact returns the redactor that removes secrets from a service's texts.
 func (s *Service) redact() *redactor { return cmp.Or(s.hide.Load(), s.agent.redact) }
 
 // redactToo makes redact return a redactor that also removes the token and the previous token. A late
@@ -93,10 +92,8 @@ func (s *Service) tokenClient(o Options) *http.Client {
 	return redirect.Refused(http.Client{Transport: t, Timeout: tokenTime})
 }
 
-// tokenTime is the time limit of a request for a token.
 const tokenTime = 10 * time.Second
 
-// dial returns a dial function that applies the address rules for a host that the operator wrote.
 func (s *Service) dial(o Options, host string) dialFunc {
 	return guardedDial(s.agent.Allow.forHost(host), o.Resolver, s.dialer.DialContext)
 }

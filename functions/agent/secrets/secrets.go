@@ -1,5 +1,5 @@
-// Package secrets reads an agent's secrets from Secrets Manager and the Parameter Store. So the values are
-// neither in a function's settings nor in a template.
+// Package secrets reads an agent's secrets from Secrets Manager and the Parameter Store. The values are
+// therefore neither in a function's settings nor in a template.
 package secrets
 
 import (

@@ -15,8 +15,8 @@ import (
 // rotated secret after at most this time.
 const RenewAfter = 15 * time.Minute
 
-// MaxAge returns the largest age of an object that is made from these secrets. An object without secrets has
-// no largest age.
+// MaxAge returns the largest age of an object that is made from these secrets. Without secrets, the age has
+// no limit.
 func MaxAge(where map[string]deployment.Secret) time.Duration {
 	if len(where) == 0 {
 		return math.MaxInt64
@@ -24,9 +24,9 @@ func MaxAge(where map[string]deployment.Secret) time.Duration {
 	return RenewAfter
 }
 
-// Values holds the secrets of an agent in Go, by the names of their variables. If the deployment lists a
-// secret, Values reads the secret from Secrets Manager or the Parameter Store. Otherwise the environment
-// variable holds the value, as beside `stepkeeper dev`. Make one Values in main:
+// Values holds the secrets of an agent that is written in Go, by the names of their variables. If the
+// deployment lists a secret, Values reads the secret from Secrets Manager or the Parameter Store. Otherwise
+// the environment variable holds the value, as beside `stepkeeper dev`. Make one Values in main:
 //
 //	values, err := secrets.Environment(os.LookupEnv, time.Now)
 //

@@ -13,7 +13,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// deferral is the error of a call whose reply comes later.
 type deferral struct{ within time.Duration }
 
 func (*deferral) Error() string { return "the reply comes later" }
@@ -31,12 +30,10 @@ func (h *handling) long() bool {
 	return h.req.MaxDuration > h.req.Timeout && h.req.Operation == core.Do
 }
 
-// errNotDeferred is the failure of a call that defers its reply although the step has no maxDuration.
 var errNotDeferred = Permanent(WithCode(
 	errors.New("the operation deferred its reply, and its step has no maxDuration; give it one"), "deferred"))
 
-// defers sends a report that the reply comes later, which extends the step's time. Then it acknowledges the
-// request.
+// defers sends a report that the reply comes later. The report extends the step's time.
 func (h *handling) defers(ctx context.Context, d *deferral) Verdict {
 	w, now := h.w, h.w.Clock.Now()
 	left := h.stop().Sub(now)
@@ -58,7 +55,6 @@ func (h *handling) defers(ctx context.Context, d *deferral) Verdict {
 	return ack
 }
 
-// replyID identifies the call that a reply belongs to.
 type replyID struct {
 	OrderID string    `json:"task"`
 	Run     int       `json:"run"`

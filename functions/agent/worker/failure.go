@@ -40,7 +40,7 @@ func (f *Failure) Error() string { return f.Err.Error() }
 func (f *Failure) Unwrap() error { return f.Err }
 
 // Permanent marks an error after which no repetition can succeed. The mark proves nothing about the effect.
-// Mark the error with NoEffect too if the service refused the call without any effect.
+// If the call provably had no effect, mark the error with NoEffect too.
 func Permanent(err error) error { return with(err, func(f *Failure) { f.Permanent = true }) }
 
 // Transient marks an error after which a repetition may succeed. Unclassified errors are transient.
@@ -69,14 +69,12 @@ func NotYet(after time.Duration) error {
 		Err: errors.New("the service says: not yet")}
 }
 
-// turnedAway reports whether the service did nothing because it refused the credentials or is not ready
-// (P45).
+// turnedAway reports whether the service did nothing because it refused the credentials or is not ready.
 func (f *Failure) turnedAway() bool {
 	return !f.Permanent && f.NoEffect && (f.Code == core.CodeUnauthorized || f.Code == core.CodeNotYet)
 }
 
-// NoEffect marks the error of a call that provably had no effect, because the call was never sent or was
-// refused.
+// NoEffect marks the error of a call that provably had no effect: the call was not sent or was refused.
 func NoEffect(err error) error { return with(err, func(f *Failure) { f.NoEffect = true }) }
 
 // WithCode adds a code to the error. A code is a short, stable word for programs.
@@ -96,7 +94,6 @@ func with(err error, change func(*Failure)) error {
 
 const maxCode = 64
 
-// classify returns the Failure that describes an error.
 func classify(err error) Failure {
 	f := Failure{Code: "failed", Err: err}
 	if known := (*Failure)(nil); errors.As(err, &known) {

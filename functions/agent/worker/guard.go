@@ -84,15 +84,14 @@ func (g *guard) record(key string, t *tried) {
 	g.failed = append(g.failed[max(0, len(g.failed)+1-g.window):], key)
 }
 
-// openCause returns the last failure that the breaker has counted.
 func (g *guard) openCause() Failure {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.cause
 }
 
-// wait returns the mean wait before the next try. It is the backoff, unless the service asked for a wait. The
-// wait of the service is lengthened, so that jitter cannot make the wait shorter than the service asked.
+// wait returns the mean wait before the next try. It is the backoff, unless the service asked for a wait.
+// wait lengthens the service's wait, so that jitter cannot make it shorter than the service asked.
 func (r Retry) wait(try int, asked time.Duration) time.Duration {
 	if asked > 0 {
 		return time.Duration(float64(asked) / (1 - r.Jitter))
@@ -104,7 +103,6 @@ func (r Retry) wait(try int, asked time.Duration) time.Duration {
 	return wait
 }
 
-// guard returns the guard of an operation, and makes a guard at the first call.
 func (w *Worker) guard(name string) *guard {
 	if g, ok := w.guards.Load(name); ok {
 		return g.(*guard)

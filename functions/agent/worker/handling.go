@@ -18,7 +18,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// handling is the state of the work on one request.
 type handling struct {
 	w        *Worker
 	req      *message.Request
@@ -50,7 +49,6 @@ const (
 	pivotNoEffect              // the ledger proves that the call's key has had no effect
 )
 
-// failure returns the failure of the last try, or nil if it did not fail.
 func (h *handling) failure() *tried {
 	t, _ := h.err.(*tried) //nolint:errorlint // the tries store it unwrapped
 	return t
@@ -144,7 +142,6 @@ func (h *handling) refuse(ctx context.Context, code string, err error) Verdict {
 // byLedger reports whether the operation uses the ledger (P31, a plain service needs a ledger; P22a).
 func (h *handling) byLedger() bool { return h.req.Grade == core.Plain || h.isPivot() }
 
-// tries executes the operation with the agent's retries. Each try passes the circuit breaker.
 func (h *handling) tries(ctx context.Context) {
 	g := h.w.guard(h.req.Name)
 	var err error
@@ -166,8 +163,7 @@ func (h *handling) tries(ctx context.Context) {
 	}
 }
 
-// notCalled returns the failure of a call that an open breaker prevented (P45). The failure names the cause
-// for the operator.
+// notCalled returns the failure of a call that an open breaker prevented, with the cause for the operator.
 func (h *handling) notCalled(g *guard) *tried {
 	wait := g.breaker.RemainingDelay()
 	if wait <= 0 { // the breaker is half-open, and other requests are its probes
@@ -251,7 +247,6 @@ func (h *handling) once(ctx context.Context) error {
 	return h.err
 }
 
-// judge decides whether another try makes sense, and whether the service is the cause.
 func (h *handling) judge(ctx context.Context, f Failure) *tried {
 	if !f.NoEffect {
 		if !f.Permanent && core.Uncounted(f.Code) { // this code is reserved for attempts without a call (P45)
@@ -278,7 +273,6 @@ func (h *handling) judge(ctx context.Context, f Failure) *tried {
 	return t
 }
 
-// checked calls the operation. Before a repeated call, it asks Check whether the operation has happened.
 func (h *handling) checked(ctx context.Context) (json.RawMessage, error) {
 	if h.op.Check != nil && (h.req.Attempt > 1 || h.doubt != nil) {
 		happened, out, err := h.check(ctx)
@@ -315,7 +309,6 @@ func (h *handling) check(ctx context.Context) (happened bool, out json.RawMessag
 	return true, out, err
 }
 
-// call calls the operation. A panic in it is a transient failure.
 func (h *handling) call(ctx context.Context) (out json.RawMessage, err error) {
 	defer h.recovered(&err)
 	value, err := h.op.Run(ctx, h.asCall())
@@ -347,8 +340,7 @@ func (h *handling) traced() {
 		err)
 }
 
-// parent returns the W3C traceparent for the service. It is the traceparent of the span, or that of the
-// request if no span is recorded.
+// parent returns the W3C traceparent of the span, or of the request if no span is recorded.
 func (h *handling) parent() string {
 	if h.span != nil {
 		if p := h.span.Traceparent(); p != "" {

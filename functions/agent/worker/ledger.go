@@ -69,7 +69,7 @@ func enterDo(e port.LedgerEntry, move bool, attempt int, knowsKeys bool) (port.L
 	case StateDone:
 		return e, move, sayDone
 	case StateFailed, StateLater:
-		// H33: a refusal says nothing about a newer attempt
+		// a refusal says nothing about a newer attempt (hole H33 of docs/explanation/protocol.md)
 		if attempt <= e.Attempt {
 			return e, move, sayFailed
 		}
@@ -92,8 +92,7 @@ func enterDo(e port.LedgerEntry, move bool, attempt int, knowsKeys bool) (port.L
 
 // refuse returns the ledger's transition for a point of no return whose attempt failed without effect (P22a).
 // began means that this handling has begun the call of the entry. proven reports whether the key provably has
-// had no effect: no call is in doubt, or the only call in doubt is the refused call. proven is false if
-// another call may still have an effect.
+// had no effect: no call is in doubt, or the only call in doubt is the refused call.
 func refuse(e port.LedgerEntry, attempt int, fact *core.Resolved, began,
 	permanent bool) (next port.LedgerEntry, move, proven bool) {
 	next, _ = state(e, attempt, fact)

@@ -15,7 +15,6 @@ import (
 // handling's time is over. If an outcome is not stored, the entry stays in doubt, even if no call was made.
 const ledgerTime = 2 * time.Second
 
-// maxMoves is the largest number of tries of a conditional write to the ledger.
 const maxMoves = 8
 
 // recorded executes an operation with the ledger. For a plain service, the ledger allows at most one call per
@@ -142,8 +141,6 @@ func outcomeOf(f Failure) outcome {
 	}
 }
 
-// enter loads the entry and stores the request's transition. If another request has changed the entry
-// meanwhile, enter decides again.
 func (h *handling) enter(ctx context.Context) (port.LedgerEntry, act, error) {
 	for range maxMoves {
 		e, err := h.w.Ledger.Entry(ctx, h.req.Key)
@@ -168,14 +165,12 @@ func (h *handling) enter(ctx context.Context) (port.LedgerEntry, act, error) {
 		h.ledgerFailed("write", fmt.Errorf("lost %d times in a row: %w", maxMoves, port.ErrConflict))
 }
 
-// store writes an entry, and waits for the result even if ctx ends.
 func (h *handling) store(ctx context.Context, e port.LedgerEntry) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTime)
 	defer cancel()
 	return h.w.Ledger.Move(ctx, e)
 }
 
-// ledgerFailed returns the failure of a handling that could not use its ledger and called nothing.
 func (h *handling) ledgerFailed(what string, err error) error {
 	return &Failure{Code: codeLedger, NoEffect: true,
 		Err: fmt.Errorf("the agent could not %s its ledger, so the service was not called: %w", what, err)}
@@ -224,8 +219,7 @@ func (h *handling) undoBegun(ctx context.Context) bool {
 	return err == nil && e.State == StateUndoStarted
 }
 
-// leave stores the outcome of the call. If the write fails, the entry stays in doubt, which is safe. The
-// result of the call is still true.
+// leave stores the outcome of the call. If the write fails, the entry stays in doubt, which is safe.
 func (h *handling) leave(ctx context.Context, o outcome, out json.RawMessage, f Failure) {
 	if o == unknown {
 		return

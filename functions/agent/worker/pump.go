@@ -82,7 +82,6 @@ func (p *Pump) Run(ctx context.Context) error {
 	return err
 }
 
-// running is one Run of a Pump.
 type running struct {
 	*Pump
 	held     *holds
@@ -171,7 +170,6 @@ func (r *running) start(work context.Context, first ...port.Delivery) {
 	})
 }
 
-// one handles a request. After a panic the request comes again.
 func (r *running) one(work context.Context, d port.Delivery) {
 	defer func() { <-r.room }()
 	defer r.held.remove(d.Receipt)
@@ -225,8 +223,6 @@ func (r *running) deleteAll() {
 	}
 }
 
-// drain waits for running requests. After the time Drain, drain ends the context of these requests, and waits
-// for one more second.
 func (r *running) drain(stop func()) error {
 	ended := make(chan struct{})
 	go func() { // this goroutine cannot panic

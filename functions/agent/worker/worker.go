@@ -38,8 +38,8 @@ type Verdict struct {
 var ack = Verdict{Delete: true}
 
 // Batch handles the deliveries concurrently. Each verdict has the index of its delivery. A delivery does not
-// affect the other deliveries. If the queue of replies can gather replies for one call, Batch announces how
-// many replies may come.
+// affect the other deliveries. If the queue of replies can send several replies in one call, Batch announces
+// how many replies may come.
 func (w *Worker) Batch(ctx context.Context, deliveries []port.Delivery) []Verdict {
 	verdicts := make([]Verdict, len(deliveries))
 	begin, end := func() {}, func() {}
@@ -96,7 +96,6 @@ func (w *Worker) nack(after time.Duration) Verdict {
 	return Verdict{After: after}
 }
 
-// quarantine sends an unreadable message to the quarantine for the operator.
 func (w *Worker) quarantine(ctx context.Context, d port.Delivery, why error) Verdict {
 	q := message.Quarantine(port.Requests(w.Agent), d, why.Error(), core.TimeOf(w.Clock.Now()))
 	if err := w.send(ctx, w.Quarantine, q, w.SendTimeout); err != nil {
@@ -110,7 +109,6 @@ func (w *Worker) quarantine(ctx context.Context, d port.Delivery, why error) Ver
 	return ack
 }
 
-// send sends one message within the given time, even if the handler's context has ended.
 func (w *Worker) send(ctx context.Context, q port.Queue, v port.Value, within time.Duration) error {
 	ctx, cancel := outlasting(ctx, within)
 	defer cancel()

@@ -69,7 +69,6 @@ func Open(
 	}, alerts, outcomes
 }
 
-// publishing returns a function that adds details of the deployment to an alert and publishes the alert.
 func publishing(topic *sns.Topic, d deployment.Engine) func(context.Context, message.Alert) error {
 	return func(ctx context.Context, a message.Alert) error {
 		a.Logs = logsOf(d.Region, d.LogGroup, a.OrderID)
@@ -99,7 +98,6 @@ func logsOf(region, group, order string) string {
 		"/log-events$3FfilterPattern$3D" + escaped(`"`+order+`"`)
 }
 
-// options returns the flags of the command stepkeeper that select the deployment.
 func options(stack string) string {
 	if stack == "" {
 		return ""

@@ -41,7 +41,6 @@ func Workflows(folder string) (map[string]*core.Definition, error) {
 	return definitions, errors.Join(append(problems, withChildren(definitions)...)...)
 }
 
-// withChildren sets the definitions of the child workflows in each definition that starts children.
 func withChildren(definitions map[string]*core.Definition) (problems []error) {
 	for _, name := range slices.Sorted(maps.Keys(definitions)) {
 		for i := range definitions[name].Steps {

@@ -10,8 +10,8 @@ import (
 const (
 	// retryAfter is the time after which a failed read is repeated.
 	retryAfter = 10 * time.Second
-	// renewTime is the longest time that Read waits for a new value if an old value is known. So a slow
-	// service does not stop callers of Read.
+	// renewTime is the longest time that Read waits for a new value if an old value is known. A slow service
+	// therefore does not stop callers of Read.
 	renewTime = 2 * time.Second
 )
 

@@ -23,7 +23,7 @@ import (
 
 const (
 	sendTime = 500 * time.Millisecond // longest wait of an invocation for the collector
-	pause    = time.Minute            // time after a failure for which Flush drops all spans at once
+	pause    = time.Minute            // time after a failure in which Flush drops all spans
 	idle     = 10 * time.Second       // time for which an unused connection is kept
 	maxSpans = 1000                   // largest number of spans of an invocation; further spans are dropped
 	maxText  = 1024                   // largest number of bytes of an error's text

@@ -77,8 +77,7 @@ func New(lookup deployment.Lookup, log *slog.Logger) (lambdaevent.Function, erro
 	}, nil
 }
 
-// placeholder stands for the value of each secret in the check of New. It is a valid header and a valid
-// address.
+// placeholder replaces the value of each secret in check. It is valid as a header and as an address.
 const placeholder = "https://secret.invalid"
 
 func check(data []byte, settings deployment.Agent, lookup deployment.Lookup) error {
@@ -90,7 +89,6 @@ func check(data []byte, settings deployment.Agent, lookup deployment.Lookup) err
 	return err
 }
 
-// with looks up a variable in the secrets first, and then in the environment.
 func with(values map[string]string, lookup deployment.Lookup) deployment.Lookup {
 	return func(name string) (string, bool) {
 		if v, secret := values[name]; secret {

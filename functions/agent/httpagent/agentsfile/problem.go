@@ -19,7 +19,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-// explained returns an error of the YAML library in other words, with the position in the file and a fix.
 func explained(err error, data []byte) error {
 	var e yaml.Error
 	if !errors.As(err, &e) || e.GetToken() == nil {
@@ -88,7 +87,6 @@ func knownFields(t reflect.Type, part any, key string) []string {
 	return nil
 }
 
-// expected describes how to write a value of a type.
 func expected(t reflect.Type) string {
 	switch {
 	case t == reflect.TypeFor[time.Duration]():

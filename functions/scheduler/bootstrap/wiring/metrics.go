@@ -40,7 +40,6 @@ func (n *notCalled) replied(agent, _ string, r core.Reply) {
 	n.count[agent]++
 }
 
-// counted returns a handler that calls handle and then writes the metrics of the batch.
 func (n *notCalled) counted(handle func(context.Context, string, []port.Delivery) []string) func(
 	context.Context, string, []port.Delivery) []string {
 	return func(ctx context.Context, queue string, deliveries []port.Delivery) []string {

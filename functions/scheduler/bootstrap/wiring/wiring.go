@@ -85,7 +85,6 @@ func Handle(handle func(ctx context.Context, queue string, deliveries []port.Del
 	}
 }
 
-// counted logs ignored, refused and quarantined messages.
 func counted(log *slog.Logger) func(what, why string) {
 	return func(what, why string) { log.Info("counted", "what", what, "why", why) }
 }

@@ -65,7 +65,6 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (Function, e
 	}, nil
 }
 
-// submit sends orders to the intake queue, as an application does.
 func submit(ctx context.Context, queues port.Queues, orders []message.SubmitOrder) []error {
 	errs := make([]error, len(orders))
 	intake, err := queues.Queue(port.Intake)
