@@ -23,7 +23,7 @@ import (
 )
 
 // WithHTTPClient sets the HTTP client. The HTTP client should have no timeout, because Wait and Follow take
-// long. Use contexts to limit the time of calls. New makes a copy of the HTTP client that follows no
+// long. Use contexts to limit the time of calls. New copies the HTTP client, and the copy follows no
 // redirects.
 func WithHTTPClient(c *http.Client) Option {
 	return func(o *options) { o.http = c }

@@ -57,9 +57,9 @@ type Outputs struct {
 // ErrNoStack means that no stack with the given name contains a Stepkeeper.
 var ErrNoStack = errors.New("no such stack")
 
-// ReadOutputs converts the outputs of a CloudFormation stack. The argument construct selects one of several
-// Stepkeepers in the stack by its ID. It may be empty if the stack contains only one Stepkeeper. ReadOutputs
-// returns ErrNoStack if the stack does not contain the Stepkeeper.
+// ReadOutputs converts the outputs of a CloudFormation stack. The argument construct is the ID of one of the
+// Stepkeepers in the stack, or empty if the stack contains only one Stepkeeper. ReadOutputs returns
+// ErrNoStack if the stack does not contain the Stepkeeper.
 func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 	prefix, err := prefixOf(values, construct)
 	if err != nil {

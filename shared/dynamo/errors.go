@@ -87,7 +87,7 @@ var errOvertaken = errors.New(
 
 // refusal returns the error of a write whose condition failed. It returns errOvertaken if a try of the write
 // got no response and the stored version is newer than the write's version. In all other cases it returns the
-// error in the last argument.
+// argument otherwise.
 func refusal(there attrs, version int64, doubt bool, otherwise error) error {
 	if stored := numberOf(there["Version"]); doubt && stored > version {
 		return fmt.Errorf("version %d of now %d: %w", version, stored, errOvertaken)

@@ -205,7 +205,7 @@ func unknownField(fields map[string]json.RawMessage) error {
 	if len(unknown) == 0 {
 		return nil
 	}
-	first := slices.Min(unknown) // always the same one, although the order of a map is random
+	first := slices.Min(unknown) // so that the error does not depend on the map's order
 	if len(first) > maxShown {
 		first = strings.ToValidUTF8(first[:maxShown], "") + "…"
 	}

@@ -164,8 +164,8 @@ func (r Report) failed(g core.Grade) (all []Trial) {
 	return all
 }
 
-// WhyNot returns the reasons why the operations do not earn the grade, each on its own line. It returns "" if
-// the operations earn the grade.
+// WhyNot returns the reasons why the operations do not earn the grade, each on a separate line. It returns ""
+// if the operations earn the grade.
 func (r Report) WhyNot(g core.Grade) string {
 	failed := r.failed(g)
 	if len(failed) == 0 {

@@ -54,7 +54,7 @@ func Attach(ctx context.Context, name string) (*Outside, error) {
 		return nil, fmt.Errorf("agenttest: %w", err)
 	}
 	o := &Outside{name: name, Patience: usualPatience}
-	o.queue, _ = queues.Queue(requests) // NewQueues has made this queue
+	o.queue, _ = queues.Queue(requests) // cannot fail, because NewQueues has made this queue
 	o.url = "http://" + listener.Addr().String()
 	o.server = &http.Server{ReadHeaderTimeout: 5 * time.Second, Handler: sqsproto.New(sqsproto.Config{
 		Queues: served{queues, requests},
@@ -122,7 +122,7 @@ func (o *Outside) takeQuarantine(_ context.Context, bodies [][]byte) []error {
 }
 
 // handle puts the requests into the queue and waits until the agent has deleted them all. An agent sends the
-// reply before it deletes the request, so all replies have come by then.
+// reply before it deletes the request, so all replies have come before the last request is deleted.
 func (o *Outside) handle(b *bench, requests []*message.Request) ([]*message.Reply, error) {
 	messages := make([]port.Message, len(requests))
 	latest := time.Now()

@@ -243,7 +243,7 @@ func (b *bench) pastStopBy() {
 	time.Sleep(time.Until(r.StopBy.Std()))
 	then := b.probe.Effects(b.key)
 	<-over
-	time.Sleep(time.Until(r.StopBy.Std().Add(6 * short))) // all calls have ended by then
+	time.Sleep(time.Until(r.StopBy.Std().Add(6 * short))) // now all calls have ended
 	b.probe.Delay(0)
 	if later := b.probe.Effects(b.key); later != then {
 		b.fail("at its stopBy there were %d effects of a slow call, and later %d", then, later)

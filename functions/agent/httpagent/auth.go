@@ -335,7 +335,8 @@ func (a *authenticator) current(ctx context.Context, stale *oauth2.Token) (*oaut
 func (a *authenticator) refused(err error) error {
 	var refusal *oauth2.RetrieveError
 	if !errors.As(err, &refusal) || refusal.Response == nil {
-		return fmt.Errorf("token endpoint: %w", bare(err)) // exchange makes it a network failure
+		// exchange converts this error to a network failure
+		return fmt.Errorf("token endpoint: %w", bare(err))
 	}
 	status := refusal.Response.StatusCode
 	f := &worker.Failure{NoEffect: true, Code: "token", Err: fmt.Errorf(

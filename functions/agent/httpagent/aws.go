@@ -137,8 +137,8 @@ func (a AWS) target() (Target, error) {
 	return t, nil
 }
 
-// queueARN returns the ARN of the queue with this URL, or "" if the URL is not a queue's. If the URL of an
-// emulator's queue names no Region, the Region is us-east-1, which is the default of emulators.
+// queueARN returns the ARN of the queue with this URL, or "" if the URL is not the URL of a queue. If the URL
+// of an emulator's queue names no Region, the Region is us-east-1, which is the default of emulators.
 func queueARN(text string) string {
 	if m := awsQueue.FindStringSubmatch(text); m != nil {
 		partition := "aws"

@@ -224,8 +224,8 @@ func (s *Service) read(ctx context.Context, res *http.Response, done bool) ([]by
 // A service that does not read chunks would take their bytes for the next request.
 var noInput = []byte("{}")
 
-// request builds the request. The request has no GetBody, so net/http does not repeat it because of the
-// header Idempotency-Key. Only package worker repeats calls.
+// request builds the request without a GetBody. With a GetBody, the header Idempotency-Key would make
+// net/http repeat the request. Only package worker repeats calls.
 func (s *Service) request(ctx context.Context, method, path string, body []byte, call worker.Call,
 	token *oauth2.Token) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(string(s.agent.URL), "/")+path,

@@ -157,7 +157,7 @@ func (a *Agent) completeURL() (p problems) {
 	}
 	if IsLoopback(u.Hostname()) {
 		// Permit this machine, because the operator named it. A host name that only resolves to this machine
-		// does not permit it.
+		// does not permit this machine.
 		a.Allow.Loopback = true
 	}
 	return p

@@ -129,8 +129,9 @@ func cutFromJSON(document json.RawMessage, values []string) json.RawMessage {
 	})
 }
 
-// secretsOfURL returns the parts of a URL's values that are secret. The scheme and host are not secret,
-// because error texts may name them. If a value is a whole address, only the part after the host is secret.
+// secretsOfURL returns the secret parts of the variables' values in a URL. The scheme and host are not
+// secret, because error texts may name them. If a value is a whole address, only the part after the host is
+// secret.
 func secretsOfURL(filled Secret, values []Secret) (secrets []Secret) {
 	host := ""
 	if u, err := url.Parse(string(filled)); err == nil {

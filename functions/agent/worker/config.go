@@ -35,8 +35,8 @@ type Config struct {
 	SendTimeout time.Duration
 }
 
-// Retry configures the agent's retries within one attempt of a step. The retries end with the time of the
-// attempt.
+// Retry configures the agent's retries within one attempt of a step. The retries stop at the end of the
+// attempt's time limit.
 type Retry struct {
 	Tries   int           `yaml:"tries" json:"tries,omitzero"`     // calls in one attempt, 1 to 20; default 3
 	Initial time.Duration `yaml:"initial" json:"initial,omitzero"` // first wait; default 200 ms

@@ -40,7 +40,7 @@ func (h *holds) holds(receipt string) bool {
 }
 
 // keep extends the visibility of held messages in rounds until ctx ends. A round lasts a third of the
-// visibility timeout. The round in which a message was received does not extend it.
+// visibility timeout. The round in which a message was received does not extend its visibility.
 func (h *holds) keep(ctx context.Context) {
 	for {
 		if port.Sleep(ctx, h.visibility/3) != nil {

@@ -19,7 +19,7 @@ type Pump struct {
 	Concurrency int           // requests handled at the same time; default 10
 	Batch       int           // largest number of requests in one receive, 1 to port.MaxBatch; default 5
 	Wait        time.Duration // long poll; default 20 s
-	// time for which a received request stays invisible; default 30 s. The pump extends it for running
+	// time for which a received request stays invisible; default 30 s. The pump extends this time for running
 	// requests.
 	Visibility time.Duration
 	Drain      time.Duration // time for running requests after the context of Run ends; default 3 s
