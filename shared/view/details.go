@@ -90,8 +90,8 @@ func (v *Task) Pinned(t *core.Task, def, deployed *core.Definition, now time.Tim
 	}
 }
 
-// trial is the ID of a command whose decision is not stored. The IDs that Stepkeeper makes are longer.
-const trial = "trial"
+// trial is the ID of a command whose decision is not stored. The ID of a real command contains no space.
+const trial = "a trial"
 
 // acceptedBy reports whether the decision accepts its command. ErrOrderNeeded counts as accepted, because
 // Decide evaluates expressions only after it has accepted the command.
