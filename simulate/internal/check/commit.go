@@ -12,16 +12,23 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// keptAccepted reports whether the task certainly still stored an accepted verdict on the command when it
-// decided the command again. The stored verdict must be older than this commit. Fewer than eight verdicts may
-// have come after it.
-func (m *move) keptAccepted(id string) bool {
-	if m.before == nil {
-		return false
+// commandOf returns the content of the command with the ID in the handling, or the ID if the handling has no
+// such command.
+func (m *move) commandOf(id string) string {
+	for _, ev := range events(m.w.Cur, m.after.OrderID) {
+		if c, ok := ev.(*message.Control); ok && c.ID() == id {
+			return fmt.Sprint(c.Event)
+		}
 	}
-	at := slices.IndexFunc(m.before.Commands.Verdicts,
-		func(v core.Verdict) bool { return v.ID == id && v.Accepted })
-	return at >= 0 && m.kept(at)
+	return id
+}
+
+// storedBefore returns the index of the verdict on the ID that the task stored before the commit, or -1.
+func (m *move) storedBefore(id string) int {
+	if m.before == nil {
+		return -1
+	}
+	return slices.IndexFunc(m.before.Commands.Verdicts, func(v core.Verdict) bool { return v.ID == id })
 }
 
 // kept reports whether this commit has kept a verdict that the task stored before the commit. The parameter
@@ -43,8 +50,9 @@ func (m *move) added() (n int) {
 }
 
 // verdicts checks the verdicts on commands (P5, commands have a number and an ID; P17, a cancel is kept):
-//   - An ID keeps its verdict until eight later verdicts have replaced it. Then the task refuses a copy of
-//     an accepted command because of its number.
+//   - An ID keeps its verdict until eight later verdicts have replaced it. Then the task may accept another
+//     command with the ID. It refuses a copy of an accepted command because of its number.
+//   - A copy of a refused command is never accepted.
 //   - A refused Cancel stays refused in its run.
 //   - The command number grows by one with each accepted command. It also grows by one when a full list of
 //     refused commands is emptied.
@@ -52,14 +60,22 @@ func (m *move) verdicts() {
 	m.did("P5", "P17")
 	accepted := 0
 	for _, v := range m.after.Commands.Verdicts {
-		was, known := m.o.Seen.Verdicts[v.ID]
-		if known && was != v.Accepted && (v.Accepted || m.keptAccepted(v.ID)) {
-			m.fail("P5", "command %s was answered %v and now %v", v.ID, was, v.Accepted)
+		was := m.storedBefore(v.ID)
+		if was >= 0 && m.before.Commands.Verdicts[was].Accepted != v.Accepted && m.kept(was) {
+			m.fail("P5", "command %s was answered %v and now %v", v.ID, !v.Accepted, v.Accepted)
+		}
+		if was >= 0 && m.before.Commands.Verdicts[was].At == v.At {
+			continue
+		}
+		command := m.commandOf(v.ID)
+		accepts, known := m.o.Seen.Verdicts[command]
+		if known && !accepts && v.Accepted {
+			m.fail("P5", "the refused command %s was accepted later", v.ID)
 		}
 		if known {
 			continue
 		}
-		m.o.Seen.Verdicts[v.ID] = v.Accepted
+		m.o.Seen.Verdicts[command] = v.Accepted
 		m.commanded = m.commanded || v.Accepted
 		if v.Accepted {
 			accepted++

@@ -114,8 +114,7 @@ func begin(w *world.Simulation, t *core.Task) {
 		Created:  t.Created.Std(), Bucket: port.Bucket(bucket), IndexAt: at.Std(), Document: document}
 	putDefinitions(w, append([]*core.Definition{w.Def}, w.Below...)) // the move has stored these definitions
 	o.Seen.Alerts[check.AlertID(t.End.At, t.Run, t.End.Command)] = t.ProcessState == core.Error
-	for _, v := range t.Commands.Verdicts {
-		o.Seen.Verdicts[v.ID] = v.Accepted
+	if len(t.Commands.Verdicts) > 0 {
 		o.Commands = 1000 // new commands must not repeat the IDs of the order's past commands
 	}
 	for i := range t.Steps {

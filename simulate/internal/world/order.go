@@ -15,7 +15,7 @@ type History struct {
 	Meant     map[string]string
 	Holders   map[string]string // holders of claims, by step and attempt
 	Counted   map[string]int    // number of counted failures, by step
-	Verdicts  map[string]bool   // acceptance of commands, by command ID
+	Verdicts  map[string]bool   // acceptance of commands, by their content
 	Cancels   map[int]bool      // runs with a refused Cancel
 	Answered  map[string]bool   // acceptance of answers, by the ID of the answer
 	Decisions map[string]string // decided values, by step, run and round (P35, an answer decides a round)
