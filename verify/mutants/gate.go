@@ -26,7 +26,7 @@ type Gate struct {
 	// value means no limit.
 	Within time.Duration
 	// Enough bounds the total time of the tests of one package for one mutant. The bound uses the times of
-	// the tests without a mutant, and the slowest tests are omitted. The zero value means no bound.
+	// the tests without a mutant, and the least likely tests are omitted. The zero value means no bound.
 	Enough time.Duration
 	// By is the name of a test in simulate/internal/explore. If By is set, the gate runs only this test. ""
 	// means all tests of the rooms.
@@ -155,7 +155,7 @@ func (g *Gate) try(ctx context.Context, m *Mutant) (r Result, err error) {
 			return Result{}, err
 		}
 		g.ends.CompareAndSwap(0, time.Now().Add(g.Within).UnixNano())
-		batches, reached := s.batches(m.Name, g.Enough)
+		batches, reached := s.batches(m, g.Enough)
 		r.Reached += reached
 		for _, b := range batches {
 			r.Tried += len(b.names)

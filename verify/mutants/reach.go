@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -119,7 +120,7 @@ func (g *Gate) prepare(ctx context.Context, all []Mutant, overlay string) error 
 		case s.folder == simulated || s.folder == "infra" && os.Getenv("STEPKEEPER_NEED_NODE") != "":
 			// With the flag -short most tests of infra skip themselves, because they need Node.
 			s.args, s.longest = nil, time.Hour
-		case s.folder == "shared/dynamo" && os.Getenv("STEPKEEPER_DYNAMODB") != "":
+		case s.folder == "shared/port/storetest" && os.Getenv("STEPKEEPER_DYNAMODB") != "":
 			s.longest = 5 * time.Minute // the conformance tests are a single test
 		}
 		if slices.Contains(l.Deps, "pgregory.net/rapid") {
@@ -174,7 +175,6 @@ func (s *suite) measure(ctx context.Context, overlay string) (err error) {
 			strings.Join(left[why], " "))
 	}
 	s.tests = slices.DeleteFunc(s.tests, func(t test) bool { return t.reaches == nil })
-	slices.SortStableFunc(s.tests, func(a, b test) int { return cmp.Compare(a.took, b.took) })
 	s.gate.Log("%s passes unmutated, each of %d tests by itself, in %.1f s", s.folder, len(s.tests),
 		time.Since(began).Seconds())
 	return nil
@@ -217,30 +217,47 @@ func reason(out string) string {
 	return "skipped"
 }
 
-// batches returns the tests that reach the mutant, sorted by their duration, in up to two batches. The first
-// batch holds the quick tests. The result reached is the number of all tests that reach the mutant, including
-// the omitted ones.
-func (s *suite) batches(mutant string, enough time.Duration) (all []batch, reached int) {
+// batches returns the tests that reach the mutant, in up to two batches. The first batch holds the likeliest
+// tests. The result reached is the number of all tests that reach the mutant, including the omitted ones.
+func (s *suite) batches(m *Mutant, enough time.Duration) (all []batch, reached int) {
 	if s.folder == "infra" {
 		enough *= 6 // each test of infra synthesises a stack
 	}
 	total := time.Duration(0)
-	for _, t := range s.tests {
-		if !t.reaches[mutant] {
-			continue
-		}
+	for _, t := range s.likeliest(m) {
 		reached++
-		if total += t.took; enough > 0 && total > enough && total > t.took {
+		if enough > 0 && total > 0 && total+t.took > enough {
 			continue
 		}
 		if len(all) == 0 || len(all) == 1 && total > quick {
 			all = append(all, batch{})
 		}
+		total += t.took
 		last := &all[len(all)-1]
 		last.names = append(last.names, t.name)
 		last.took += t.took
 	}
 	return all, reached
+}
+
+// likeliest returns the tests that reach the mutant, the likeliest to notice it first. These are the tests in
+// the test file of the mutant's file. The other tests are sorted by the product of their duration and the
+// number of mutants that they reach. A test that reaches few mutants examines each of them closely.
+func (s *suite) likeliest(m *Mutant) []test {
+	var own []byte
+	if s.folder == m.Package() {
+		// Many files have no test file.
+		own, _ = os.ReadFile(filepath.Join(s.gate.Root, strings.TrimSuffix(m.File, ".go")+"_test.go"))
+	}
+	cost := func(t test) time.Duration {
+		if bytes.Contains(own, []byte("func "+t.name+"(")) {
+			return t.took - time.Hour
+		}
+		return time.Duration(len(t.reaches)) * max(t.took, 10*time.Millisecond)
+	}
+	likely := slices.DeleteFunc(slices.Clone(s.tests), func(t test) bool { return !t.reaches[m.Name] })
+	slices.SortStableFunc(likely, func(a, b test) int { return cmp.Compare(cost(a), cost(b)) })
+	return likely
 }
 
 // run runs tests with a mutant, or without a mutant if mutant is "". It returns the name of the first test

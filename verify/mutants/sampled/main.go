@@ -13,7 +13,7 @@
 //
 // The program changes only functions, not the constants and variables of a package. The tests run with
 // -short. If STEPKEEPER_NEED_NODE is set, the tests of infra run without -short. For each mutant and package
-// only the fastest tests run. Their total time is at most -enough, or six times -enough for infra.
+// only the likeliest tests run. Their total time is at most -enough, or six times -enough for infra.
 package main
 
 import (
@@ -70,8 +70,7 @@ func main() {
 	flag.StringVar(&o.root, "root", ".", "folder of the module")
 	flag.BoolVar(&o.listed, "list", false, "only list what is drawn")
 	flag.DurationVar(&o.enough, "enough", 10*time.Second,
-		"how long the tests of a package take that a mutant is tried with, the fastest of them; 0: all of "+
-			"them")
+		"time for the tests of one package with one mutant; the likeliest tests run; 0: all of them")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
