@@ -111,8 +111,8 @@ func (t *Task) KeyMayExpire(def *Definition, i int, now Time) bool {
 	return s.AwaitsWake() && s.Attempted() && until != 0 && now.Add(def.Steps[i].TimeoutOf(s)) > until
 }
 
-// NotDone returns the agents of the step's recent unsuccessful attempts. It ignores older attempts, so that
-// it never returns all agents of the step.
+// NotDone returns the agents of the step's recent attempts that failed or were overdue. It ignores older
+// attempts, so that it never returns all agents of the step.
 func (t *Task) NotDone(d *StepDefinition, s *Step) (agents []string) {
 	for _, a := range t.Attempts.Last {
 		if a.Step == s.Name && a.Number > s.Attempt-len(d.Others) && a.Outcome != OutcomeSuperseded {

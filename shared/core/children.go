@@ -14,7 +14,7 @@ const (
 )
 
 // Pause returns how long the step waits before it asks all open children again. The pause doubles with each
-// round.
+// round, up to lastRound.
 func (c *Children) Pause() Duration { return min(firstRound<<min(c.Rounds, 10), lastRound) }
 
 // OwnChildren gives the step its own copy of Children, and returns the copy.

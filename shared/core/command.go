@@ -11,7 +11,7 @@ type Command struct {
 	From   Sender // zero for an answer
 }
 
-// CommandOf returns the common fields of a command or an answer. They are empty for every other event.
+// CommandOf returns the common fields of a command or an answer. For any other event, only Number is set.
 func CommandOf(ev Event) Command {
 	switch e := ev.(type) {
 	case Cancel:

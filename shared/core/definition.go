@@ -114,8 +114,8 @@ type StepDefinition struct {
 	Answer *Answer `json:"answer,omitempty"`
 	// Fail makes the step fail for good. With Fail, all fields of a call are empty.
 	Fail *Fail `json:"fail,omitempty"`
-	// Each makes the step start child tasks, one for each element of the list in Input. With Each, the other
-	// fields of a call are empty.
+	// Each makes the step start child tasks, one for each element of the list in Input. With Each, the fields
+	// Agent, Operation, Timeout, Retry, Undo and Grade are empty.
 	Each  *Each  `json:"each,omitempty"`
 	Agent string `json:"agent"`
 	// Others lists further agents for the same service (P44, several agents can do one step).
@@ -178,7 +178,7 @@ func (d *StepDefinition) Kind() Kind {
 const MaxWait = 366 * Day
 
 // Wait is a step that ends at a time (P34). If the step has an input, the input evaluates to the time, in RFC
-// 3339. Otherwise the time is For after the claim. A time in the past ends the step at once.
+// 3339. Otherwise the time is the claim's time plus For. A time in the past ends the step at once.
 type Wait struct {
 	For Duration `json:"for,omitempty"` // time to wait, at most MaxWait
 	// Spread is the upper bound of an additional wait. The additional wait depends on the order's ID, so that
@@ -222,9 +222,9 @@ const (
 // MaxID is the longest ID of a task, in bytes.
 const MaxID = 128
 
-// ChildID returns the ID of a child task. The ID contains the parent's run. A child may get another order in
-// the parent's next run, but the order of a task never changes. An ID that would be longer than MaxID is
-// cut, and ends with two adjacent ChildMarks and a hash. No other ID has two adjacent ChildMarks.
+// ChildID returns the ID of a child task. The ID contains the parent's run, because the order of a task never
+// changes, but the parent's next run may give the child another order. An ID that would be longer than MaxID
+// is cut, and ends with two adjacent ChildMarks and a hash. No other ID has two adjacent ChildMarks.
 func (p Parent) ChildID() string {
 	id := p.OrderID + ChildMark + p.Step + ChildMark + strconv.Itoa(p.Index)
 	if p.Run > 0 {

@@ -87,8 +87,8 @@ func attemptedOrSkipped(s *Step) string {
 	return "attempted"
 }
 
-// fixed returns the differences that are refused once the step was attempted or skipped. With such a
-// difference, the step's key would mean another call.
+// fixed returns the differences that are refused for a step that has begun, because its key would mean
+// another call. Another input is allowed if it is proven that the step has no lasting effect.
 func fixed(d, n *StepDefinition, bound bool, s *Step) (all []Difference) {
 	undo := func(d *StepDefinition) string {
 		if d.Undo == nil {
@@ -201,9 +201,9 @@ func order(n *StepDefinition, t *Task) (all []Difference) {
 // MovedTo returns the task with another definition pinned, and with the steps in the order of that
 // definition.
 //
-// Attempted and skipped steps stay as they are. If a removed step returns, its attempt numbers continue (P1,
-// every claim has a new attempt). The previous final status was acknowledged before the move, and is not
-// sent again.
+// Attempted and skipped steps keep their states. If a removed step returns, its attempt numbers continue (P1,
+// every claim has a new attempt). The previous final status was acknowledged before the move, and is not sent
+// again.
 func (t *Task) MovedTo(from, to *Definition) *Task {
 	c, removed := t.Clone(), maps.Clone(t.Attempts.Removed)
 	if removed == nil {
@@ -232,7 +232,7 @@ func (t *Task) MovedTo(from, to *Definition) *Task {
 		}
 		s.Claim.Agent = "" // the next claim chooses an agent
 
-		if s.EndState = ""; s.State == Failed && !s.Attempted() { // an expression of the step failed
+		if s.EndState = ""; s.State == Failed && !s.Attempted() { // an expression or a rule failed it
 			s.State, s.Error = Pending, nil
 		}
 		delete(removed, name)

@@ -11,8 +11,8 @@ var (
 	// the order and decides again.
 	ErrOrderNeeded = errors.New("the decision needs the order")
 	// ErrStale means that the attempt or the run of the event is above the stored one. Either the document
-	// was read stale, or the message is forged. The caller must not delete the message (P8, every commit is
-	// conditional).
+	// that was read is not the newest version, or the message is forged. The caller must not delete the
+	// message (P8, every commit is conditional).
 	ErrStale = errors.New("the message is ahead of the document")
 	// ErrUnfit means that the stored task does not fit its definition, or is damaged. No event of the task
 	// can be decided. The messages stay in their queue, so that nothing is lost.

@@ -66,8 +66,8 @@ func Index(t *Task) (bucket string, at Time) {
 // Reindex sets Due and Attention after a change.
 //
 // Only the Supervisor sets exact, because it has handled everything that is due now. With exact, Due may
-// become later. Every other caller can only make Due earlier. So a busy task seldom rewrites its index entry
-// (P9, H16).
+// become later. Without exact, Due can become earlier, or 0 if the task is at rest. So a busy task seldom
+// rewrites its index entry (P9, H16).
 func Reindex(t *Task, exact bool) {
 	live := Live(t)
 	switch {

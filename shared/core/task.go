@@ -274,7 +274,7 @@ type Collected struct {
 	Output json.RawMessage `json:"output"`
 }
 
-// OpenChild is a child that got a request and has not ended.
+// OpenChild is a child that the step waits for, or a child that can no longer be undone.
 type OpenChild struct {
 	Index int    `json:"index"`
 	Cause string `json:"cause"` // cause of the last request to the child (P4)

@@ -16,8 +16,8 @@ const MaxRefused = 16
 // AheadCommand is the key in Commands.Refused for commands of any kind whose number is above the task's.
 const AheadCommand = "command"
 
-// refusedBefore returns a verdict for a command that this run has refused, or nil. The original reason is no
-// longer stored.
+// refusedBefore returns a verdict for a command whose refusal the task remembers, or nil. The original reason
+// is no longer stored.
 func (t *Task) refusedBefore(id string) *Verdict {
 	hash := ShortHash(id)
 	// The loop may go in any order, because an ID is in one list only.

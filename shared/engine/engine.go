@@ -75,7 +75,7 @@ type Config struct {
 	// Waits returns the queue waits of requests by agent, for decisions that claim steps (P32, queue time is
 	// not a failure). It may be nil.
 	Waits func(now core.Time) map[string]core.Duration
-	// Lengths returns the lengths of queues by agent, as waits, for steps with several agents (P44, several
+	// Lengths returns the estimated time that the requests in each agent's queue will take (P44, several
 	// agents can do one step). It may be nil.
 	Lengths func() map[string]core.Duration
 	// Claims means that decisions may claim steps, and therefore need the keys of tokens. It is false for
@@ -88,8 +88,8 @@ type Config struct {
 type Engine struct{ Config }
 
 // Load reads the tasks of the jobs in one call, and then their definitions. It returns the jobs that did not
-// fail. It does not read the task of a submission, because most orders are new. If the order exists, the
-// commit fails, and the job is loaded and decided again (P14, submit creates once).
+// fail. On the first try, it does not read the task of a submission, because most orders are new. If the
+// order exists, the commit fails, and the job is loaded and decided again (P14, submit creates once).
 func (e *Engine) Load(ctx context.Context, jobs []*Job) []*Job {
 	var ids []string
 	var loading []*Job
@@ -134,8 +134,8 @@ func (e *Engine) loaded(ctx context.Context, j *Job, l state.Loaded) (err error)
 }
 
 // Decide decides the messages of loaded jobs, commits the tasks, and stores the outcomes in the messages. It
-// loads a job and decides again if another writer was faster, or if it is unknown whether the commit was
-// stored. In the second case, the causes in the document show whether the commit was stored (P12).
+// loads a job and decides again if the task was too old, if another writer was faster, or if it is unknown
+// whether the commit was stored. The causes in the document then show whether it was stored (P12).
 func (e *Engine) Decide(ctx context.Context, jobs []*Job) {
 	for try := 1; len(jobs) > 0; try++ {
 		if jobs = e.attempt(ctx, jobs); try == e.Tries {

@@ -82,7 +82,7 @@ func (e *Engine) inputs(ctx context.Context, j *Job, m *Message, at *protocol.At
 }
 
 // keys loads the keys of tokens again if the task uses a key that is not loaded (P39, a token is an answer's
-// permission).
+// permission). It returns errNoKeys if the workflow makes tokens and there are no keys.
 func (e *Engine) keys(ctx context.Context, j *Job, at *protocol.At) (err error) {
 	if !e.Claims || j.Task == nil {
 		return nil

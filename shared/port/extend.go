@@ -22,7 +22,7 @@ func (d *Delivery) Backoff(visibility time.Duration) time.Duration {
 	return min(wait, visibility)
 }
 
-// Extension hides one delivery for the time For, counted from now. If For is 0, the message becomes visible
+// Extension hides one delivery from now on, for the duration in For. If For is 0, the message becomes visible
 // at once.
 type Extension struct {
 	Receipt string

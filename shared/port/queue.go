@@ -81,8 +81,8 @@ type Sender interface {
 // entry.
 type Queue interface {
 	Sender
-	// Receive blocks until a message is visible, for at most the time wait, and returns at most max messages.
-	// An empty result is not an error. The messages become visible again after the time visibility, unless
+	// Receive blocks until a message is visible, but not longer than wait. It returns at most max messages.
+	// An empty result is not an error. The messages become visible again after the visibility timeout, unless
 	// they are deleted before.
 	Receive(ctx context.Context, max int, wait, visibility time.Duration) ([]Delivery, error)
 	// Delete deletes the messages with these receipts. The error of a receipt is ErrReceipt if a newer

@@ -50,8 +50,8 @@ type Write struct {
 	Expected int64
 	// Hash is the hash of the order's content. The store keeps the hash after the order has expired. Each
 	// create sets Hash, and each write of an order whose content is stored apart sets Hash too. A store whose
-	// orders expire also needs Hash in the write that brings the order to rest. Hash is empty only if a
-	// Cancel came before its order (P17, a cancel is kept).
+	// orders expire also needs Hash in the write that brings the order to rest. In these writes, Hash is
+	// empty only if a Cancel came before its order (P17, a cancel is kept).
 	Hash string
 	// Apart reports whether the content is stored apart from the document, under Hash.
 	Apart bool
@@ -124,8 +124,8 @@ type Store interface {
 	// also report true for an order whose record still exists, so call Ended only after Load has returned no
 	// record.
 	Ended(ctx context.Context, id string) (bool, error)
-	// Due returns at most limit entries of one bucket and one shard, earliest first. It returns only entries
-	// at or before the time before. If after is not nil, Due returns only entries that follow after.
+	// Due returns at most limit entries of one bucket and one shard, earliest first. No entry is later than
+	// the parameter before. If the parameter after is not nil, all entries follow this entry.
 	Due(ctx context.Context, bucket Bucket, shard int, before time.Time, after *Due, limit int) ([]Due, error)
 	// Shards returns the number of shards of the index. The number does not change while the process runs.
 	Shards() int
@@ -186,8 +186,8 @@ type ClockFunc func() time.Time
 // Now calls the function.
 func (f ClockFunc) Now() time.Time { return f() }
 
-// CallAt calls run when the clock reaches the time at. If the clock has a method At, as a clock for tests may
-// have, this method makes the call. Otherwise a timer of the machine makes the call. stop cancels the call.
+// CallAt calls the function run when the clock reaches the given time. If the clock has a method At, as in
+// tests, this method makes the call. Otherwise a timer of the machine makes the call. stop cancels the call.
 func CallAt(clock Clock, at time.Time, run func()) (stop func()) {
 	if w, ok := clock.(interface {
 		At(at time.Time, run func()) (stop func())

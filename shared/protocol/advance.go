@@ -19,9 +19,9 @@ func (r *deciding) advance() {
 	}
 }
 
-// advanceForward claims the ready steps, and the steps that a Resubmit continues (again). It repeats this
-// until no step becomes ready. A step that is skipped, or that ends with its claim, can make other steps
-// ready.
+// advanceForward claims the ready steps, and the steps that a Resubmit continues (the parameter again). It
+// repeats this until no step becomes ready. A step that is skipped, or that ends with its claim, can make
+// other steps ready.
 func (r *deciding) advanceForward(again ...int) {
 	var room [8]int
 	var claims []int
@@ -82,8 +82,9 @@ func (r *deciding) readySteps(claims []int) (_ []int, skipped bool) {
 	return claims, skipped
 }
 
-// ready reports whether a step can be claimed for the first time in this run. All steps before it must be
-// done or skipped. A step that was handed back is never ready, because only a Wake or a Resubmit claims it.
+// ready reports whether a step can be claimed for the first time in this run. All predecessors must have
+// passed, except the call that sends the step's question, if answers have decided the step already. A step
+// that was handed back is never ready, because only a Wake or a Resubmit claims it.
 func (r *deciding) ready(i int) bool {
 	s := &r.t.Steps[i]
 	if s.State != core.Pending || s.Attempted() {
@@ -178,7 +179,7 @@ func (r *deciding) claim(steps []int) (ended bool) {
 	return ended
 }
 
-// take writes the next claim into the step (P1; P4, a cause is logical). It also stores the order and the
+// take writes the next claim into the step (P1; P4, a cause is logical). It also stores the place and the
 // time of the step's first claim (P7, undo covers every attempted step).
 func (r *deciding) take(i int, state core.State, c core.Claim) {
 	s := &r.t.Steps[i]
@@ -220,8 +221,8 @@ func (r *deciding) input(i int, op core.Operation) (json.RawMessage, error) {
 	return r.def.Expr.Input(i, r.environment(i, false))
 }
 
-// environment returns the values that an expression of step i may read: the order, and the outputs of
-// earlier steps. If own is true, the expression may also read the output of step i.
+// environment returns the values that an expression of step i may read: the order, and the outputs and
+// failure codes of earlier steps. If own is true, the expression may also read those of step i.
 func (r *deciding) environment(i int, own bool) core.Environment {
 	env := core.Environment{OrderID: r.t.OrderID, Run: r.t.Run, Order: r.order,
 		Outputs: make(map[string]json.RawMessage, len(r.def.Ancestors(i))+1)}

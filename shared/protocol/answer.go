@@ -104,8 +104,8 @@ func (r *deciding) voteOf(i int, e core.Answered) (vote *core.Vote, note, refuse
 	return vote, note, refused
 }
 
-// newVote returns the vote of a person on an undecided step. vote is nil if the person has given the same
-// answer already. refused is the reason of a refusal, or "".
+// newVote returns the vote of a person on an undecided step. vote is nil if the same answer is already
+// stored, or if the vote is refused. refused is the reason of a refusal, or "".
 func (r *deciding) newVote(i int, by string, value json.RawMessage) (vote *core.Vote, refused string) {
 	s, event := &r.t.Steps[i], r.def.Steps[i].Answer.Event != ""
 	a := s.Answers
@@ -136,8 +136,8 @@ func (r *deciding) newVote(i int, by string, value json.RawMessage) (vote *core.
 	return vote, ""
 }
 
-// questionOf returns who may answer a step. After the claim it returns the stored values. Before the claim
-// it evaluates the question. known is false until every step that the question reads has ended.
+// questionOf returns who may answer a step. After the claim it returns the stored values. Before the claim it
+// evaluates the question. known is false if this fails, or if a step that the question reads has not ended.
 func (r *deciding) questionOf(i int) (question *core.Answers, known bool) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	if s.Answers != nil && s.Answers.Need > 0 {

@@ -222,7 +222,7 @@ func (r *deciding) resume(e core.Resubmit) {
 		}
 		s.Failures = core.Failures{}
 		endHold(s)
-		// If an expression of the step failed, advanceForward evaluates it again.
+		// An expression or rule that failed the step is evaluated again.
 		if s.State == core.Failed && !s.Attempted() {
 			s.State, s.Error = core.Pending, nil
 		}

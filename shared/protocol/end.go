@@ -95,8 +95,8 @@ func (r *deciding) enterError(phase core.Phase, i int) {
 	r.stopForOperator(phase)
 }
 
-// stopForOperator stops the task in Error. It clears the complete-by times of waiting steps, because such a
-// time would keep the task in the index for ever (H25).
+// stopForOperator stops the task in Error. It clears the complete-by times of the steps that await a Wake,
+// because such a time would keep the task in the index for ever (H25).
 func (r *deciding) stopForOperator(phase core.Phase) {
 	for i := range r.t.Steps {
 		s := &r.t.Steps[i]

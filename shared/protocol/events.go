@@ -8,7 +8,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// about holds the facts about an event that do not depend on the task's state.
+// about describes an event: its kind, step and attempt, the cause of its effects, and its command.
 type about struct {
 	kind         eventKind
 	step         string // name of the step; "" for an event of the whole task

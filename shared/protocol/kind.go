@@ -26,7 +26,6 @@ type kind interface {
 	validState(s *core.Step, d *core.StepDefinition) bool
 }
 
-// prepared holds the values for a claim.
 type prepared struct {
 	input    json.RawMessage // input of a call
 	wakeAt   core.Time       // end of the wait, or of the time for an answer

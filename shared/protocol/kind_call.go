@@ -86,9 +86,9 @@ func (r *deciding) takeCall(i int, op core.Operation) {
 	if op == core.UndoOp {
 		c.Undo, state = true, core.Compensating
 	}
-	// The allowance for queue time is the largest of the step's earlier allowance, the agent's allowance,
-	// and twice the agent's last queue wait (P32, queue time is not a failure). It is limited by
-	// MaxQueueTime.
+	// The allowance for queue time is the largest of the step's earlier allowance, the agent's allowance, and
+	// twice the agent's last queue wait (P32, queue time is not a failure). It is at most the larger of
+	// MaxQueueTime and the agent's allowance.
 	name := cmp.Or(c.Agent, d.Agent)
 	agent := r.def.Agents[name]
 	c.Allowance = min(max(s.Claim.Allowance, agent.QueueAllowance, 2*r.at.Waits[name]),
@@ -125,7 +125,7 @@ func (r *deciding) chooseAgent(i int) string {
 const leastWait = 100 * core.Millisecond
 
 // expectedWait returns how long a request is expected to wait in the queue of the agent. It adds the last
-// measured wait and the length of the queue.
+// measured wait and the time that the requests now in the queue will take.
 func (r *deciding) expectedWait(agent string) core.Duration {
 	return max(r.at.Waits[agent]+r.at.Queues[agent], leastWait)
 }

@@ -107,7 +107,7 @@ func (eachKind) start(r *deciding, i int, p prepared) {
 	r.wait(i, at)
 }
 
-// fillChildren starts children until the limit of concurrent children is reached (P40).
+// fillChildren starts children until enough run (P40), all were started, or too many have failed.
 func (r *deciding) fillChildren(i int) {
 	c, d := r.t.Steps[i].Children, r.def.Steps[i].Each
 	for len(c.Open) < d.Concurrency && c.Next < c.Count && c.Failed <= d.Tolerate {

@@ -165,7 +165,7 @@ func (r *deciding) wakeUndo(_ int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// sameStates reports whether two versions of a task agree in the fields that advance can change.
+// sameStates reports whether the states, attempts and times in two versions of a task are equal.
 func sameStates(a, b *core.Task) bool {
 	if a.ProcessState != b.ProcessState {
 		return false

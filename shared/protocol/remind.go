@@ -53,8 +53,8 @@ func (r *deciding) remind(i int) bool {
 // call changes nothing, because the step of the call is done. A reminder that is emitted again has the same
 // bytes (P12).
 //
-// The reminder is not emitted if the service may have forgotten the key, or if the task was moved after the
-// reminder. A moved task may have another question.
+// The reminder is not emitted after ReminderStopBy, or if the task was moved after the reminder. A moved task
+// may have another question.
 func (r *deciding) emitReminder(i int) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	ask := r.def.Index(d.Answer.Ask)

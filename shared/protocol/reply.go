@@ -272,8 +272,8 @@ func (r *deciding) undoRefused(i int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// Bounds of the wait between uncounted hand-backs (P45, "not now" is not a failure). Each wait is as long as
-// the step has waited so far, within these bounds. Jitter adds up to half of the wait.
+// Bounds of the wait between uncounted hand-backs (P45, "not now" is not a failure). The wait is as long as
+// the step has waited so far, within these bounds, plus jitter. RetryAfter can make it longer.
 const (
 	minHold = 2 * core.Second
 	maxHold = 5 * core.Minute

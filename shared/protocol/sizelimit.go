@@ -17,8 +17,8 @@ func (r *deciding) outputFits(i int, output json.RawMessage) bool {
 }
 
 // outputTooLarge handles a do whose output cannot be stored. In a task that goes forward, the step fails,
-// because later steps need the output (P28, what is too large fails once). In any other task, the step
-// becomes Processed without the output (P24, an undo needs no output).
+// because later steps need the output (P28, what is too large fails once), unless a later attempt was sent.
+// In any other task, the step becomes Processed without the output (P24, an undo needs no output).
 func (r *deciding) outputTooLarge(i int, e core.Reply) (string, error) {
 	s := &r.t.Steps[i]
 	contradicted := s.NoEffect != 0

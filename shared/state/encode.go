@@ -31,7 +31,7 @@ var errNegative = errors.New("a number of children is negative")
 
 // EncodeTask returns the stored document: JSON with the members of taskFields and stepFields.
 //
-// The error is for a time outside the years 1970 to 9999, or for an output that is not JSON.
+// The error is for a time outside the years 1970 to 9999, or for an order, input or output that is not JSON.
 func EncodeTask(t *core.Task) ([]byte, error) {
 	w := newWriter()
 	defer w.release()

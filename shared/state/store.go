@@ -147,8 +147,8 @@ func taskOf(r *port.Record) (*core.Task, error) {
 	return t, nil
 }
 
-// Order returns a task's order as submitted. The order is empty if a Cancel came before it (P17, a cancel is
-// kept). Order reads the store only if the order is stored apart. It can return port.ErrNotFound.
+// Order returns a task's order. It is empty if a Cancel came first (P17, a cancel is kept), or if it was
+// erased. Order reads the store only if the order is stored apart. It can return port.ErrNotFound.
 func (s *Store) Order(ctx context.Context, t *core.Task) ([]byte, error) {
 	if !t.Apart() {
 		return t.Order, nil
@@ -381,9 +381,9 @@ func (s *Store) keep(ctx context.Context, def *core.Definition) error {
 	return nil
 }
 
-// Target returns the definition to which a task is moved. If latest is true, this is the definition that new
-// orders of the workflow get. Otherwise it is the definition with the hash. Target stores the definition
-// first, so that every pinned definition is stored (P49, move pins another definition).
+// Target returns the definition to which a task is moved (P49, move pins another definition). If latest is
+// true, this is the definition that new orders of the workflow get. Target stores it first, so that every
+// pinned definition is stored. If latest is false, it is the stored definition with the hash.
 func (s *Store) Target(ctx context.Context, workflow, hash string, latest bool) (core.Target, error) {
 	if !latest {
 		def, err := s.Definition(ctx, hash)

@@ -31,8 +31,8 @@ type LaterCommand struct {
 }
 
 // Detailed returns the view of a single order. Besides the result of Of, the view has the messages, the
-// inputs of the attempted steps, and the commands that the task would accept now. If order is nil, the view
-// has no inputs.
+// inputs of the attempted steps, and the commands that the task would accept. If def or order is nil, the
+// view has no inputs.
 func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now time.Time) Task {
 	v := Of(t, def)
 	v.Accepts, v.AcceptsLater = accepts(t, def, order, core.TimeOf(now))
@@ -117,8 +117,8 @@ type Documents struct {
 	Definitions []json.RawMessage `json:"definitions" nullable:"false" doc:"compiled definitions: the one that the order runs, the one that it would be pinned to, and those of the child orders of both"`
 }
 
-// DocumentsOf encodes a task, its order, and its definition def. It also encodes the definition to, unless
-// to is nil. load returns the definitions of child orders.
+// DocumentsOf encodes a task, its order, its definition def, and the definition in the parameter to if it is
+// not nil. It also encodes the definitions of child orders, which load returns.
 func DocumentsOf(t *core.Task, order json.RawMessage, def, to *core.Definition,
 	load func(hash string) (*core.Definition, error)) (*Documents, error) {
 	task, err := state.EncodeTask(t)

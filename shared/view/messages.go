@@ -119,7 +119,6 @@ func (m *messages) attempt(a Attempt) {
 	}
 }
 
-// operation returns the name of the agent's operation.
 func operation(d *core.StepDefinition, undo bool) string {
 	switch {
 	case d == nil && undo:
@@ -165,8 +164,8 @@ func (m *messages) step(s *core.Step, d *core.StepDefinition) {
 	}
 }
 
-// calls adds the requests of a step to its agent, and the replies. It leaves out the messages that attempt
-// adds.
+// calls adds the requests of a step to its agent, and the replies. It leaves out the messages that the method
+// attempt adds.
 func (m *messages) calls(s *core.Step, d *core.StepDefinition) {
 	agent := s.Claim.Agent
 	if d != nil {

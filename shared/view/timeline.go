@@ -60,8 +60,8 @@ func Timeline(t Task) []Moment {
 	return m
 }
 
-// stated returns a text with the step and the fact of an accepted Resolve. The text is empty if the step has
-// another fact now.
+// stated returns a text with the step and the fact of an accepted Resolve. The text is empty for any other
+// verdict, and if the step has another fact now.
 func stated(t *Task, v core.Verdict) string {
 	for i := range t.Steps {
 		if r := t.Steps[i].Resolved; r != nil && r.At == v.At && v.Command == "resolve" && v.Accepted {

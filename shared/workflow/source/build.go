@@ -234,7 +234,7 @@ func (b *builder) agents() {
 }
 
 // text returns the text in a field, or "" if the field is absent or is not a text. The methods truth, whole
-// and float do the same for truth values and numbers.
+// and float read truth values and numbers in the same way.
 func (b *builder) text(v *value, key string) string {
 	if f := v.get(key); f != nil && f.shape == isText {
 		return f.text

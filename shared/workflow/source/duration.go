@@ -35,7 +35,7 @@ var units = map[string]core.Duration{
 	"ms": core.Millisecond, "s": core.Second, "m": core.Minute, "h": core.Hour, "d": core.Day,
 }
 
-// duration reads a duration in a field of v. It returns absent if the field is absent or invalid.
+// duration reads a duration in a field of v. Without a valid field, it returns the parameter absent.
 func (b *builder) duration(v *value, key string, most limit, absent core.Duration) core.Duration {
 	f := v.get(key)
 	if f == nil || f.shape != isText {

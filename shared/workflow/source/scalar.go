@@ -65,8 +65,8 @@ func CheckScalars(data []byte) error {
 // WithoutMark returns the data without the byte order mark that some editors write at the beginning.
 func WithoutMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\ufeff")) }
 
-// problemOf returns why the type of an unquoted value is ambiguous, or "" if the type is certain. It accepts
-// every key, because a key is always a text.
+// problemOf returns why an unquoted value is refused: its type is ambiguous, or its number is too long. It
+// returns "" for a valid value and for every key, because a key is always a text.
 func problemOf(t *token.Token) string {
 	if !plain(t) || t.Next != nil && t.Next.Type == token.MappingValueType {
 		return ""

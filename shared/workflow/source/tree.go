@@ -38,7 +38,7 @@ type field struct {
 	value *value
 }
 
-// holds reports whether a text in the value contains part.
+// holds reports whether part occurs in a text of the value.
 func (v *value) holds(part string) bool {
 	return strings.Contains(v.text, part) ||
 		slices.ContainsFunc(v.list, func(e *value) bool { return e.holds(part) }) ||

@@ -28,7 +28,7 @@ const (
 	maxValues  = 50_000  // number of values, after aliases are expanded
 )
 
-// read parses YAML into a tree with positions. It returns nil if it cannot parse the YAML.
+// read parses YAML into a tree with positions. It returns nil if it cannot parse the YAML, or refuses it.
 func read(data []byte, r *report) (root *value) {
 	// A bug in the YAML library must not end a process that handles orders.
 	defer func() {
@@ -142,7 +142,8 @@ type treeBuilder struct {
 	over    bool // a limit was exceeded, and the problem is already reported
 }
 
-// build converts n into a value. For a mapping or a list, where becomes the position of the value.
+// build converts n into a value. The parameter where is the value's position if n is nil, a mapping or a
+// list.
 func (b *treeBuilder) build(n ast.Node, where position, depth int) *value {
 	v := &value{at: at(n)}
 	if b.values++; b.values > maxValues || depth > maxNesting {
