@@ -56,8 +56,8 @@ func (r *Run) ExpectClosed() {
 	r.expect(Closed)
 }
 
-// ExpectError fails the test unless the order is in Error because of the given step and an alert named the
-// order.
+// ExpectError fails the test unless the order is in Error because of the given step, and an alert about this
+// Error was sent.
 func (r *Run) ExpectError(step string) {
 	r.w.t.Helper()
 	switch {

@@ -217,7 +217,7 @@ func (r *Run) Resolve(step string, fact Fact) Verdict {
 	return r.command(core.Resolve{Step: step, Fact: fact}, step, string(fact))
 }
 
-// ResolveWith sends the statement that a step in doubt happened. It also sets the output of the step.
+// ResolveWith sends the fact Happened about a step in doubt, together with the output of the step.
 func (r *Run) ResolveWith(step string, output any) Verdict {
 	r.w.t.Helper()
 	data, err := json.Marshal(output)

@@ -47,8 +47,8 @@ func (o *Operation) Return(output any) *Operation {
 	return o.Func(func(Call) (any, error) { return output, nil })
 }
 
-// Fail adds a failure. Permanent, Transient, RetryAfter, NotYet and InDoubt return errors for err. Any other
-// error counts as in doubt.
+// Fail adds a failure. Use Permanent, Transient, RetryAfter, NotYet or InDoubt to make the error. After any
+// other error, the call counts as in doubt.
 func (o *Operation) Fail(err error) *Operation {
 	return o.Func(func(Call) (any, error) { return nil, err })
 }

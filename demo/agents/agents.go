@@ -22,7 +22,7 @@ var operations = []struct {
 	{services.Notification, []string{"confirm"}, true},
 }
 
-// settings holds the settings of every agent. The services fail in about one of eleven calls. The breaker
+// settings holds the settings of every agent. The services fail in about one of twelve calls. The breaker
 // must not treat a series of these failures as an outage.
 const settings = `    concurrency: 32
     allow: {loopback: true}

@@ -30,9 +30,9 @@ func services() []service {
 	}
 }
 
-// Run audits the ledgers of the services. The function ledger returns the path of a service's SQLite file. If
-// a ledger cannot be read, Run returns an error, and the audit proves nothing. The Result contains all
-// violations.
+// Run audits the ledgers of the services. The function ledger returns the path of a service's SQLite file.
+// The Result contains all violations. Run returns an error if a ledger cannot be read or if orders contains
+// an order twice. The audit then proves nothing.
 func Run(ctx context.Context, ledger func(service string) string, orders []Order) (Result, error) {
 	a := auditor{orders: make(map[string]Order, len(orders)), result: Result{Orders: len(orders)}}
 	for _, o := range orders {
@@ -114,7 +114,7 @@ func (a *auditor) ledger(s service, rows []row) {
 	}
 }
 
-// accounts checks that the balances of stock and cards match the rows of the ledger.
+// accounts checks that the balance of each account matches the rows of the ledger.
 func (a *auditor) accounts(s service, accounts []account) {
 	for _, c := range accounts {
 		if c.Opened-c.Balance != c.Moved {
@@ -132,8 +132,8 @@ type standing struct {
 	open   []row
 }
 
-// net groups the rows by order. It combines the rows of all runs of an order. It reports rows of orders that
-// were not submitted.
+// net groups the rows by order. It combines the rows of all runs of an order. It reports a row as a violation
+// if the order was not submitted or the key has a wrong form.
 func (a *auditor) net(s service, rows []row) map[string]standing {
 	net := map[string]standing{}
 	for _, r := range rows {

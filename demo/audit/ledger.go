@@ -21,8 +21,8 @@ type row struct {
 	Unit   string
 }
 
-// account is an account for stock or for a card. Moved is the net amount that the rows have taken from the
-// account.
+// account is the stock of a SKU, the money of a card, or the capacity of a service. Moved is the net amount
+// that the rows have taken from the account.
 type account struct {
 	Name                   string
 	Opened, Balance, Moved int64

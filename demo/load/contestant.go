@@ -22,9 +22,9 @@ type response struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Serve reads one request from each line of in and runs the measurement. It writes one line with the result
-// to out. Serve returns when in has ended. The function order runs the order with the given ID until the
-// order has ended.
+// Serve reads one request from each line of its input and runs the measurement. It writes one line with the
+// result. Serve returns at the end of the input, or after a line that is not a request. The function order
+// runs the order with the given ID until the order has ended.
 func Serve(in io.Reader, out io.Writer, order func(id string) error) error {
 	lines := bufio.NewScanner(in)
 	w := json.NewEncoder(out)

@@ -26,7 +26,7 @@ type Operator struct {
 	// operator continues every order.
 	Undoes func(id string) bool
 	// Resubmits and Undone count, for each order, how often the operator continued and undid the order.
-	// Resolved counts the stated facts.
+	// Undone also counts a command that ended with an error. Resolved counts the stated facts.
 	Resubmits, Undone map[string]int
 	Resolved          int
 }
@@ -51,8 +51,8 @@ func (p *Operator) GivenUp(stopped []string) int {
 	return n
 }
 
-// Attend handles one order in Error. The caller repeats the call while the order is in Error. If an action is
-// not possible yet, Attend leaves the action to a later call.
+// Attend handles one order in Error, unless the operator has given up the order. The caller repeats the call
+// while the order is in Error. If an action is not possible yet, Attend leaves the action to a later call.
 func (p *Operator) Attend(ctx context.Context, id string) error {
 	if p.Resubmits[id] >= maxResubmits {
 		return nil

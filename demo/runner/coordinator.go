@@ -25,8 +25,8 @@ const (
 // pageSize is the number of orders in one page of a listing.
 const pageSize = 1000
 
-// coordinator runs the demo. It counts the orders that have ended. It starts the outage and the kills when
-// the count reaches the numbers in outageAt and killsAt.
+// coordinator runs the demo. It counts the lines with a final outcome (Progress.Ends). It starts the outage
+// and the kills when the count reaches the numbers in outageAt and killsAt.
 type coordinator struct {
 	*stage.Stage
 	o        Options
@@ -37,13 +37,14 @@ type coordinator struct {
 	began    time.Time
 
 	lines    int
-	outageAt int // number of ended orders at which the outage starts
+	outageAt int // count at which the outage starts
 	outage   bool
-	killsAt  []int         // numbers of ended orders at which the kills happen
+	killsAt  []int         // counts at which the kills happen
 	firstUp  time.Duration // time that the first start took
 }
 
-// coordinate runs until every line has a response and every order has ended, or until the time limit.
+// coordinate runs until every line has a response and no order is left, or until the time limit. An order is
+// left until it has ended or the operator has given it up.
 func (d *coordinator) coordinate(ctx context.Context) error {
 	d.drawFaults()
 	limited, cancel := context.WithTimeout(ctx, d.o.Limit)
@@ -68,12 +69,12 @@ func (d *coordinator) coordinate(ctx context.Context) error {
 	return err
 }
 
-// drawFaults draws the numbers of ended orders at which the outage and the kills happen.
+// drawFaults draws the counts at which the outage and the kills happen.
 func (d *coordinator) drawFaults() {
 	lines := float64(d.lines)
 	d.outageAt = int(lines * (0.10 + 0.10*d.rng.Float64()))
 	for n := range d.o.Kills {
-		// The kills happen after 30 to 60 % of the orders have ended.
+		// The kills happen after 30 to 60 % of the lines have a final outcome.
 		at := 0.30 + 0.30*(float64(n)+d.rng.Float64())/float64(d.o.Kills)
 		d.killsAt = append(d.killsAt, max(1, int(lines*at)))
 	}
@@ -119,14 +120,14 @@ func (d *coordinator) watch(ctx context.Context) error {
 	}
 }
 
-// due reports whether the next kill is due. This is the case after enough orders have ended, or after enough
-// lines have a response. Counting responses needs no listing, which may be slow.
+// due reports whether the next kill is due: enough lines have a final outcome, or enough lines have a
+// response. Responses are counted too, because they need no listing, which may be slow.
 func (d *coordinator) due(p stage.Progress) bool {
 	return p.Ends() >= d.killsAt[0] || p.Answered >= d.killsAt[0]+p.Lines/5
 }
 
-// look lists all orders. It returns an error if the engine has ended by itself. If the listing fails for a
-// different reason, the next call tries again.
+// look lists all orders. It returns an error if the context has ended, or if the engine has ended by itself.
+// If the listing fails for a different reason, the next call tries again.
 func (d *coordinator) look(ctx context.Context) error {
 	d.AtWork()
 	var list []client.Summary

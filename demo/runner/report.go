@@ -50,7 +50,7 @@ type Recovery struct {
 	PaymentOutage *int64 `json:"payment_outage,omitempty"`
 }
 
-// report returns the results of the run before the audit.
+// report returns a Report that has no results of the audit yet.
 func (d *coordinator) report() Report {
 	p := d.book.Progress()
 	refused, undone := d.book.Reasons()

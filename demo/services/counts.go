@@ -33,7 +33,7 @@ func (t *tally) next(name string) int {
 	return t.calls[name]
 }
 
-// call counts a call. It returns how many calls have had the same operation and key.
+// call counts a call. It returns the number of calls with this operation and key, including this call.
 func (t *tally) call(operation, key string) int {
 	n := t.next(operation + " " + key)
 	t.add(func(c *Counts) {

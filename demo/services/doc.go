@@ -28,6 +28,6 @@
 //
 //   - The table ledger is append-only and has one row for each effect: kind (do, undo or fence), key, amount,
 //     unit and time.
-//   - The table accounts has the opening balance and the present balance of stock and cards.
+//   - The table accounts has the opening balance and the present balance of each account, such as a card.
 //   - The table parts has the amount that each row has moved, by account.
 package services

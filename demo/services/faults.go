@@ -15,7 +15,7 @@ type Rates struct {
 	Before  float64 // response 500 or 503, without effect
 	After   float64 // response 500, after the effect
 	TooMany float64 // response 429 with Retry-After: 1, without effect
-	Hang    float64 // no response for HangFor; in half of the cases after the effect
+	Hang    float64 // connection cut after HangFor; half of these calls have their effect
 	Cut     float64 // connection cut after the effect
 	Late    float64 // no response, and the effect after HangFor; only for fenced services
 	Lie     float64 // success response without an effect; an audit must detect it
@@ -24,7 +24,7 @@ type Rates struct {
 	HangFor time.Duration // must be longer than the timeout of a step
 }
 
-// DefaultRates returns the fault rates of the demo. About one call in eleven fails. The plain service has
+// DefaultRates returns the fault rates of the demo. About one call in twelve fails. The plain service has
 // fewer faults, because the operator must handle every effect in doubt. Only 0.6 % of the plain service's
 // calls are in doubt.
 func DefaultRates() map[string]Rates {

@@ -81,7 +81,7 @@ func (f *Fleet) start(ctx context.Context, s *service, o Options) error {
 		return fmt.Errorf("listen: %w", err)
 	}
 	srv.url = "http://" + listener.Addr().String()
-	go func() { // This goroutine ends with Close.
+	go func() { // This goroutine ends with Drain or Close.
 		_ = port.Guard(nil, "the service "+s.name, func() error { return srv.http.Serve(listener) })
 	}()
 	return nil
@@ -104,7 +104,7 @@ func (f *Fleet) EndOutage(name string) {
 	s.down.Store(false)
 }
 
-// Calm ends all faults except Lie. Calls then take 1 to 10 ms.
+// Calm ends all faults of Rates except Lie. Calls then take 1 to 10 ms.
 func (f *Fleet) Calm() {
 	for _, s := range f.servers {
 		s.faultless.Store(true)
@@ -122,8 +122,8 @@ func (f *Fleet) Recovery(name string) (time.Duration, bool) {
 	return time.Duration(first - up), up != 0 && first != 0
 }
 
-// Happened reports whether the effect of an operation stands. It reads the service's own records without
-// faults. A human operator would look up the effect or call the service.
+// Happened reports whether the effect of an operation stands. It reads the service's ledger directly, so that
+// the injected faults do not matter.
 func (f *Fleet) Happened(ctx context.Context, name, operation, key string) (bool, error) {
 	s := f.servers[name]
 	yes, _, err := s.happened(ctx, s.ledger, operation, key)

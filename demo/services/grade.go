@@ -16,7 +16,7 @@ const (
 	plain
 )
 
-// refusal is a final refusal of a call. The refused call has no effect.
+// refusal is an error response. If perform or reverse returns a refusal, the call has had no effect.
 type refusal struct {
 	status  int
 	code    string
@@ -52,8 +52,8 @@ func (s *service) perform(ctx context.Context, l *ledger, key string, input []by
 			return &refusal{http.StatusConflict, "fenced",
 				"this key was undone before; it cannot be used again"}
 		}
-		// The key was used before, so the output is the same, even if the effect was undone. A service that
-		// knows keys never executes a key twice.
+		// A service that knows keys never executes a key twice. It returns the output of the first call, even
+		// if the effect was undone.
 		if s.grade != plain && h.dos > 0 {
 			output = h.output
 			return nil

@@ -106,7 +106,7 @@ func (s *server) carryOut(w http.ResponseWriter, r *http.Request, operation, key
 		answer(w, http.StatusOK, "{}")
 		return
 	case f.kind == late:
-		// The caller has already disconnected. The wait therefore depends on the context of the fleet.
+		// The caller disconnects during this wait. The wait therefore uses the context of the fleet.
 		s.pause(s.ctx, s.rates.HangFor)
 	}
 	output, err := s.effect(operation, key, input)
@@ -178,7 +178,7 @@ func (s *server) check(w http.ResponseWriter, r *http.Request, operation string)
 	}
 }
 
-// pause waits for the duration d. It returns early if the caller disconnects or the fleet is closed.
+// pause waits for the duration d. It returns early if ctx ends or the fleet is closed.
 func (s *server) pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):

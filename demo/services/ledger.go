@@ -43,8 +43,8 @@ const (
 	kindFence = "fence" // undo of a key without a do; the service refuses later dos of the key
 )
 
-// part is the amount that an effect takes from one account. The unit is a piece of a SKU, or the minor unit
-// of a card's currency.
+// part is the amount that an effect takes from one account. An account is the stock of a SKU, the money of a
+// card, or the capacity of a service.
 type part struct {
 	account  string
 	quantity int64

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// breaking returns a broken line. before and after are the lines next to it in the file.
+// A breaking returns a broken line. Its parameters are the lines before and after this line in the file.
 type breaking func(before, after []byte) []byte
 
 // broken returns every kind of broken line once or twice. The server must refuse all of these lines except
@@ -37,8 +37,8 @@ func broken() []breaking {
 	}
 }
 
-// again returns the previous line, as a sender does after a lost response. The server accepts the line, but
-// nothing happens twice.
+// again returns the previous line, because a sender repeats a line after a lost response. The server accepts
+// the line, but nothing happens twice.
 func again(before, _ []byte) []byte { return before }
 
 // otherContent returns an order with the ID of the previous order and different content.

@@ -9,9 +9,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/audit"
 )
 
-// Expectation returns the ID of an order and the effects that the order should have at the services. For a
-// text that is not a valid order, Expectation returns zero values. If the server processes such a text, the
-// audit reports a violation.
+// Expectation returns the ID of an order and the effects that the order should have at the services. A value
+// that cannot be read from the text is zero in the result. If the server processes such a text, the audit
+// reports a violation.
 func Expectation(text []byte) (string, audit.Order) {
 	var head struct {
 		OrderID string          `json:"orderId"`

@@ -17,7 +17,7 @@ type Peer struct {
 	High string
 }
 
-// Start stands for the common prefix of the agents' queue names. SQS allows this character in no queue name.
+// Start stands for the common prefix of the agents' queue names. SQS does not allow "~" in such a name.
 const Start = "~"
 
 // Peers returns the value of VarAgents, such as "~=START,payment=QUEUE=ROLE+ROLE=HIGH,shipping=QUEUE". The

@@ -108,7 +108,7 @@ func (r *reader) object(name string, required bool, into any) {
 
 // urls reads a JSON object that maps logical names to queues. needed lists the logical names that must be
 // present. A value is the URL or the name of a queue. A named queue belongs to the account and Region of the
-// URL beside. If beside is "", the URL of the intake queue takes its place.
+// queue whose URL is the parameter beside. If beside is "", this is the intake queue.
 func (r *reader) urls(name string, required bool, beside string, needed ...string) map[string]string {
 	urls := map[string]string{}
 	before := len(r.problems)
@@ -135,8 +135,8 @@ var queueName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
 // busARN matches the ARNs of event buses.
 var busARN = regexp.MustCompile(`^arn:[a-z-]+:events:[a-z0-9-]+:[0-9]{12}:event-bus/[A-Za-z0-9/._-]{1,256}$`)
 
-// place returns the URL of a queue. If given is a URL, place returns given. If given is a name, place returns
-// the URL beside with this name at the end. For VarReplyTo, given may also be the ARN of an event bus.
+// place returns the URL of a queue. The parameter given is this URL or the queue's name. For a name, place
+// replaces the name in the URL beside. For VarReplyTo, given may also be the ARN of an event bus.
 func (r *reader) place(variable, logical, given, beside string) string {
 	switch {
 	case isURL(given), variable == VarReplyTo && busARN.MatchString(given):
@@ -167,8 +167,8 @@ func (r *reader) ledger() string {
 	return table
 }
 
-// beside returns the path in a variable. If the variable is not set, beside returns the path place in the
-// folder of the function.
+// beside returns the path in a variable. If the variable is not set, the result is the file or folder with
+// the name in the parameter place, in the folder of the Lambda function.
 func (r *reader) beside(name, place string) string {
 	if value := r.optional(name); value != "" {
 		return value

@@ -85,10 +85,11 @@ type Suggestions struct {
 	Suggest  []string
 }
 
-// Flags maps the name of a flag to a pointer to the flag's variable, to a Choice, or to a Whole.
+// Flags maps the name of a flag to the flag's variable. This is a pointer, a Choice or a Whole.
 type Flags map[string]any
 
-// Choice is a flag that accepts only the values in Of. To points to a string or to a list of strings.
+// Choice is a flag that accepts only the values in the field Of. The field To points to a string or to a list
+// of strings.
 type Choice struct {
 	To any
 	Of []string

@@ -99,9 +99,9 @@ func (a *App) Workflows(ctx context.Context) ([]client.Workflow, error) {
 	return c.Workflows(ctx)
 }
 
-// KnownWorkflow returns an error if the server has no workflow with the given name. Commands call
-// KnownWorkflow after they have found no order of the workflow. For a stack, KnownWorkflow returns nil,
-// because a stack cannot list its workflows.
+// KnownWorkflow returns an error if the server has no workflow with the given name. Commands call it after
+// they have found no order of the workflow. It returns nil if the name is "". It also returns nil for a
+// stack, because a stack cannot list its workflows.
 func (a *App) KnownWorkflow(ctx context.Context, c *client.Client, name string) error {
 	if name == "" || a.Stack != "" {
 		return nil

@@ -60,8 +60,8 @@ func (o *output) Write(p []byte) (int, error) {
 // failed write to the output.
 const Serves = "serves"
 
-// unwritten returns the error for cause, a failed write to the output. It first prints err, the command's
-// error, unless err wraps cause.
+// unwritten returns the error for cause, a failed write to the output. It first prints the command's error
+// err, if err is a failure.Error that is not quiet and does not wrap cause.
 func (a *App) unwritten(cause, err error) error {
 	var f *failure.Error
 	if errors.As(err, &f) && !f.Quiet && !errors.Is(err, cause) {

@@ -85,7 +85,7 @@ func runAgentTry(ctx context.Context, o *agentTryOptions) error {
 	defer end()
 	report, err := out.Find(ctx, o.probe)
 	if err == nil {
-		err = context.Cause(ctx) // non-nil if a command of the user failed in the last trial
+		err = context.Cause(ctx) // non-nil if the agent ended or a user's command failed in the last trial
 	}
 	if err != nil {
 		return failure.Wrap(err, failure.General, "", "agent %s cannot be tested", o.name)

@@ -17,7 +17,7 @@ type costOptions struct {
 	app     *app.App
 	file    string // workflow file of the user
 	steps   int    // number of steps, given instead of a workflow file
-	agents  int    // number of deployed agents; 0 means the number of agents in the workflow
+	agents  int    // number of deployed agents; 0 means the agents of the workflow, or one for each step
 	orders  int
 	service time.Duration
 	prices  string // file with prices that replace the published ones

@@ -29,7 +29,7 @@ var Commands = []string{"resubmit", "undo", "cancel", "resolve", "move", "close"
 // Action is the command that each order gets.
 type Action struct {
 	Command    string      `json:"command"`
-	Step       string      `json:"step,omitempty"`       // only for resolve
+	Step       string      `json:"step,omitempty"`       // step that the command names; "" if none
 	Fact       client.Fact `json:"fact,omitempty"`       // only for resolve
 	Definition string      `json:"definition,omitempty"` // only for move and resubmit
 	By         string      `json:"by,omitempty"`
@@ -239,7 +239,8 @@ func whyRefused(t *client.Task, c view.Command) string {
 	return "it would be refused as the order is now"
 }
 
-// wouldMove returns the expected verdict on a move. The reason lists the differences between the definitions.
+// wouldMove returns the expected verdict on a move, or on a resubmit with a definition. The reason lists the
+// differences between the definitions.
 func wouldMove(ctx context.Context, c *client.Client, t *client.Task, a Action) (client.Verdict, error) {
 	p, err := c.PlanMove(ctx, t.OrderID, a.Definition)
 	if err != nil {
@@ -298,8 +299,8 @@ func (a *Action) Send(ctx context.Context, c *client.Client, order string, numbe
 	return client.Verdict{}, fmt.Errorf("%w: there is no command %.50q", client.ErrInvalid, a.Command)
 }
 
-// commandID returns the ID of the command to an order. The ID contains the list's ID and the order's ID. If
-// the result is not a valid command ID, commandID uses a hash of the order's ID instead.
+// commandID returns the ID of the command to an order. It consists of the list's ID and the order's ID. If
+// this is not a valid command ID, a hash of the order's ID replaces the order's ID.
 func commandID(bulk, order string) string {
 	id := bulk + ":" + order
 	if !message.IsCommandID(id) {

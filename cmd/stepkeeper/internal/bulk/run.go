@@ -48,7 +48,7 @@ type work struct {
 
 // Run sends the remaining commands and waits for the result of each order. It calls report, if not nil, after
 // each result. If Run stops early, a later call of Run can continue. Run stops early in these cases:
-//   - The command did not fix an order of the canary.
+//   - The result of an order of the canary is neither Fixed nor Refused.
 //   - Too many orders failed again.
 //   - Several commands in a row got no response.
 //   - The file of the list cannot be written.
@@ -178,8 +178,8 @@ func (w *work) one(ctx context.Context, i int) {
 	w.watch(ctx, i, &o)
 }
 
-// command sends the command to an order. For a cancel, which has no command number, command compares the
-// number here.
+// command sends the command to an order. A cancel has no command number. Therefore command itself refuses a
+// cancel if the order has accepted a different command since the list was made.
 func (w *work) command(ctx context.Context, o *Order) (client.Verdict, error) {
 	if w.Command == "cancel" {
 		t, err := w.c.Get(ctx, o.OrderID)
@@ -241,7 +241,8 @@ func (w *work) watch(ctx context.Context, i int, o *Order) {
 	}
 }
 
-// set records a result. It stops the list if too many orders have failed again.
+// set records and reports a result. It stops the list if the file cannot be written, or if too many orders
+// have failed again.
 func (w *work) set(i int, r Result, text string) {
 	if err := w.record(i, r, text, time.Now().UTC()); err != nil {
 		w.mu.Lock()

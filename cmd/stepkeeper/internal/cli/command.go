@@ -113,8 +113,8 @@ func (o *orderCommand) checkOrders() error {
 	return nil
 }
 
-// confirm asks the user to confirm a command. If the user declines, confirm returns an error whose text is
-// the parameter not.
+// confirm asks the user to confirm a command. If the user declines, the parameter not is the text of the
+// returned error.
 func confirm(a *app.App, question, what, not string) (bool, error) {
 	ok, err := a.Streams.Confirm(question)
 	if err != nil {
@@ -126,8 +126,8 @@ func confirm(a *app.App, question, what, not string) (bool, error) {
 	return true, nil
 }
 
-// each calls send for each order and prints the verdict. It returns an error with the worst exit code of all
-// orders.
+// each calls send for each order and prints the verdict. It returns an error with the worst exit code of the
+// orders. It stops at the first error with a code other than Refused and NotFound.
 func (o *orderCommand) each(ctx context.Context,
 	send func(ctx context.Context, c *client.Client, id string) (verdictLine, error)) error {
 	c, err := o.app.Client(ctx)

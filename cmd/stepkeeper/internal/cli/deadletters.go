@@ -203,8 +203,8 @@ func runHandling(ctx context.Context, o *deadLetterOptions) error {
 	return nil
 }
 
-// confirmed asks the user before the command handles all messages of a queue. It also asks before the command
-// discards any message.
+// confirmed asks the user before the command handles all messages of a queue or discards any message. Without
+// a terminal it does not ask: it returns an error for all messages, and true for single messages.
 func (o *deadLetterOptions) confirmed(ctx context.Context, c *client.Client) (bool, error) {
 	a := o.app
 	switch {

@@ -16,7 +16,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// submitLine is the JSON output for one record. With --wait, the output is written after the order has ended.
+// submitLine is the JSON output for one record. With --wait, an accepted order is printed after its end.
 type submitLine struct {
 	File     string       `json:"file"`
 	Line     int          `json:"line,omitempty"` // first line of the record; 0 for the whole file

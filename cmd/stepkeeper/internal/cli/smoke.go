@@ -155,7 +155,7 @@ func runSmoke(ctx context.Context, o *smokeOptions) error {
 	return s.print()
 }
 
-// warnOfRoom warns if the functions of the stack need more concurrent executions than the account has.
+// warnOfRoom warns if the functions of the stack need more concurrent executions than the account allows.
 // Throttled calls would look like faults of the agents.
 func warnOfRoom(ctx context.Context, a *app.App) {
 	if a.Stack == "" {

@@ -161,7 +161,7 @@ func (s *server) menus(ctx context.Context, f filter) (m menus, err error) {
 	return m, nil
 }
 
-// chosen returns the sorted values of a menu. The result includes now, the value in the page's address.
+// chosen returns the sorted values of a menu. It adds the parameter now, the value in the page's address.
 func chosen(values []string, now string) []string {
 	values = append(values, now)
 	slices.Sort(values)

@@ -262,8 +262,8 @@ func (s *server) versions(ctx context.Context, workflow string) (all []version, 
 	return all, more, nil
 }
 
-// looksEvery is how long the results of health checks are cached. Running all checks of a stack takes dozens
-// of calls.
+// looksEvery is how long the health checks and the list of dead-letter queues are cached. Running all checks
+// of a stack takes dozens of calls.
 const looksEvery = 30 * time.Second
 
 // checked is the result of running all checks.

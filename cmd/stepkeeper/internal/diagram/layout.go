@@ -176,8 +176,8 @@ func (l *layout) copyOrder() [][]int {
 	return c
 }
 
-// reorder sorts a layer by the mean position of the cells that joined returns for a cell. A cell without
-// joined cells keeps its position.
+// reorder sorts the cells of a layer by the mean position of their joined cells. For a cell without joined
+// cells, its own position counts.
 func (l *layout) reorder(layer []int, joined func(*cell) []int) {
 	place := l.places()
 	for i, at := range layer {

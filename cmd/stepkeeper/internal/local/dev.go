@@ -250,7 +250,8 @@ func addressAdvice(err error) string {
 		"port with --listen or --answers-listen, 0 takes a free one"
 }
 
-// tracer returns a tracer and a function that closes the tracer. The tracer is nil if no collector is set.
+// tracer returns a tracer and a function that closes the tracer. The tracer is nil if no collector is set, or
+// if the environment variable has no valid address.
 func (o *devOptions) tracer(ctx context.Context) (port.Tracer, func(), error) {
 	endpoint := cmp.Or(o.otlp, o.app.Getenv(deployment.VarTraces))
 	if endpoint == "" {

@@ -41,7 +41,7 @@ type example struct {
 	dir    string
 	listen string          // address of the server, for links in the workflows
 	fleet  *services.Fleet // services of the example exampleOrder; nil for other examples
-	stop   func() error    // function that stops the service of another example; nil for exampleOrder
+	stop   func() error    // function that stops the service of the other examples; nil for exampleOrder
 }
 
 func exampleNames() []string {
@@ -154,8 +154,8 @@ func (e *example) startOne() error {
 }
 
 // exampleService is an HTTP service for the examples. Every operation succeeds, with two exceptions. The
-// operation ship of the agent fedex always fails. The first request for the operation collected is answered
-// with "not yet".
+// operation ship of the agent fedex always fails. The operation collected returns "not yet" to the first
+// request with each key.
 type exampleService struct{ asked sync.Map }
 
 func (s *exampleService) ServeHTTP(w http.ResponseWriter, r *http.Request) {

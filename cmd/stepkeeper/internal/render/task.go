@@ -126,7 +126,7 @@ func Unattended(u view.Unattended, now time.Time) string {
 		view.Count(u.Waiting, "message"), why))
 }
 
-// direction returns details for the state of a task: why the task is undone, or in which phase it stopped.
+// direction returns details for the state of a task, such as the reason of its undo, or who closed it.
 func (p Page) direction(t view.Task) string {
 	switch {
 	case t.State == core.Error && t.Phase == core.Undoing:

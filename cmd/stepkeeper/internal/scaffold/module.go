@@ -157,8 +157,8 @@ func (m Module) replace(f *modfile.File, dir string, modules []string) error {
 	return f.AddReplace(modulePath, "", filepath.ToSlash(relative(dir, m.Dir)), "")
 }
 
-// relative returns the path of the folder to, relative to the folder dir. The user can then move both folders
-// together. If there is no relative path, the result is the absolute path.
+// relative returns the path from the folder dir to a second folder, the parameter to. The user can then move
+// both folders together. If there is no relative path, the result is the parameter to.
 func relative(dir, to string) string {
 	from, errDir := filepath.EvalSymlinks(dir)
 	if errors.Is(errDir, fs.ErrNotExist) { // The folder dir is created later, in an existing folder.
