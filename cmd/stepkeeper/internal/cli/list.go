@@ -134,10 +134,8 @@ func summaryRows(a *app.App, orders []view.Summary) [][]string {
 				why = strings.TrimPrefix(why+": "+s.Error.Message, ": ")
 			}
 		}
-		for _, w := range s.Waits {
-			if why == "" && w.For == view.WaitRetry {
-				why = w.Step + ": waits for its next attempt"
-			}
+		if why == "" {
+			why = render.Wait(s.Waits, now)
 		}
 		if s.Damaged != "" {
 			state, why = state+" (damaged)", "its document cannot be read; restore it from a backup"

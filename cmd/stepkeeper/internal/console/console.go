@@ -197,6 +197,8 @@ func (s *server) functions(assets map[string]string) template.FuncMap {
 		"json":      s.shown,
 		"state":     stateClass,
 		"clean":     render.Clean,
+		"back":      render.HandedBack,
+		"waitsFor":  func(w view.Wait) string { return render.WaitTexts[w.For] },
 		"lower":     strings.ToLower,
 		"count":     view.Count,
 		"number":    func(n int) string { return humanize.Comma(int64(n)) },

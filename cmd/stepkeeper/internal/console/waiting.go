@@ -10,6 +10,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
@@ -40,12 +41,6 @@ type waits struct {
 	Example             string
 	Address             string
 	Text                string
-}
-
-var waitTexts = map[string]string{
-	view.WaitAgent: "an agent's reply", view.WaitRetry: "the next attempt", view.WaitTime: "a time",
-	view.WaitAnswer:   "an answer or event",
-	view.WaitChildren: "child orders", view.WaitUndo: "an undo",
 }
 
 // agent returns the agent that a step of an order calls. If the wait w does not name the agent, the result
@@ -135,7 +130,7 @@ func (s *server) underWay(ctx context.Context) (x open, err error) {
 				g := groups[key]
 				if g == nil {
 					g = &waits{For: w.For, Workflow: o.Workflow, Step: w.Step, Agent: agent, Asks: asks,
-						Oldest: w.Since, Example: o.OrderID, Text: waitTexts[w.For]}
+						Oldest: w.Since, Example: o.OrderID, Text: render.WaitTexts[w.For]}
 					g.Address = filter{State: string(state), Workflow: o.Workflow, Step: w.Step,
 						Children: "on"}.Address("")
 					groups[key] = g

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -103,12 +104,49 @@ func agentOf(s view.Step) string {
 // uncounted describes why a step waits for its agent or polls its service. The text includes the time since
 // the wait began.
 func (p Page) uncounted(s view.Step) string {
-	what := "polls"
-	if core.Uncalled(s.Error.Code) {
-		what = "waits for"
+	return fmt.Sprintf("waits for agent %s: %s (%s) for %s, next attempt %s", s.Agent, HandedBack(s.Error.Code),
+		s.Error.Code, Span(p.Now.Sub(s.Error.Since.Std())), Age(s.WakeAt, p.Now))
+}
+
+// HandedBack describes why an agent hands a step back without a counted failure. It returns other codes
+// unchanged.
+func HandedBack(code string) string {
+	switch code {
+	case core.CodeBreakerOpen:
+		return "its circuit breaker is open"
+	case core.CodeUnauthorized:
+		return "the service refuses its credentials"
+	case core.CodeNotYet:
+		return "the service is not ready yet"
 	}
-	return fmt.Sprintf("%s agent %s: %s for %s, next try %s", what, s.Agent, s.Error.Code,
-		Span(p.Now.Sub(s.Error.Since.Std())), Age(s.WakeAt, p.Now))
+	return code
+}
+
+// WaitTexts describes the values of view.Wait.For.
+var WaitTexts = map[string]string{
+	view.WaitAgent: "an agent's reply", view.WaitRetry: "the next attempt", view.WaitTime: "a time",
+	view.WaitAnswer:   "an answer or event",
+	view.WaitChildren: "child orders", view.WaitUndo: "an undo",
+}
+
+// Wait describes the most urgent wait of an order in one line: a retry, or the first wait. It returns "" if
+// the order waits for nothing.
+func Wait(all []view.Wait, now time.Time) string {
+	if len(all) == 0 {
+		return ""
+	}
+	w := all[max(0, slices.IndexFunc(all, func(w view.Wait) bool { return w.For == view.WaitRetry }))]
+	text := w.Step + ": waits for " + WaitTexts[w.For]
+	if w.Until != 0 {
+		text += ", due " + Age(w.Until, now)
+	}
+	if w.Since != 0 {
+		text += ", " + Span(now.Sub(w.Since.Std())) + " so far"
+	}
+	if n := len(all) - 1; n > 0 {
+		text += fmt.Sprintf(" (+%d)", n)
+	}
+	return text
 }
 
 // atWork describes an attempt in flight. The notes are the latest progress (P43, long work reports progress),
