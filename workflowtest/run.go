@@ -85,8 +85,8 @@ func (r *Run) Task() Task { return view.Of(r.task, r.w.defs[r.task.Definition]) 
 // State returns the state of the order.
 func (r *Run) State() State { return r.task.ProcessState }
 
-// Ended reports whether nothing more happens without a command. The order is then Processed, Compensated,
-// Cancelled or Closed, or it is in Error with no step in flight.
+// Ended reports whether the order is Processed, Compensated, Cancelled or Closed, or in Error with no step in
+// flight.
 func (r *Run) Ended() bool { return view.Ended(r.task) }
 
 // Step returns the step with the given name. An unknown name ends the test.

@@ -7,7 +7,7 @@ import (
 )
 
 // Operation is the script of one operation. Each call gets the next answer of the script. If there is no next
-// answer, the call gets the last answer again.
+// answer, the call gets the last answer again, except after FailTimes.
 type Operation struct {
 	w     *Workflow
 	plays []behaviour
@@ -96,7 +96,7 @@ func (o *Operation) last(method string) *behaviour {
 	return &o.plays[len(o.plays)-1]
 }
 
-// next returns the answer for the next call. If the script is nil or empty, the answer is "done".
+// next returns the answer for the next call. It is "done" if the script is nil or has no answer left.
 func (o *Operation) next() *behaviour {
 	if o == nil || o.place >= len(o.plays) {
 		return &behaviour{}

@@ -27,7 +27,7 @@ const (
 	DefaultServer = "http://127.0.0.1:8377"
 	// ServerVariable names the environment variable that overrides DefaultServer.
 	ServerVariable = "STEPKEEPER_SERVER"
-	// DefaultTimeout is the time limit of one request to the server.
+	// DefaultTimeout limits the time of a short command, or of its work for each order.
 	DefaultTimeout = 30 * time.Second
 )
 

@@ -34,7 +34,7 @@ type submitLine struct {
 }
 
 type submitError struct {
-	Code    string `json:"code"` // "unreadable", or the code from the server
+	Code    string `json:"code"` // "unreadable", "refused", or the error code from the server
 	Message string `json:"message"`
 	Step    string `json:"step,omitempty"` // step that failed; only with --wait
 }

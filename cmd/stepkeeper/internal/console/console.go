@@ -92,7 +92,7 @@ type file struct {
 	kind string
 }
 
-// New returns the handler of all pages. The address of a page contains the whole state of the page.
+// New returns the handler of all pages.
 func New(o Options) http.Handler {
 	if o.Now == nil {
 		o.Now = time.Now

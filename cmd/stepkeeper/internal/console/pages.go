@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	rowsOnPage   = 50   // maximum number of rows in a listing
+	rowsOnPage   = 50   // number of rows with which a page of the listing is full; it may have more
 	mostLookedAt = 5000 // maximum number of orders that are read to fill a page
-	mostCounted  = 1000 // maximum count of orders in a state; a page shows a larger number as 1,000+
+	mostCounted  = 1000 // maximum count of the orders in Processing or Compensating; more are shown as 1,000+
 	mostGrouped  = 10000
 	mostExamples = 5
 )

@@ -22,11 +22,11 @@ type AWS struct {
 	Go         string // Go version for go.mod
 	Stepkeeper Module // required module of Stepkeeper
 
-	Name string // start of the stacks' names; Write sets it to the name of the folder
+	Name string // start of the stacks' names, derived from the name of the project's folder
 }
 
-// Write adds the files to the project in a folder and returns the files' names. If one of the files already
-// exists, Write returns an ExistsError and writes nothing.
+// Write adds the files to the project in a folder and returns the files' names. If there is no project, or if
+// one of the files already exists, Write returns ErrNoProject or an ExistsError, and writes nothing.
 func (a AWS) Write(dir string) ([]string, error) {
 	for _, name := range []string{"agents.yaml", "workflows"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {

@@ -1,8 +1,8 @@
 // Package source reads orders from a file or from standard input. The input is one JSON object, an array of
 // objects, or JSON Lines. The package detects the form from the input.
 //
-// Each record has a line number, so that an error can name the line. After an invalid record, the package
-// continues with the next record.
+// Each record has a line number, so that an error can name the line. In JSON Lines, the package continues
+// after an invalid line.
 package source
 
 import (
