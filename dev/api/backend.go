@@ -31,7 +31,7 @@ type Backend interface {
 	Reject(ctx context.Context, r Rejected) error
 	// Command executes a command. If a command with the same ID was executed before, Command returns the
 	// stored verdict (P5, commands have a number and an ID). It returns port.ErrNotFound for an unknown
-	// order. It returns core.ErrStale if the command names a run that the order has not begun.
+	// order. It returns core.ErrStale if the command names a later run than the order's present run.
 	Command(ctx context.Context, c message.Control) (core.Verdict, error)
 	// Task returns a task and its definition, or port.ErrNotFound or port.ErrDamaged. The definition is nil
 	// if a Cancel came before the order (P17, a cancel is kept).
@@ -46,15 +46,15 @@ type Backend interface {
 	// Wait blocks until done returns true for a version of the task, or ctx ends. Even if ctx ends, Wait
 	// returns the last version of the task. It returns port.ErrNotFound for an unknown task.
 	Wait(ctx context.Context, id string, done func(*core.Task) bool) (*core.Task, error)
-	// Follow sends the committed versions of a task that are newer than after, beginning with the present
-	// version. A slow reader may miss versions, but always gets the last one. Follow closes the channel when
-	// ctx ends. The error may be port.ErrNotFound.
+	// Follow sends the present version of a task and each later committed version, if its number is larger
+	// than the argument after. A slow reader may miss versions, but always gets the last one. Follow closes
+	// the channel when ctx ends. The error may be port.ErrNotFound.
 	Follow(ctx context.Context, id string, after int64) (<-chan *core.Task, error)
 	// List returns the selected tasks, newest first. next is the cursor of the next page, or "" on the last
 	// page. The caller sets q.Limit. List marks a task as damaged if its document cannot be read.
 	List(ctx context.Context, q port.Query) (orders []view.Summary, next string, err error)
-	// Queue returns a queue for the SQS endpoint, or port.ErrNotFound. The edge passes messages for "intake"
-	// and "control" to Submit and Command instead, so it never asks for these two queues.
+	// Queue returns a queue for the SQS endpoint, or port.ErrNotFound. Package api passes messages for
+	// "intake" and "control" to Submit and Command instead, so it never asks for these two queues.
 	Queue(name string) (port.Queue, error)
 	// QueueNames returns the names of the queues.
 	QueueNames() []string
@@ -62,7 +62,8 @@ type Backend interface {
 	// Unattended returns the request queues without a consumer.
 	Unattended(ctx context.Context) []view.Unattended
 	Workflows(ctx context.Context) []view.WorkflowInfo
-	// Statistics returns the figures of at most the last hour, and the present figures of the agents.
+	// Statistics returns the numbers of orders and requests over at most the last hour, and the present
+	// figures of the agents.
 	Statistics(ctx context.Context) (view.Statistics, error)
 	// Schedules returns the schedules of the workflows, with their last starts and skipped times.
 	Schedules(ctx context.Context) ([]schedule.Record, error)

@@ -126,8 +126,8 @@ func (s *Runtime) newIncidents() *incident.Incidents {
 	})
 }
 
-// alertSinks publishes alerts to the log, the webhook and the command. The operator also finds the orders in
-// the list of orders (P27, the embedded runtime survives its queues).
+// alertSinks publishes alerts to the log, the webhook and the command. If an alert is lost, the operator
+// still finds its orders in the list of orders in Error (P27, the embedded runtime survives its queues).
 type alertSinks struct {
 	OnAlert
 	log         *slog.Logger

@@ -231,7 +231,8 @@ func (s *Runtime) Wait(ctx context.Context, id string, done func(*core.Task) boo
 	return s.hub.wait(ctx, id, func() (*core.Task, error) { return s.load(ctx, id) }, done)
 }
 
-// Follow sends the versions of a task that are newer than after, beginning with the present version.
+// Follow sends the present version of a task and each later version, if its number is larger than the
+// argument after.
 func (s *Runtime) Follow(ctx context.Context, id string, after int64) (<-chan *core.Task, error) {
 	if _, err := s.load(ctx, id); err != nil {
 		return nil, err

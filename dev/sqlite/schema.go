@@ -9,12 +9,12 @@ const applicationID = 0x5374706b
 // schemaVersion is the version of the schema below, which is the only one so far.
 const schemaVersion = 1
 
-// schema creates the tables. Times are in milliseconds since the epoch. The table orders keeps one row for
-// each order for ever:
+// schema creates the tables. Times in messages are in nanoseconds since the epoch, and all other times in
+// milliseconds. The table orders keeps one row for each order for ever:
 //
 //   - The row of a task at rest is in no due index. Its index_at is the time of the last commit.
-//   - The row of an expired order has only id, hash, state, workflow and index_at. It is only in the index of
-//     the IDs (P26, an ID never runs twice).
+//   - In the row of an expired order, created, shard, bucket and document are NULL. The row is only in the
+//     index of the IDs (P26, an ID never runs twice).
 //   - The document is the last column, so that a query can skip a row without reading the overflow pages of
 //     the document.
 const schema = `
@@ -30,7 +30,7 @@ CREATE TABLE orders(
 	bucket TEXT,                 -- NULL: at rest
 	state TEXT NOT NULL,
 	workflow TEXT NOT NULL,
-	hash TEXT NOT NULL,          -- of the content
+	hash TEXT NOT NULL,          -- hash of the content
 	id TEXT NOT NULL UNIQUE,
 	document BLOB
 ) STRICT;
@@ -38,7 +38,7 @@ CREATE INDEX orders_due ON orders(bucket, shard, index_at, id) WHERE bucket IS N
 CREATE INDEX orders_created ON orders(created) WHERE created IS NOT NULL;
 CREATE INDEX orders_state ON orders(state, created) WHERE created IS NOT NULL;
 CREATE INDEX orders_workflow ON orders(workflow, created) WHERE created IS NOT NULL;
-CREATE TABLE contents(row INTEGER PRIMARY KEY, content BLOB NOT NULL) STRICT; -- contents kept apart, by the order's row
+CREATE TABLE contents(row INTEGER PRIMARY KEY, content BLOB NOT NULL) STRICT; -- contents outside a document; row is orders.row
 CREATE TABLE probe(row INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
 CREATE TABLE definitions(hash TEXT PRIMARY KEY, data BLOB NOT NULL) STRICT;
 CREATE TABLE leases(name TEXT PRIMARY KEY, owner TEXT NOT NULL, until INTEGER NOT NULL) STRICT;

@@ -194,8 +194,7 @@ func (s *statement) first(args ...any) ([]driver.Value, error) {
 	return row, err
 }
 
-// each calls yield for each row. The values are valid only during the call. Only the bodies of messages stay
-// valid.
+// each calls yield for each row. After the call, the values are invalid, except the bodies of messages.
 func (s *statement) each(yield func([]driver.Value), args ...any) error {
 	rows, err := s.stmt.(driver.StmtQueryContext).QueryContext(context.Background(), s.bind(args))
 	if err != nil {

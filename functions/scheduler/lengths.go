@@ -18,8 +18,8 @@ const (
 	roundTime = core.Second
 )
 
-// lengths holds the queue lengths of agents that a step of a known workflow may choose. It is safe for
-// concurrent use.
+// lengths holds the queue lengths of agents that a step of a known workflow may choose, as the time that each
+// agent needs for its queue. It is safe for concurrent use.
 type lengths struct {
 	mu    sync.Mutex
 	asked map[string]core.Time // time at which each agent's queue was last read; 0 means never

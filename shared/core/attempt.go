@@ -33,8 +33,8 @@ func (d *StepDefinition) Longest(s *Step) Duration {
 	return d.TimeoutOf(s)
 }
 
-// FirstCompleteBy returns the complete-by time that the present claim set. A Progress may have moved the
-// stored time after the claim. A repeated request contains the first time (P12, effects are emitted again).
+// FirstCompleteBy returns the complete-by time that the present claim set. Since the claim, a Progress may
+// have moved the stored time. A repeated request contains the first time (P12, effects are emitted again).
 func (d *StepDefinition) FirstCompleteBy(s *Step) Time {
 	if !d.Long(s) {
 		return s.Claim.StopBy
@@ -52,7 +52,7 @@ func (d *StepDefinition) NextLook(s *Step) Time {
 }
 
 // Intervals returns how many reminder intervals had passed when the last reminder was first sent. The result
-// can differ from Answers.Reminded after a move to another interval.
+// can differ from Answers.Reminded if a Move has changed the interval.
 func (d *StepDefinition) Intervals(s *Step) int {
 	if d.Answer.Remind <= 0 || s.Answers.RemindedAt == 0 {
 		return 0
@@ -80,13 +80,13 @@ func ShortNote(note string) string {
 	return strings.ToValidUTF8(note[:min(len(note), MaxNote)], "")
 }
 
-// MaxOutput is the largest output of a step, in bytes, because a reply must fit into one message. A larger
-// output fails the step for good. A larger reply from an agent in another language goes to quarantine.
+// MaxOutput is the largest output of a step, in bytes, because a reply must fit into one message. If an
+// operation returns a larger output, the agent reports a permanent failure.
 const MaxOutput = 48 << 10
 
 // KnownUntil returns the time until which the service certainly remembers the key of a step. 0 means for
-// ever. The time counts from the step's first claim, or from the operator's latest fact about the step if
-// the fact is later.
+// ever. The time counts from the step's first claim, or from the operator's latest fact about the step if the
+// fact is later. If no request was sent since then, the time counts from now.
 func (t *Task) KnownUntil(def *Definition, i int, now Time) Time {
 	s, agent := &t.Steps[i], def.Agents[def.Steps[i].Agent]
 	if agent.KeyRetention == 0 {
@@ -122,9 +122,9 @@ func (t *Task) NotDone(d *StepDefinition, s *Step) (agents []string) {
 	return agents
 }
 
-// ReminderStopBy returns the time after which the last reminder of step i must not be sent. It is the
-// earlier of two times: the time of the next reminder, and the time when the service of the step ask may
-// forget the reminder's key (P18).
+// ReminderStopBy returns the time after which the last reminder of step i must not be sent. This is the time
+// of the next reminder, or an earlier time if the service of def.Steps[ask] may forget the reminder's key
+// before (P18). The earlier time is at least one timeout of that step after the last reminder.
 func (t *Task) ReminderStopBy(def *Definition, i, ask int) Time {
 	s, q, d := &t.Steps[i], &def.Steps[i], &def.Steps[ask]
 	a, next, agent := s.Answers, q.ReminderDue(s, q.Intervals(s)+1), def.Agents[d.Agent]

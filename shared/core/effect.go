@@ -142,7 +142,7 @@ type RaiseAlert struct {
 	Accepts  Accepted `json:"accepts"`
 }
 
-// EraseContent removes the content of an order that is stored apart from its task (P52, erase removes
+// EraseContent removes an order's content that is stored in an item or row of its own (P52, erase removes
 // content, not identity).
 type EraseContent struct{ OrderID, Hash string }
 
@@ -164,7 +164,7 @@ func (EraseContent) effect() {}
 
 // Settles reports whether the effects include all unacknowledged messages of the present end: the final
 // status, the alert, and the report to the parent. An actor may settle the end only after it has sent all
-// these messages itself (P11, H27).
+// these messages itself (P11).
 func Settles(def *Definition, t *Task, effects []Effect) bool {
 	if t.End.ResendAt == 0 {
 		return false

@@ -59,7 +59,7 @@ type Progress struct {
 	Run       int
 	Attempt   int
 	Operation Operation
-	Until     Time // time by which the next report comes; zero means after the step's timeout
+	Until     Time // latest time of the next report; zero means one timeout of the step from now
 	Percent   int  // 0 to 100
 	Note      string
 }
@@ -76,8 +76,8 @@ type Overdue struct {
 // deadline stops or undoes the order).
 type DeadlinePassed struct{ Run int }
 
-// ResendDue reports that a final status is unacknowledged past its time. Only the Supervisor creates it
-// (P11, an end is reported until settled).
+// ResendDue reports that End.ResendAt has passed, the time to send an unsettled final status again. Only the
+// Supervisor creates it (P11, an end is reported until settled).
 type ResendDue struct{}
 
 // Wake asks the Scheduler to continue a step. An empty Step means the whole task.
@@ -115,8 +115,8 @@ type UndoCommand struct {
 	Sender
 }
 
-// Resubmit is the operator's decision to continue, or to start a Compensated order again (P18, resubmit uses
-// a remembered key).
+// Resubmit is the operator's decision to continue an order in Error, or to start a Compensated order again
+// (P18, resubmit uses a remembered key).
 //
 // If Definition is set, the task first moves to that definition, as with a Move. If Step is set, the step
 // gets Input instead of its present input (P51, a call can get another input).
@@ -147,8 +147,8 @@ type Resolve struct {
 type Close struct {
 	ID      string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
 	Command int    `json:"command" minimum:"0" doc:"the task's command number as last seen; any other number is refused, because another command came first"`
-	// Absent lists the open children that will not end by themselves: they are not stored, are damaged, or
-	// have ended. The actor that decides sets Absent.
+	// Absent lists the children that the task waits for, but that will send it no end: they are not stored,
+	// are damaged, or ended in a way that an undo does not change. The actor that decides sets Absent.
 	Absent []string `json:"-"`
 	Sender
 }
@@ -213,8 +213,8 @@ type AskChild struct {
 	Priority    string          `json:"priority,omitempty"`
 	Order       json.RawMessage `json:"order"`
 	ContentHash string          `json:"-"` // hash of the order, set by the actor that stores it
-	// To is the definition that Definition names. The actor sets To if an undone child has another
-	// definition.
+	// To is the definition that Definition names. The actor sets To if the child is Compensated, is asked to
+	// start again, and pins a different definition.
 	To *Definition `json:"-"`
 }
 

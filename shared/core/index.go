@@ -67,7 +67,7 @@ func Index(t *Task) (bucket string, at Time) {
 //
 // Only the Supervisor sets exact, because it has handled everything that is due now. With exact, Due may
 // become later. Without exact, Due can become earlier, or 0 if the task is at rest. So a busy task seldom
-// rewrites its index entry (P9, H16).
+// rewrites its index entry (P9).
 func Reindex(t *Task, exact bool) {
 	live := Live(t)
 	switch {
@@ -104,8 +104,7 @@ func Settled(t *Task) *Task {
 }
 
 // SweepEvents returns the events that the Supervisor has to decide now. The events are for passed
-// complete-by times of steps, for a passed deadline, and for a final status that is unacknowledged for too
-// long.
+// complete-by times of steps, for a passed deadline, and for a final status whose resend time has passed.
 func SweepEvents(def *Definition, t *Task, now Time) []Event {
 	var events []Event
 	going := t.ProcessState == Processing || t.ProcessState == Compensating

@@ -138,7 +138,7 @@ func (s *Step) Passed() bool {
 	return s.State == Processed || s.State == Skipped || s.State == Compensated
 }
 
-// Apart reports whether the order is stored apart from the document, with ContentHash as its key.
+// Apart reports whether the order is stored in an item or row of its own, with ContentHash as its key.
 func (t *Task) Apart() bool { return len(t.Order) == 0 && t.ContentHash != "" && t.Erased == nil }
 
 // IsTombstone reports whether a Cancel created the task before its order came (P17, a cancel is kept).

@@ -136,9 +136,9 @@ func inBase64(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_'
 }
 
-// tokenCharacter reads one character of a text, which may be percent-encoded or escaped. It returns 0 for a
-// character that cannot be part of a token. In a JSON value it reads a whole escape, so that no escape is
-// cut.
+// tokenCharacter reads one character of a text, which may be percent-encoded or escaped. It returns 0 for a %
+// or a backslash that does not begin an encoded byte. In a JSON value it reads a whole escape, so that no
+// escape is cut.
 func tokenCharacter(text []byte, i int, isJSON bool) (c byte, size int) {
 	end := i + 1
 	switch text[i] {

@@ -7,7 +7,7 @@ import (
 )
 
 // ExpiredKey returns a text about a step whose service may have forgotten the key, or "" if there is no such
-// step. It is unknown whether such a step took effect, so another call could repeat the effect (H12).
+// step. It is unknown whether such a step took effect, so a second call could repeat the effect.
 func (t *Task) ExpiredKey(def *Definition, now Time) string {
 	for i := range t.Steps {
 		if s := &t.Steps[i]; t.KeyMayExpire(def, i, now) {

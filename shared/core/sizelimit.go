@@ -331,11 +331,11 @@ const CodeOutputTooLarge = "output-too-large"
 const noReason = "the order has no room for the reason"
 
 // InlineOrder returns the length in bytes of the longest order that is stored within its task's document,
-// unless SizeLimit sets another length. A longer order is stored apart.
+// unless SizeLimit sets another length. A longer order is stored in an item or row of its own.
 //
 // The length follows from the bill of DynamoDB, which rounds the size of each write up to whole KiB. An
 // order that fits into the first KiB beside the rest of the document costs nothing. A longer order can make
-// each commit cost one unit more. An order that is stored apart costs about as much as 1.3 writes. The sizes
+// each commit cost one unit more. An order in an item of its own costs about as much as 1.3 writes. The sizes
 // below were measured with small outputs (docs/explanation/cost.md).
 func InlineOrder(def *Definition) int {
 	const kibibyte, spare, header, step, least = 1 << 10, 45, 300, 85, 100

@@ -58,11 +58,12 @@ type Task struct {
 	// TokenKey is the ID of the key for the tokens in the task's inputs (P39, a token is an answer's
 	// permission). It is "" if the inputs have no tokens.
 	TokenKey string
-	// ContentHash is the hash of the submission. It is the key of an order that is stored apart from the
-	// document. It is "" if Order holds the order.
+	// ContentHash is the hash of the submission. It is the key of an order that is stored in an item or row
+	// of its own. It is "" if Order holds the order.
 	ContentHash string
-	// Order is the order as submitted, byte for byte. It is empty in three cases: the order is stored apart
-	// (see Apart), its content was erased, or a Cancel came before the order (P17, a cancel is kept).
+	// Order is the order as submitted, byte for byte. It is empty in three cases: the order has an item or
+	// row of its own (see Apart), its content was erased, or a Cancel came before the order (P17, a cancel is
+	// kept).
 	Order        json.RawMessage
 	Priority     string
 	ReplyTo      string  // logical name of a queue or bus; "" means none

@@ -118,9 +118,9 @@ func repeats(ev core.Event, t *core.Task) bool {
 	return false
 }
 
-// ahead logs and counts a message that is newer than the document, even after the document was read again.
-// Such a message is forged, or the store was reset to an earlier state. The queue delivers the message again
-// until it is a dead letter (P8, every commit is conditional).
+// ahead logs and counts a message that names a later run or attempt than the document, even after the
+// document was read again. Such a message is forged, or the store was reset to an earlier state. The queue
+// delivers the message again until it is a dead letter (P8, every commit is conditional).
 func (e *Engine) ahead(id string, ev core.Event) {
 	e.Logger.Warn("a message is ahead of the stored task and is returned to the queue; if it comes for ever "+
 		"it was forged, or the store was set back", About(id, ev)...)

@@ -96,8 +96,8 @@ type status int
 const (
 	unread status = iota // the task was not read
 	read                 // the task was loaded, perhaps from the cache
-	// reread means that the task was loaded from the store itself. This happens if a message is ahead of the
-	// task, or if a create finds that the task exists.
+	// reread means that the task was loaded from the store itself. This happens if a message names a later
+	// run or attempt than the task (core.ErrStale), or if a create finds that the task exists.
 	reread
 	tooLarge // the document of a new task is too large
 	inDoubt  // a write may have been stored although the store did not confirm it (P12a)

@@ -61,7 +61,7 @@ func (e *Engine) deliver(ctx context.Context, jobs []*Job) (further []*Job) {
 }
 
 // settle marks an end as reported if all messages about the end were sent (P11, an end is reported until
-// settled; H27). It ignores a refused commit, because another writer has continued the task.
+// settled). It ignores a refused commit, because another writer has continued the task.
 func (e *Engine) settle(ctx context.Context, jobs []*Job) {
 	var changes []state.Change
 	for _, j := range jobs {

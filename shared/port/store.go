@@ -49,15 +49,15 @@ type Write struct {
 	Record   Record
 	Expected int64
 	// Hash is the hash of the order's content. The store keeps the hash after the order has expired. Each
-	// create sets Hash, and each write of an order whose content is stored apart sets Hash too. A store whose
-	// orders expire also needs Hash in the write that brings the order to rest. In these writes, Hash is
-	// empty only if a Cancel came before its order (P17, a cancel is kept).
+	// create sets Hash, and each write of an order whose content has an item or row of its own sets Hash too.
+	// A store whose orders expire also needs Hash in the write that brings the order to rest. In these
+	// writes, Hash is empty only if a Cancel came before its order (P17, a cancel is kept).
 	Hash string
-	// Apart reports whether the content is stored apart from the document, under Hash.
+	// Apart reports whether the content is stored in an item or row of its own, under Hash.
 	Apart bool
-	// Content is the order's content if a create stores the content apart. The store writes the content
-	// before the record, so that no record lacks its content. If the store refuses the create, the content
-	// may remain without a record.
+	// Content is the order's content if a create stores it in an item or row of its own. The store writes the
+	// content before the record, so that no record lacks its content. If the store refuses the create, the
+	// content may remain without a record.
 	Content []byte
 }
 
@@ -114,9 +114,9 @@ type Store interface {
 	// Load returns a record and an error for each ID, at the index of the ID. The record is nil if it does
 	// not exist or could not be read. A failed read does not affect the other reads.
 	Load(ctx context.Context, ids []string) ([]*Record, []error)
-	// Content returns the order's content that is stored apart under this hash, or ErrNotFound.
+	// Content returns the order's content in the item or row with this hash, or ErrNotFound.
 	Content(ctx context.Context, id, hash string) ([]byte, error)
-	// Erase removes the order's content that is stored apart under this hash, if the content exists. The
+	// Erase removes the order's content in the item or row with this hash, if the content exists. The
 	// caller must not need the content again (P52, erase removes content, not identity). A later create of
 	// the same order is refused, and does not store the content again.
 	Erase(ctx context.Context, id, hash string) error

@@ -281,7 +281,7 @@ func (r *deciding) undoStep(i int) bool {
 	case s.State == core.Processing:
 		return false
 	case r.at.Now <= quiet:
-		// A call may still take effect, even after a reply (P21, an undo waits for quiet; H2).
+		// A call may still take effect, even after a reply (P21, an undo waits for quiet).
 		release(s)
 		s.State = core.UndoWait
 		r.scheduleWake(s, quiet+1)

@@ -14,8 +14,8 @@ func jitter(orderID string, run int, step string, attempt int) float64 {
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "%s/%d/%s/%d", orderID, run, step, attempt)
 	x := h.Sum64()
-	// FNV's high bits change little between short inputs. So the finaliser of MurmurHash3 mixes them once
-	// more.
+	// FNV's high bits change little between short inputs. So the first half of MurmurHash3's finaliser mixes
+	// them once more.
 	x ^= x >> 33
 	x *= 0xff51afd7ed558ccd
 	x ^= x >> 33

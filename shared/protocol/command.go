@@ -48,8 +48,9 @@ func (r *deciding) addVerdict(list *[]core.Verdict, v core.Verdict) {
 }
 
 // operators returns the rule for a numbered command. The function do executes the command, or returns the
-// reason of a refusal. The number of the command must be the number of the task (P5, H17). An erased task
-// refuses every command (P52, erase removes content, not identity).
+// reason of a refusal. The number of the command must be the number of the task, so that an old command that
+// comes again is refused (P5). An erased task refuses every command (P52, erase removes content, not
+// identity).
 func operators(do func(r *deciding, ev core.Event) (refused string)) rule {
 	return action(func(r *deciding, _ int, ev core.Event) (string, error) {
 		reason := isErased
@@ -81,7 +82,7 @@ func (r *deciding) submittedAgain(_ int, ev core.Event) (string, error) {
 }
 
 // cancelCommand stops and undoes the order for the caller (P17, a cancel is kept). All copies of a command
-// get the same verdict, so that a refused cancel is never accepted later (H30).
+// get the same verdict, so that a refused cancel is never accepted later.
 func (r *deciding) cancelCommand(_ int, ev core.Event) (string, error) {
 	e, t := ev.(core.Cancel), r.t
 	switch {
@@ -190,7 +191,7 @@ func (r *deciding) resubmitCommand(ev core.Event) (refused string) {
 	switch mode {
 	case errForward:
 		r.resume(e)
-	case errUndo: // a stopped undo never goes forward (H5)
+	case errUndo: // a stopped undo never goes forward
 		r.startUndo(r.t.Undo.Why)
 	case compensated:
 		r.restart(e)
@@ -207,8 +208,8 @@ func note(what, step string) string {
 	return "with " + what + " for " + step
 }
 
-// resume continues the task forward in the same run, with the same keys (H4). It resets the counts of
-// failures and hops.
+// resume continues the task forward in the same run. It keeps the keys, because a new key could repeat an
+// effect whose reply was lost. It resets the counts of failures and hops.
 func (r *deciding) resume(e core.Resubmit) {
 	t := r.t
 	leaveEnd(r.t)
@@ -228,7 +229,7 @@ func (r *deciding) resume(e core.Resubmit) {
 		}
 	}
 	var again []int
-	// The loop continues every attempted step. A step that is left out would wait for ever (H31).
+	// The loop continues every attempted step. A step that is left out would wait for ever.
 	for i := range t.Steps {
 		if t.Steps[i].Attempted() && r.kind(i).resume(r, i) {
 			again = append(again, i)
@@ -241,7 +242,8 @@ func (r *deciding) resume(e core.Resubmit) {
 	r.advanceForward(again...)
 }
 
-// restart starts a Compensated order again: a new run with new keys (H3).
+// restart starts a Compensated order again, in a new run with new keys. For an old key, a service would
+// return its stored reply without a new effect.
 func (r *deciding) restart(e core.Resubmit) {
 	t := r.t
 	leaveEnd(r.t)

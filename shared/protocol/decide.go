@@ -8,15 +8,15 @@ import (
 
 // Decide applies one event to a task. It changes no argument.
 //
-// def is the definition that the task pins, or the current definition for a new order. If the order is
-// unknown, or only an early Cancel has created the task, def is nil. order is the order as submitted. If
-// order is nil and an expression needs it, Decide returns ErrOrderNeeded. task is nil if the order is
-// unknown.
+// task is nil if the order has no task. def is the definition that the task pins. If a Submitted or AskChild
+// may create the task, def is the definition of the new task. def is nil for any other event without a task,
+// and if an early Cancel has created the task. order is the order as submitted. If order is nil and an
+// expression needs it, Decide returns ErrOrderNeeded.
 //
 // The other errors are ErrStale, ErrUnfit, and a *Refusal for the sender. If the event changes nothing,
 // Ignored has the reason. The Decision then repeats the effects that the same event caused before (P12,
-// effects are emitted again). The task keeps no tokens of answers from the event (P39, a token is an
-// answer's permission).
+// effects are emitted again). Decide removes the tokens of answers from the event, so that the task stores
+// none (P39, a token is an answer's permission).
 func Decide(def *core.Definition, order []byte, task *core.Task, ev core.Event, at At) (Decision, error) {
 	ev = redacted(ev)
 	if task == nil {
@@ -211,7 +211,7 @@ func (r *deciding) setDeadline(at core.Time) {
 }
 
 // tombstone returns a task that records a Cancel. The order has not arrived yet, and will not run when it
-// arrives (P17, a cancel is kept; H18).
+// arrives (P17, a cancel is kept).
 func tombstone(e core.Cancel, at At) Decision {
 	from := aboutOf(e, nil).From
 	v := core.Verdict{ID: e.ID, Command: "cancel", Accepted: true, At: at.Now,
@@ -246,8 +246,8 @@ type At struct {
 	Now   core.Time
 	By    string                   // name of the instance that decides
 	Waits map[string]core.Duration // queue wait of each agent's requests (P32, queue time is not a failure)
-	// Queues holds the queue lengths by agent, as waits. Some agents may be missing (P44, several agents can
-	// do one step).
+	// Queues holds the time that each agent needs for the requests now in its queue, by agent. Some agents
+	// may be missing (P44, several agents can do one step).
 	Queues    map[string]core.Duration
 	SizeLimit core.SizeLimit // limit of the stored document
 	Tokens    core.Tokens    // maker of tokens (P39); nil if there is no key

@@ -96,7 +96,7 @@ func (r *deciding) enterError(phase core.Phase, i int) {
 }
 
 // stopForOperator stops the task in Error. It clears the complete-by times of the steps that await a Wake,
-// because such a time would keep the task in the index for ever (H25).
+// because such a time would keep the task in the index for ever.
 func (r *deciding) stopForOperator(phase core.Phase) {
 	for i := range r.t.Steps {
 		s := &r.t.Steps[i]
@@ -258,7 +258,7 @@ func (r *deciding) nextFinish(seq int) (int, int) {
 }
 
 // claimStands reports whether the step's claim still stands. A forward claim stands only while the task goes
-// forward (H28). A claim of an undo always stands.
+// forward. A claim of an undo always stands.
 func (r *deciding) claimStands(s *core.Step) bool {
 	return s.State == core.Compensating || s.State == core.Waiting && s.Claim.Undo ||
 		(s.State == core.Processing || s.State == core.Waiting) && r.t.ProcessState == core.Processing

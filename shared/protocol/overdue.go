@@ -43,14 +43,15 @@ func (r *deciding) doOverdue(i int, ev core.Event) (string, error) {
 		r.enterError(core.Forward, i)
 		return "", nil
 	}
-	// The Supervisor does not claim the undo. It sets a time and wakes the Scheduler (H14, H24).
+	// The Supervisor does not claim the undo. It sets a time and wakes the Scheduler. Without this time, no
+	// sweep would find the task after a crash.
 	r.compensate(core.WhyFailure, i)
 	r.wakeNow(s)
 	return "", nil
 }
 
-// wakeNow wakes the Scheduler for a step at once. It also sets the time at which the Supervisor sends
-// another Wake.
+// wakeNow wakes the Scheduler for a step at once. It also sets the time at which the Supervisor sends a new
+// Wake.
 func (r *deciding) wakeNow(s *core.Step) {
 	s.CompleteBy = r.at.Now.Add(r.def.Grace)
 	r.wake(s, 0)
@@ -92,8 +93,8 @@ func (r *deciding) backlog(i int) string {
 	return ""
 }
 
-// waitOverdue sends another Wake for a step whose Wake was lost. It counts no failure, and does not change
-// the end of the wait (H26).
+// waitOverdue sends a new Wake for a step whose Wake was lost. It counts no failure. It does not change the
+// end of the wait, which each sweep would otherwise move.
 func (r *deciding) waitOverdue(i int, _ core.Event) (string, error) {
 	s := &r.t.Steps[i]
 	if !s.CompleteBy.Passed(r.at.Now) {

@@ -128,8 +128,8 @@ func (r *deciding) recordNoEffect(i int, e core.Reply) bool {
 	return true
 }
 
-// setNoEffect records when it was proven that the step had no effect, unless an earlier proof is recorded.
-// In Error, the recorded time is later than the stop. The alert about the stop does not contain later
+// setNoEffect records when it was proven that the step had no effect, unless an earlier proof is recorded. In
+// Error, the recorded time is later than End.At, the entry into Error. The alert contains only earlier
 // proofs, so that a repeated alert is the same (P12, effects are emitted again).
 func (r *deciding) setNoEffect(i int) {
 	if r.t.Steps[i].NoEffect != 0 {
@@ -174,7 +174,7 @@ func (r *deciding) handBackUncharged(s *core.Step, wakeAt core.Time) {
 }
 
 // scheduleWake makes a step wait until wakeAt, and emits the Wake. If the Wake is lost, the Supervisor sends
-// another Wake after Definition.Grace (P9a).
+// a new Wake after Definition.Grace (P9a).
 func (r *deciding) scheduleWake(s *core.Step, wakeAt core.Time) {
 	s.Wait.At, s.CompleteBy = wakeAt, wakeAt.Add(r.def.Grace)
 	r.wake(s, wakeAt)
@@ -232,13 +232,13 @@ func (r *deciding) applyPolicy(i int) {
 }
 
 // stopsOnFailure reports whether a failure of the step stops the task. The step's policy can require this. A
-// point of no return that was claimed also requires this, even if the point of no return is not done (H9).
+// claimed point of no return also requires this, even if it is still in flight.
 func (r *deciding) stopsOnFailure(i int) bool {
 	return r.policyOf(i) == core.OnFailureStop || r.t.PastPointOfNoReturn(r.def)
 }
 
-// compensate starts the undo of a task that goes forward, but claims nothing. failed is the step that is the
-// reason, or -1.
+// compensate changes a task that goes forward to Compensating. It claims no undo; advance does this later.
+// failed is the step that is the reason, or -1.
 func (r *deciding) compensate(why core.Why, failed int) {
 	r.t.ProcessState, r.t.Undo.Why = core.Compensating, why
 	if failed >= 0 {

@@ -173,7 +173,8 @@ var stepRows = []stepRow{
 	{[]eventKind{overdue}, []core.State{core.Skipped, core.Processed, core.Compensated}, alive,
 		ignore(notNow)},
 
-	// The effect of a Wake depends first on the direction of the task (H28, H29).
+	// The effect of a Wake depends first on the direction of the task, because an undo must not claim a step
+	// forward.
 	{[]eventKind{wakeStep}, []core.State{core.Pending, core.Waiting}, []mode{going},
 		action((*deciding).wakeForward)},
 	{[]eventKind{wakeStep}, []core.State{core.Pending, core.Waiting, core.Failed, core.UndoWait},

@@ -15,23 +15,23 @@ const (
 	stripes           = 1 << 16 // far more than the tasks that are committed at the same time
 )
 
-// cache holds decoded tasks, and orders that are stored apart from their tasks. An entry is always the
-// newest version. If a load or a commit of a task overlaps with another commit of the task, the cache keeps
-// no entry. It detects overlaps by generations. Each commit raises the generation of its task when the
-// commit begins and when it ends. A value is cached only if the generation has not changed in the meantime.
+// cache holds decoded tasks, and orders that are stored in an item or row of their own. It never holds an
+// older version than this process has committed. A task whose load overlaps with a commit is not cached. If
+// two commits of a task overlap, each removes the entry when it ends. The cache detects overlaps by
+// generations: each commit raises the generation of its task when it begins and when it ends.
 type cache struct {
 	seed maphash.Seed
 
 	mu       sync.Mutex
 	entries  *simplelru.LRU[string, *entry]
-	gens     [stripes]uint32 // tasks with the same hash share a generation, which can only drop entries
+	gens     [stripes]uint32 // tasks with the same hash share one, so that a few tasks are not cached
 	bytes    int
 	maxBytes int
 }
 
 type entry struct {
 	task  *core.Task
-	order []byte // order, if it is stored apart
+	order []byte // order, if it has an item or row of its own
 	size  int
 }
 

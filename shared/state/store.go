@@ -148,7 +148,8 @@ func taskOf(r *port.Record) (*core.Task, error) {
 }
 
 // Order returns a task's order. It is empty if a Cancel came first (P17, a cancel is kept), or if it was
-// erased. Order reads the store only if the order is stored apart. It can return port.ErrNotFound.
+// erased. Order reads the store only if the order has an item or row of its own. It can return
+// port.ErrNotFound.
 func (s *Store) Order(ctx context.Context, t *core.Task) ([]byte, error) {
 	if !t.Apart() {
 		return t.Order, nil
@@ -165,7 +166,7 @@ func (s *Store) Order(ctx context.Context, t *core.Task) ([]byte, error) {
 	return content, err
 }
 
-// contents is the part of port.Store that reads orders stored apart.
+// contents is the part of port.Store that reads orders in items or rows of their own.
 type contents interface {
 	Content(ctx context.Context, id, hash string) ([]byte, error)
 }
@@ -201,7 +202,8 @@ func (s *Store) Forget(id string) {
 type Change struct {
 	Task   *core.Task
 	Before *core.Task // task that Task replaces, for OnCommit only; nil for a new task
-	// Order is the order as submitted. Commit stores it if the task is new and keeps its order apart.
+	// Order is the order as submitted. Commit stores it if the task is new and its order has an item or row
+	// of its own.
 	Order []byte
 	// Hash is the hash of the submission, for a new task only. If Hash is empty, Commit computes the hash.
 	Hash string

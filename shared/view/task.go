@@ -1,4 +1,4 @@
-// Package view holds the public JSON form of a task. The HTTP edge and the client return this form. The
+// Package view holds the public JSON form of a task. The HTTP API and the client return this form. The
 // command line and the console show it.
 //
 // Authority: Only this package decides which parts of a stored document are public. It derives the timeline,

@@ -69,7 +69,7 @@ func enterDo(e port.LedgerEntry, move bool, attempt int, knowsKeys bool) (port.L
 	case StateDone:
 		return e, move, sayDone
 	case StateFailed, StateLater:
-		// a refusal says nothing about a newer attempt (hole H33 of docs/explanation/protocol.md)
+		// a stored refusal does not decide a newer attempt
 		if attempt <= e.Attempt {
 			return e, move, sayFailed
 		}

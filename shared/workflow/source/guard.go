@@ -65,7 +65,8 @@ func (g *guard) token(t *token.Token) (what, fix string) {
 		}
 	}
 	g.text = true
-	// a block that is nested one level deeper begins at least one column further right
+	// deeper blocks begin further right, so the column limits their depth; 10 columns per level allow wide
+	// indents
 	structure := t.Type == token.SequenceEntryType || t.Type == token.MappingValueType
 	if g.flow > maxNesting || structure && g.flow == 0 && t.Position.Column > 10*maxNesting {
 		return fmt.Sprintf("lists and mappings are nested deeper than %d levels", maxNesting), "flatten it"
