@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -47,6 +48,8 @@ const (
 	commandTime = 30 * time.Second
 	// atOnce limits the concurrent webhook requests, and the concurrent runs of the command.
 	atOnce = 4
+	// mostDrained limits the bytes that are read of a webhook's response. A longer one ends the connection.
+	mostDrained = 64 << 10
 	// mostOutput limits the command's output in an error, in bytes.
 	mostOutput = 500
 )
@@ -204,6 +207,7 @@ func (a alertSinks) post(ctx context.Context, body []byte) error {
 		return fmt.Errorf("the webhook: %w", err)
 	}
 	defer resp.Body.Close()
+	_, _ = io.CopyN(io.Discard, resp.Body, mostDrained) // so that the next alert can use the connection
 	switch resp.StatusCode / 100 {
 	case 2:
 		return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -114,7 +115,8 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 	if s.agents, err = s.readAgents(); err != nil {
 		return err
 	}
-	if s.workflows, err = newWorkflows(s.options.Workflows, s.loadFiles, s.log); err != nil {
+	if s.workflows, err = newWorkflows(s.options.Workflows, s.loadFiles,
+		slices.Contains(s.options.ReplyTo, core.Events), s.log); err != nil {
 		return err
 	}
 	durable, statuses := durableQueues(s.agents, s.options.ReplyTo)

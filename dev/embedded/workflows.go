@@ -38,6 +38,8 @@ type workflows struct {
 	load func(dir string) ([]source.File, error)
 	log  *slog.Logger
 	now  atomic.Pointer[deployed]
+
+	events bool // true if the runtime has the reply-to core.Events
 }
 
 // loadFiles reads every workflow file of the folder, and checks that the named agents exist. It refuses
@@ -66,9 +68,9 @@ func (s *Runtime) loadFiles(dir string) ([]source.File, error) {
 	return files, nil
 }
 
-func newWorkflows(dir string, load func(string) ([]source.File, error),
+func newWorkflows(dir string, load func(string) ([]source.File, error), events bool,
 	log *slog.Logger) (*workflows, error) {
-	w := &workflows{dir: dir, load: load, log: log}
+	w := &workflows{dir: dir, load: load, events: events, log: log}
 	w.now.Store(&deployed{byName: map[string]*core.Definition{}})
 	return w, w.reload()
 }
@@ -135,6 +137,10 @@ func (w *workflows) reload() error {
 			continue
 		}
 		name, hash := f.Definition.Name, f.Definition.Hash
+		if f.Definition.Events && !w.events && (old.byName[name] == nil || !old.byName[name].Events) {
+			w.log.Warn("the workflow has events: true, and the ends of its orders go nowhere; to read them "+
+				"from the queue status-events, start with --reply-to events", "workflow", name)
+		}
 		if was := old.byName[name]; was == nil || was.Hash != hash {
 			w.log.Info("workflow in force", "workflow", name, "hash", hash, "file", f.Name)
 		}
