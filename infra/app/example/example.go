@@ -107,7 +107,7 @@ func environment() *awscdk.Environment {
 func replyTo(stack awscdk.Stack, c *settings, props *infra.Props) {
 	props.ReplyTo = map[string]awssqs.IQueue{}
 	props.ReplyToBuses = map[string]awsevents.IEventBus{}
-	given := c.pairs("reply-to", "name=ARN of a queue or an event bus", arnOf("(sqs|events)", ""))
+	given := c.pairs("reply-to", "name=ARN of a queue or an event bus", queueOrBus)
 	for name, arn := range given {
 		if strings.Contains(arn, ":event-bus/") {
 			props.ReplyToBuses[name] = awsevents.EventBus_FromEventBusArn(stack,

@@ -68,6 +68,8 @@ type localStack struct {
 	Endpoint string            `json:"endpoint"`
 	Region   string            `json:"region"`
 	Outputs  map[string]string `json:"outputs"`
+
+	template stack.Template // describes the outputs
 }
 
 // needCDK returns an error if Go or Node is missing. CDK apps need both programs.
@@ -136,7 +138,7 @@ func runDeploy(ctx context.Context, o *deployOptions) error {
 	if err != nil {
 		return failure.Wrap(err, failure.General, "", "the stack %s was not deployed", assembly.Stack)
 	}
-	return o.print(localStack{assembly.Stack, endpoint, c.Region, outputs})
+	return o.print(localStack{assembly.Stack, endpoint, c.Region, outputs, assembly.Template})
 }
 
 func (o *deployOptions) print(deployed localStack) error {
@@ -144,13 +146,17 @@ func (o *deployOptions) print(deployed localStack) error {
 		return o.app.PrintJSON(deployed)
 	}
 	var b bytes.Buffer
+	described, _ := deployed.template["Outputs"].(map[string]any)
 	fmt.Fprintf(&b, "the stack %s is deployed. --output json prints all outputs; an application needs\n\n",
 		deployed.Stack)
 	for _, key := range slices.Sorted(maps.Keys(deployed.Outputs)) {
 		// Names of the construct's outputs begin with Engine. Of these, an application needs only the URL of
 		// the intake queue.
 		if strings.HasSuffix(key, "IntakeUrl") || !strings.HasPrefix(key, "Engine") {
-			fmt.Fprintf(&b, "  %-20s %s\n", key, deployed.Outputs[key])
+			output, _ := described[key].(map[string]any)
+			text, _ := output["Description"].(string)
+			line := fmt.Sprintf("  %-20s %s  %s", key, deployed.Outputs[key], text)
+			fmt.Fprintln(&b, strings.TrimRight(line, " "))
 		}
 	}
 	fmt.Fprintf(&b, "\nUse it with any AWS SDK or the command line, after\n\n"+
