@@ -48,7 +48,7 @@ func DefinitionHash(stored []byte) string {
 const DefinitionSchema = 1
 
 // Definition is a compiled workflow. Tasks pin it by its hash, so that a deployment never affects a running
-// task. Package workflow compiles it from YAML and validates it. Decide relies on the validation.
+// task. Package workflow/source compiles it from YAML and validates it. Decide relies on the validation.
 type Definition struct {
 	Schema int                        `json:"schema"` // major version of the stored form
 	Name   string                     `json:"name"`

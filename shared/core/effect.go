@@ -146,7 +146,7 @@ type RaiseAlert struct {
 // content, not identity).
 type EraseContent struct{ OrderID, Hash string }
 
-// Accepted lists the commands that a task in Error accepts right after it has stopped.
+// Accepted lists the commands that a task accepts right after it has stopped in Error or was undone.
 type Accepted struct {
 	Resubmit bool `json:"resubmit"`
 	Undo     bool `json:"undo"`

@@ -197,7 +197,7 @@ type ChildAsk string
 // Requests to a child task.
 const (
 	AskStart  ChildAsk = "start"
-	AskCancel ChildAsk = "cancel" // the child is undone, unless it is Processed
+	AskCancel ChildAsk = "cancel" // undo of the child, unless it is Processed or past its point of no return
 	AskUndo   ChildAsk = "undo"
 )
 

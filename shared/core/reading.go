@@ -79,7 +79,7 @@ func (t *Task) InFlight() bool {
 }
 
 // AtRest reports whether the task has ended or stopped, and its end was reported (P11, an end is reported
-// until settled). A task at rest changes only by a command.
+// until settled). Sweeps ignore a task at rest.
 func (t *Task) AtRest() bool {
 	return (t.Terminal() || t.ProcessState == Error && !t.InFlight()) && t.End.ResendAt == 0
 }

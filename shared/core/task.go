@@ -59,7 +59,7 @@ type Task struct {
 	// permission). It is "" if the inputs have no tokens.
 	TokenKey string
 	// ContentHash is the hash of the submission. It is the key of an order that is stored in an item or row
-	// of its own. It is "" if Order holds the order.
+	// of its own. It is "" if Order holds the order, or if no order has come.
 	ContentHash string
 	// Order is the order as submitted, byte for byte. It is empty in three cases: the order has an item or
 	// row of its own (see Apart), its content was erased, or a Cancel came before the order (P17, a cancel is
@@ -94,8 +94,8 @@ type Task struct {
 
 // Commands is the task's record of commands (P5, commands have a number and an ID).
 type Commands struct {
-	// Number is the number that the next command must state. It grows with each accepted command. The method
-	// Remember can raise the number too.
+	// Number is the number that the next command must state. It grows with each accepted command that has an
+	// effect. The method Remember can raise the number too.
 	Number   int
 	Verdicts []Verdict
 	// Refused holds short hashes of the IDs of refused commands, by command; see Remember.

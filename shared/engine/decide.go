@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-// decide decides the messages of a job one after the other. errReload means that the loaded task is too old.
-// Every other error is about the whole job.
+// decide decides the messages of a job one after the other. errReload means that the task must be loaded,
+// because it is too old or was not read. Every other error is about the whole job.
 func (e *Engine) decide(ctx context.Context, j *Job, at protocol.At) (err error) {
 	if e.Tokens != nil {
 		if at.Tokens, err = e.Tokens(ctx, false); err != nil {

@@ -32,7 +32,7 @@ import (
 )
 
 var (
-	// ErrLost means that another writer was faster at each try.
+	// ErrLost means that every try failed, usually because another writer was faster.
 	ErrLost = errors.New("not stored: other writers were faster each time")
 
 	errReload        = errors.New("load again and decide again")

@@ -6,9 +6,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// startChild creates a child task (P41, parent and child talk by messages). If an undo arrives before the
-// start, the child is Compensated from the beginning, and reports this to the parent. A later attempt of the
-// parent's step can start the child.
+// startChild creates a child task (P41, parent and child talk by messages). If an undo or a cancel arrives
+// before the start, the child is Compensated from the beginning, and reports this to the parent. A later
+// attempt of the parent's step can start the child.
 func startChild(def *core.Definition, order []byte, e core.AskChild, at At) (Decision, error) {
 	if def == nil || def.Hash != e.Definition {
 		return Decision{}, fmt.Errorf("child %q: its definition %q is not there: %w", e.OrderID, e.Definition,

@@ -72,8 +72,8 @@ type deciding struct {
 func (r *deciding) emit(e core.Effect) { r.effects = append(r.effects, e) }
 
 // unchanged returns the decision about an event that changes nothing. The decision emits the earlier effects
-// of the event again (P12). For an erased task, it repeats only the removal of the content (P52, erase
-// removes content, not identity).
+// of the event again (P12), and the report to a parent that asks. An erased task repeats only this report and
+// the removal of the content (P52, erase removes content, not identity).
 func (r *deciding) unchanged(task *core.Task, ev core.Event, ignored string) (Decision, error) {
 	r.t, r.effects = task, nil
 	if _, erases := ev.(core.Erase); erases && task.Erased != nil {
@@ -230,8 +230,8 @@ func tombstone(e core.Cancel, at At) Decision {
 type Decision struct {
 	Task    *core.Task // next task; the given task if nothing changed
 	Changed bool       // true if Task must be committed
-	// Effects lists the messages to send after the commit, in this order. The list may have messages even if
-	// nothing changed (P12).
+	// Effects lists the messages to send after the commit. It may have messages even if nothing changed
+	// (P12).
 	Effects []core.Effect
 	// Settles reports whether Effects include all messages about the present end. A handler that has sent
 	// all effects then commits Settled(task) (P11, an end is reported until settled).

@@ -150,9 +150,9 @@ func answersOf(s *core.Step, def *core.Answer) *Answers {
 	return v
 }
 
-// Waiting reports whether the step waits after a hand-back that did not count as a failure (P45, "not now"
-// is not a failure). Either its agent cannot call the service, or the service answers not-yet. Error states
-// the cause, and the time since when the step waits.
+// Waiting reports whether the step waits after a hand-back that did not count as a failure (P45, "not now" is
+// not a failure). Either its agent cannot call the service, or the service answers not-yet. Error states the
+// cause, and the beginning of the wait.
 func (s *Step) Waiting() bool { return s.Error != nil && s.Error.Since != 0 }
 
 // Attempt is an attempt that did not end with the outcome done.
@@ -277,8 +277,8 @@ type Page struct {
 	Next   string    `json:"next,omitempty" doc:"cursor of the next page; absent at the end"`
 }
 
-// Ended reports whether nothing more happens to a task without a command. The task is Processed, Compensated,
-// Cancelled, Closed, or in Error with nothing in flight.
+// Ended reports whether a task is Processed, Compensated, Cancelled, Closed, or in Error with nothing in
+// flight.
 func Ended(t *core.Task) bool {
 	return t.Terminal() || t.ProcessState == core.Error && !t.InFlight()
 }

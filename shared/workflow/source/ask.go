@@ -87,8 +87,8 @@ func withAsk(f field, ask *field) (call, asked field) {
 		field{f.at, f.key, &value{at: f.value.at, shape: isMap, fields: rest}}
 }
 
-// withoutAsks removes the names of generated calls. Expressions cannot read these calls, because a later
-// reminder may change their result (P38).
+// withoutAsks removes the names of generated calls. Expressions cannot read these calls, because a call may
+// end after later steps were claimed (P38).
 func (b *builder) withoutAsks(names []string) []string {
 	return slices.DeleteFunc(names, func(name string) bool {
 		return slices.ContainsFunc(b.def.Steps, func(s core.StepDefinition) bool {

@@ -68,7 +68,7 @@ type folder struct {
 	trail []string          // files that are being read; each file needs the next one for a child workflow
 }
 
-// load reads a file of the folder. It reads each file once.
+// load reads a file of the folder. It parses each file only once.
 func (d *folder) load(name string) *File {
 	if f := d.files[name]; f != nil {
 		return f

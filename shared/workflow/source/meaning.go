@@ -97,8 +97,7 @@ func (b *builder) knownAgents() {
 // noReturn checks the two rules of points of no return (P22, a point of no return forbids undo; P22a, a
 // proven refusal permits undo):
 //
-//   - If a step may run beside or after a point of no return, the step must stop for the operator when it
-//     fails.
+//   - If a step may run beside or after a point of no return, its failure must not undo the order.
 //   - If a step may have to be undone, the step must declare its undo.
 func (b *builder) noReturn() {
 	for i := range b.def.Steps {

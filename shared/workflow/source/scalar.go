@@ -19,7 +19,7 @@ import (
 // cases:
 //
 //   - It has a different type in YAML 1.1, which its author may have meant.
-//   - It looks like a number, but is a text.
+//   - It looks like a number, but is a text, or JSON has no such number.
 var (
 	coreNumber = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
 	coreOther  = regexp.MustCompile(`^0(o[0-7]+|x[0-9a-fA-F]+)$`)
