@@ -316,7 +316,7 @@ func (r *deciding) holdOf(i int, e core.Reply) hold {
 }
 
 // handBackUncounted hands a step back without counting a failure or a hop (P45). After pollFor or
-// maxQueueTime, the task stops for the operator, whatever the step's policy is.
+// maxQueueTime, the task stops for the operator under every policy. In Error, only the attempt ends.
 func (r *deciding) handBackUncounted(i int, e core.Reply) {
 	s, h := &r.t.Steps[i], r.holdOf(i, e)
 	held := r.at.Now.Sub(h.since)

@@ -25,8 +25,8 @@ type Config struct {
 	// Similar returns the deployed workflow that a mistyped name probably means, or "" if no name is
 	// similar. It may be nil.
 	Similar func(workflow string) string
-	// Broken returns the problem of a workflow whose file cannot be read, and "" for every other workflow.
-	// It may be nil.
+	// Broken returns the problem of a workflow whose file cannot be used, and "" for every other workflow. It
+	// may be nil.
 	Broken func(workflow string) string
 	// OnCommit runs after each stored change, on the goroutine that stored it.
 	OnCommit func(c Change)
