@@ -32,8 +32,8 @@ func (a *App) Client(ctx context.Context) (*client.Client, error) {
 	return a.connect(ctx, client.WithRetry(QuickAttempts, QuickPatience))
 }
 
-// Ask connects a client and calls get. The flag --timeout or DefaultTimeout limits the time. If get fails, Ask
-// adds advice to the error. The parameter what names the requested object.
+// Ask connects a client and calls get. The flag --timeout or DefaultTimeout limits the time. If get fails,
+// Ask adds advice to the error. The parameter what names the requested object.
 func Ask[T any](ctx context.Context, a *App, what string,
 	get func(*client.Client, context.Context) (T, error)) (v T, err error) {
 	ctx, cancel := a.Bounded(ctx, DefaultTimeout)
