@@ -60,7 +60,7 @@ func (t *Tape) Play(o Options) (Result, error) {
 	return deployment.Run(sc, NewPlayer(t.Choices), o), nil
 }
 
-// Tape records a run as a list of its choices. Any other choice of the run takes the normal course. Unlike a
+// Tape records a run as a list of the choices that differ from the normal course. Unlike a
 // seed, a tape usually stays valid when the code changes.
 type Tape struct {
 	Schema   int               `json:"schema"` // always 1

@@ -135,7 +135,7 @@ func (r *Run) Calls(operation string) []Call {
 	return some
 }
 
-// below reports whether the order is a direct or indirect child order of other.
+// below reports whether the order is a direct or indirect child order of the other order.
 func (r *Run) below(other *Run) bool {
 	for r != nil && r.task != nil && r.task.Parent != nil {
 		if r.task.Parent.OrderID == other.id {

@@ -26,7 +26,7 @@ func (t *Transport) pauses() *pauses { return &pauses{t.Poll, t.Poll} }
 // reset sets the next pause to the first length, because a task often changes several times in a short time.
 func (p *pauses) reset() { p.next = p.first }
 
-// wait pauses for the next length, but not longer than left. If left is shorter than 1 ms, the limit is 1 ms.
+// wait pauses for the next length, but at most for the argument left, or for 1 ms if this is longer.
 func (p *pauses) wait(ctx context.Context, left time.Duration) error {
 	d := min(time.Duration(float64(p.next)*(0.8+0.4*rand.Float64())), max(left, time.Millisecond))
 	p.next = min(time.Duration(float64(p.next)*growth), max(longestPause, p.first))

@@ -138,7 +138,8 @@ func problemOf(err error) *Problem {
 	return internalProblem(err)
 }
 
-// statusOf returns the HTTP status for the code of a refusal. It returns other for all other codes.
+// statusOf returns the HTTP status for the code of a refusal. For an unlisted code it returns the argument
+// other.
 func statusOf(code string, other int) int {
 	switch code {
 	case message.CodeTooLarge:

@@ -60,8 +60,8 @@ func (c *Clock) Set(t time.Time) {
 	c.mu.Unlock()
 }
 
-// At registers the function run, which the clock calls at the time at. If this time has already passed, the
-// next Advance calls run. The returned function cancels the registration.
+// At registers the function run, which the clock calls at the given time. If this time has already passed,
+// the next Advance calls run. The returned function cancels the registration.
 func (c *Clock) At(at time.Time, run func()) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -96,7 +96,7 @@ func (q *Queue) stand(slot uint32, e *entry) {
 	q.line.push(&e.message, ticket{slot, e.seq})
 }
 
-// hideUntil makes a received message invisible until the time at.
+// hideUntil makes a received message invisible until the given time.
 func (q *Queue) hideUntil(slot uint32, e *entry, at time.Time) {
 	e.state, e.wake = inFlight, at.UnixNano()
 	q.inFlight++
@@ -172,7 +172,8 @@ func (q *Queue) Receive(ctx context.Context, max int, wait,
 	}
 }
 
-// takeOrWait takes visible messages. If there are none and the time until has not come, it adds a waiter.
+// takeOrWait takes visible messages. If there are none and now is before the argument until, it adds a
+// waiter.
 func (q *Queue) takeOrWait(now, until time.Time, most int,
 	visibility time.Duration) ([]port.Delivery, []buried, *waiter) {
 	q.mu.Lock()

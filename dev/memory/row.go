@@ -76,8 +76,8 @@ func (r *Row) Erase(hash string) {
 // Expire removes everything except the fact that the ID was used.
 func (r *Row) Expire() { *r = Row{Ended: r.Known()} }
 
-// Due returns at most limit entries of one index bucket that are due at the time before, earliest first. If
-// after is not nil, Due returns only entries that come later than after.
+// Due returns at most limit entries of one index bucket, earliest first. Their due times are not later than
+// the argument before. If the argument after is not nil, Due returns only entries that follow this entry.
 func Due(records iter.Seq[*port.Record], bucket port.Bucket, before time.Time, after *port.Due,
 	limit int) []port.Due {
 	var found []port.Due

@@ -23,8 +23,9 @@ func newChildMessage(c *message.Child) *childMessage {
 	return &childMessage{Message: engine.Message{OrderID: ask.OrderID, Event: ask}}
 }
 
-// answer reports a refused child to its parent. If the child could not be stored, it never begins. If the
-// record of the child has expired, the child has ended long ago (P26, an ID never runs twice).
+// answer reports the refusal of a new child to its parent as the child's end. The end is ChildExpired if the
+// record of the child has expired (P26, an ID never runs twice). Otherwise it is ChildCompensated, because
+// the child never begins.
 func (in *childMessage) answer(s *Scheduler) {
 	if in.Refusal == nil {
 		return

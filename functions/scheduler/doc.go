@@ -6,8 +6,8 @@
 // decides how a task changes. Any number of instances may run. If two instances decide on one task at the
 // same time, the version of the task lets only one instance commit (P8, every commit is conditional).
 //
-// State: an instance keeps the queue waits of the agents' requests (P32, queue time is not a failure) and the
-// lengths of some queues. Both may be lost. Everything else is in the task.
+// State: an instance keeps how long requests to agents last waited in their queues (P32, queue time is not a
+// failure), and the lengths of some queues. Both may be lost. Everything else is in the task.
 //
 // Failures: a message that cannot be handled now returns to the queue. The other messages of the batch are
 // not affected (P13, delete after sending). An unreadable message, or a reply of an agent that was not asked,

@@ -42,7 +42,7 @@ type Config struct {
 }
 
 // Scheduler handles submissions, replies, wakes and commands. It is safe for concurrent use. It keeps only
-// the last queue waits of the agents' requests (P32), and the lengths of some queues (P44).
+// how long requests last waited in their queues (P32), and the lengths of some queues (P44).
 type Scheduler struct {
 	cfg     Config
 	engine  engine.Engine

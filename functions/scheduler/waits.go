@@ -14,8 +14,8 @@ type Wait struct {
 	Learnt core.Time
 }
 
-// At returns the part of the wait that still counts at the time now. The part halves each minute, so that an
-// old backlog does not delay the undo of later orders.
+// At returns the part of the wait that still counts at the given time. The part halves each minute, so that
+// an old backlog does not delay the undo of later orders.
 func (w Wait) At(now core.Time) core.Duration {
 	return w.Waited >> (max(0, now.Sub(w.Learnt)) / core.Minute)
 }
@@ -27,7 +27,7 @@ type Waits struct {
 	last map[string]Wait // latest wait by agent
 }
 
-// At returns, by agent, the parts of the waits that still count at the time now.
+// At returns, by agent, the parts of the waits that still count at the given time.
 func (w *Waits) At(now core.Time) map[string]core.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 
 // Schedules starts orders by the clock.
 type Schedules struct {
-	// Current lists the definitions for new orders that have a schedule.
+	// Current returns the definitions that have a schedule, each in its version for new orders.
 	Current func() []*core.Definition
 	// Records stores the decisions about starts of each workflow, see schedule.Record.
 	Records port.Ledger
@@ -27,7 +27,8 @@ type Schedules struct {
 const takeTime = core.Day
 
 // schedules starts the due orders. A fault of one workflow does not affect other workflows. schedules needs
-// no lease: if two Supervisors run, only the Supervisor that has stored the record submits the orders.
+// no lease: only one of two Supervisors can store its decision. If both submit a start, they use the same
+// order ID, so one order begins (P14, submit creates once).
 func (w *sweep) schedules(ctx context.Context) error {
 	if w.cfg.Schedules.Current == nil {
 		return nil

@@ -54,9 +54,9 @@ func LanguageOf(folder string) Language {
 	return ""
 }
 
-// Bundle writes an agent in Python or TypeScript, with its dependencies, to the folder out. For Python, this
-// machine needs pip. For TypeScript, this machine needs npm, and the agent's dependencies must include
-// esbuild.
+// Bundle writes an agent in Python or TypeScript, with its dependencies, to the folder in the argument out.
+// For Python, this machine needs pip. For TypeScript, this machine needs npm, and the agent's dependencies
+// must include esbuild.
 func Bundle(folder, out string, x86 bool) error {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err

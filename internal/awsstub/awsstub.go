@@ -146,7 +146,8 @@ func (s *Stub) Keep(name, key string) {
 	s.kept[name] = &table{key: key, items: map[string]Item{}}
 }
 
-// Calls returns the calls since the last call of Calls, sorted, such as "SendMessageBatch replies".
+// Calls returns the requests to the stub since the last Calls, sorted. Each has an operation and a name, as
+// in "SendMessageBatch replies" for the queue replies.
 func (s *Stub) Calls() []string { return slices.Sorted(slices.Values(taken(s, &s.calls))) }
 
 // Sent returns the bodies that were sent to a queue since the last call of Sent.

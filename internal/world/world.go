@@ -404,7 +404,7 @@ func (Expressions) CheckOrder(json.RawMessage) error { return nil }
 // CheckAnswer accepts every value.
 func (Expressions) CheckAnswer(int, json.RawMessage) error { return nil }
 
-// Items calls each for every element of the field Items of the order.
+// Items calls the function each for every element of the order's field Items.
 func (Expressions) Items(_ int, env core.Environment, each func(int, json.RawMessage)) (int, error) {
 	var order struct{ Items []json.RawMessage }
 	if err := json.Unmarshal(env.Order, &order); err != nil {

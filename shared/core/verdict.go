@@ -87,7 +87,7 @@ func (v *Verdict) Drop() {
 // result depends on the command:
 //   - cancel: The task refuses every other cancel of the run (P17, a cancel is kept).
 //   - AheadCommand: The number of the task rises above the number of the command, so that the command stays
-//     refused because of its number (P5). Only a forged number is ahead of the task.
+//     refused because of its number (P5). Only a forged number is larger than the number of the task.
 //   - answer: The task forgets the oldest answer (P36, answers may come early, late or twice).
 //   - every other command: The number of the task grows, so that the commands in the list stay refused
 //     because of their numbers (P5).

@@ -222,7 +222,7 @@ func (r *deciding) input(i int, op core.Operation) (json.RawMessage, error) {
 }
 
 // environment returns the values that an expression of step i may read: the order, and the outputs and
-// failure codes of earlier steps. If own is true, the expression may also read those of step i.
+// failure codes of earlier steps. If the argument own is true, the expression may also read those of step i.
 func (r *deciding) environment(i int, own bool) core.Environment {
 	env := core.Environment{OrderID: r.t.OrderID, Run: r.t.Run, Order: r.order,
 		Outputs: make(map[string]json.RawMessage, len(r.def.Ancestors(i))+1)}

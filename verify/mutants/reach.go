@@ -218,7 +218,7 @@ func reason(out string) string {
 }
 
 // batches returns the tests that reach the mutant, in up to two batches. The first batch holds the likeliest
-// tests. The result reached is the number of all tests that reach the mutant, including the omitted ones.
+// tests. The batches omit tests above a total time of enough, and the result reached counts these tests too.
 func (s *suite) batches(m *Mutant, enough time.Duration) (all []batch, reached int) {
 	if s.folder == "infra" {
 		enough *= 6 // each test of infra synthesises a stack

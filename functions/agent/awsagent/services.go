@@ -210,7 +210,7 @@ func machines(agent httpagent.Agent) []httpagent.Target {
 	return slices.Collect(maps.Values(used))
 }
 
-// quiet returns worker.NotYet if the do of an undo has started an execution that is still running. Effects of
+// quiet returns worker.NotYet if the do of the step has started an execution that still runs. Effects of
 // this execution could come after the undo (P21, an undo waits for quiet).
 func (o *operation) quiet(ctx context.Context, call worker.Call) error {
 	call.Operation = core.Do

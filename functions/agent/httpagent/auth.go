@@ -35,7 +35,7 @@ type Auth struct {
 // SigV4 signs each request with the credentials of the agent's role, or of the user in dev.
 type SigV4 struct {
 	Service string `yaml:"service" json:"service,omitzero"` // such as execute-api
-	Region  string `yaml:"region" json:"region,omitzero"`   // default: the host's Region, or the agent's
+	Region  string `yaml:"region" json:"region,omitzero"`   // default: the host's Region, or the agent's Region
 }
 
 // OAuth2 configures how the agent gets tokens, by the client credentials grant (RFC 6749, section 4.4).
@@ -335,7 +335,7 @@ func (a *authenticator) current(ctx context.Context, stale *oauth2.Token) (*oaut
 func (a *authenticator) refused(err error) error {
 	var refusal *oauth2.RetrieveError
 	if !errors.As(err, &refusal) || refusal.Response == nil {
-		// exchange converts this error to a network failure
+		// Service.exchange in call.go converts this error to a network failure
 		return fmt.Errorf("token endpoint: %w", bare(err))
 	}
 	status := refusal.Response.StatusCode

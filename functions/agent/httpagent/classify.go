@@ -18,9 +18,9 @@ const (
 
 var classes = []string{classDone, classPermanent, classTransient, classNotYet}
 
-// Classify maps statuses of a service to classes, as in "409": "done". It takes precedence over the table
-// answers in response.go. It does not change whether a status proves that the call had no effect (P31, a
-// plain service needs a ledger).
+// Classify maps statuses of a service to classes, as in "409": "done". It takes precedence over the table in
+// response.go. It does not change whether a status proves that the call had no effect (P31, a plain service
+// needs a ledger).
 type Classify map[string]string
 
 func (c Classify) problems() (p problems) {
@@ -66,7 +66,7 @@ func (c Classify) done(status int) bool {
 }
 
 // of returns the class of a status for which done returns false. named reports whether c names the class.
-// Otherwise the class comes from the table answers.
+// Otherwise the class comes from the table in response.go.
 func (c Classify) of(status int) (found class, named bool) {
 	found = classOf(status)
 	name, named := c[strconv.Itoa(status)]

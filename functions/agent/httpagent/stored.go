@@ -16,8 +16,8 @@ type stored struct {
 	Headers map[string]string `json:"headers,omitempty"`
 }
 
-// Encode returns a config in its compiled form, which is JSON for functions without a YAML parser. The config
-// must not be completed, so that the compiled form holds no values of secrets.
+// Encode returns a config in its compiled form, which is JSON for functions without a YAML parser. It returns
+// an error if Complete has filled in the config, because the compiled form must hold no values of secrets.
 func Encode(c Config) ([]byte, error) {
 	agents := make(map[string]stored, len(c.Agents))
 	for name, a := range c.Agents {

@@ -106,7 +106,7 @@ func options(stack string) string {
 }
 
 // queues returns the deployment's own queues, and the queues and event buses of applications that replyTo
-// lists. Package deployment ensures that no name is in own and in replyTo.
+// lists. Package deployment ensures that no name is in both maps.
 func queues(c aws.Config, own, replyTo map[string]string) port.Queues {
 	urls := make(map[string]string, len(own)+len(replyTo))
 	names := make([]string, 0, len(replyTo))

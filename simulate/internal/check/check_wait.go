@@ -90,7 +90,8 @@ func (m *move) wait(was, s *core.Step) {
 		m.fail("P34", "step %s ended at %s by the true time, and waits until %s", s.Name,
 			core.Time(m.w.Start+m.w.Now), at)
 	case m.w.Quiescing && m.w.Driver == nil && m.before.ProcessState == core.Processing:
-		// If the task was not Processing before, a Resubmit has resumed the order and ended the wait.
+		// If the task was not Processing before, prompt does not apply, because a Resubmit has ended the
+		// wait.
 		m.prompt(s, at)
 	}
 }
@@ -101,12 +102,12 @@ func (m *move) undecided(was *core.Step) bool {
 	return m.after.ProcessState == core.Compensating && was.CompleteBy == 0
 }
 
-// prompt checks that a wait ends soon after its end time when no faults occur (P34). Either the Wake or the
-// next sweep after the grace must end the wait.
+// prompt checks that a wait ends soon after its end time when no faults occur (P34). Either the Wake must end
+// the wait, or the first sweep after the definition's Grace, the time that a Wake may be late.
 func (m *move) prompt(s *core.Step, at core.Time) {
 	since := max(int64(at)-m.w.Start, m.w.QuiescedAt, m.o.Seen.ForwardAt)
-	// The bound has a second tick and a second visibility timeout, because the lease or the message of a dead
-	// process must expire first.
+	// The bound is twice the tick plus twice the visibility timeout, because the lease or the message of a
+	// dead process may have to expire first.
 	if late := m.w.Now - since - int64(m.def.Grace); late > 2*(world.Tick+world.Visibility) {
 		m.fail("P34", "step %s was to wait until %s, and ended %d ms after it could have, without faults",
 			s.Name, at, late)

@@ -31,8 +31,8 @@ func (m *move) storedBefore(id string) int {
 	return slices.IndexFunc(m.before.Commands.Verdicts, func(v core.Verdict) bool { return v.ID == id })
 }
 
-// kept reports whether this commit has kept a verdict that the task stored before the commit. The parameter
-// at is the verdict's earlier index. A task keeps only eight verdicts.
+// kept reports whether a verdict, with the index at before the commit, was certainly still stored when the
+// commit decided its last command. A task keeps only eight verdicts.
 func (m *move) kept(at int) bool {
 	added := m.added()
 	return added < 8 && len(m.before.Commands.Verdicts)-at+added-1 <= 8
@@ -355,8 +355,9 @@ func (m *move) why() {
 		return
 	}
 	m.did("P19")
-	// The undo of a parent can stop because child orders are missing. If the order is then closed in the same
-	// commit, it was not in Error before (P48, close ends an order as it stands).
+	// An order that is closed from Error stores the reason of its undo separately. An order that was
+	// Compensating before this commit has not entered Error: it was closed because it waits for missing
+	// children (P48, close ends an order as it stands).
 	closed := m.after.ProcessState == core.Closed && m.before.ProcessState != core.Compensating
 	if was, is := model.UndoneFor(m.before, false), model.UndoneFor(m.after, closed); was != is {
 		m.fail("P19", "it is undone because of %s, and that began because of %s", is, was)

@@ -177,8 +177,8 @@ func unreadable(iv *world.Invocation, gone func(id string) bool) {
 	}
 }
 
-// stays reports whether one of the order's messages is ahead of the document. Such a message must stay in its
-// queue (P8).
+// stays reports whether one of the order's messages names a later run or attempt than the document. Such a
+// message must stay in its queue (P8).
 func stays(iv *world.Invocation, id string) bool {
 	s := iv.Sight(id)
 	m := modelFor(iv, s, s.Base, times(iv, s)[0])

@@ -147,7 +147,8 @@ func (m *move) progressed(was, s *core.Step) {
 	}
 }
 
-// goesOn checks a task that continues without a failed step (P42, orders can go on after failures).
+// goesOn checks a step of a task that may go on although a step has failed (P42, orders can go on after
+// failures).
 func (m *move) goesOn(was, s *core.Step) {
 	m.did("P42")
 	t := m.after
@@ -189,8 +190,8 @@ func (m *move) undoneAlone(s *core.Step) bool {
 	return true
 }
 
-// waitsFor checks a task that continues without a failed step. The successors of the failed step must be
-// claimed only after its undo (P42).
+// waitsFor checks the claim of a step. If a predecessor of the step has failed, the predecessor's undo must
+// have ended before the claim (P42).
 func (m *move) waitsFor(s *core.Step, d *core.StepDefinition) {
 	for _, name := range d.After {
 		if o := m.after.Step(name); o.FailureCode != "" && o.State != core.Compensated {

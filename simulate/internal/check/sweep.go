@@ -58,7 +58,7 @@ type DueAt struct {
 	version int64
 }
 
-// DueBy lists the tasks whose due time is not after now.
+// DueBy lists the tasks that are due at the given time.
 func DueBy(w *world.Simulation, now time.Time) (all []DueAt) {
 	for _, id := range w.Store.Ids {
 		if r := w.Store.Rows[id].Record; r != nil && r.Bucket == port.DueBucket && !r.IndexAt.After(now) {

@@ -12,13 +12,13 @@ import (
 type Room struct {
 	Limit   int
 	Failing bool // true if services fail so often that every step has an error text
-	// Least holds the size of the longest document without outputs and reasons, by the hash of the
+	// Least holds the largest size of a task's document without outputs and reasons, by the hash of the
 	// definition.
 	Least map[string]int
 }
 
-// holds reports whether the document has space for an output in addition to the reserve. If the model cannot
-// compute the space exactly, it follows the committed task.
+// holds reports whether the document has space for an output in addition to the reserve for later events (see
+// core.SizeLimit). If the model cannot compute the space exactly, it follows the committed task.
 func (m *Model) holds(i int, output json.RawMessage) bool {
 	if m.Room.Limit == 0 || len(output) == 0 {
 		return true
@@ -53,13 +53,13 @@ func (m *Model) keepsReserve(moved *core.Task, command string) bool {
 	})
 }
 
-// needs returns the size of the longest document of a task. It ignores the output of the step whose index is
-// the parameter but. The result vague is the possible error of the size, because the model does not know some
-// reasons.
+// needs returns the largest size that the document of a task can reach. It does not count the output of step
+// t.Steps[but], if but is not -1. The result vague is the possible error of the size, because the model does
+// not know some reasons.
 func (m *Model) needs(t *core.Task, but int) (need, vague int) {
 	need, vague = m.Room.Least[t.Definition]+len(t.OrderID)+len(t.ReplyTo), 60
 	for k := range t.Steps {
-		// The space for an event's short value is already a part of the reserve.
+		// The output of a step with answers does not count, because the reserve contains its space.
 		if a := t.Steps[k].Answers; a != nil {
 			vague += 60
 			for _, v := range a.Verdicts {

@@ -30,5 +30,5 @@ func (a *Agenda) Pop() Event {
 	return e
 }
 
-// None reports whether no event happens at or before the time until.
+// None reports whether no event happens at or before the given time.
 func (a Agenda) None(until int64) bool { return len(a) == 0 || a[len(a)-1].At > until }

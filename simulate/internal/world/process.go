@@ -24,7 +24,7 @@ type Process struct {
 	Supervisor *supervisor.Supervisor
 	Worker     *worker.Worker
 	Paused     int64 // time before which the process receives no message
-	// measured queue waits of the agents' requests (P32, queue time is not a failure)
+	// time that requests last waited in each agent's queue (P32, queue time is not a failure)
 	Waits *scheduler.Waits
 	Known map[string]scheduler.Wait // queue waits at the end of the last handling; never changed in place
 }

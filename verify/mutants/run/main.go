@@ -1,15 +1,15 @@
-// Command run tries the mutants. It fails if a mutant without an argument survives. It also fails if the
-// tests notice a mutant that is argued to be equivalent.
+// Command run tries the mutants. It fails if a mutant survives without a line "equivalent: " in its list. It
+// also fails if the tests notice a mutant with such a line.
 //
 //	go run ./verify/mutants/run [-only TEXT] [-json FILE] [-by simulate|explore] [-changed] [-within TIME]
 //
-// With -changed, the mutants of changed rooms run first. The hash of the Git tree determines the order of the
-// other mutants. With -within, no mutant begins after the given time, and the command prints the number of
-// untried mutants. Use -only infra/ for the mutants of the infrastructure.
+// With -changed, the mutants of changed groups of packages (mutants.Room) run first. The hash of the Git tree
+// determines the order of the other mutants. With -within, no mutant begins after the given time, and the
+// command prints the number of untried mutants. Use -only infra/ for the mutants of the infrastructure.
 //
 // With -by, the command runs the simulator (simulate) or its exploration (explore) instead of the tests. It
 // then tries only the mutants of the packages that a simulation executes. With -by simulate the command fails
-// if the simulator misses a mutant without an argument. With -by explore a surviving mutant is not an error.
+// if the simulator misses a mutant that has no line "unsimulated: ". With -by explore it does not fail.
 package main
 
 import (
@@ -119,7 +119,7 @@ func run(ctx context.Context, o options) error {
 	return nil
 }
 
-// changedFirst returns the mutants in a new order, in which the mutants of changed rooms come first.
+// changedFirst returns the mutants in a new order. The mutants of a changed mutants.Room come first.
 func changedFirst(root string, all []mutants.Mutant) ([]mutants.Mutant, error) {
 	c, err := mutants.ChangesOf(root)
 	if err != nil {
@@ -161,9 +161,9 @@ var real = []string{"shared/core", "shared/protocol", "shared/engine", "shared/s
 // simulated prints three numbers of mutants:
 //   - mutants that the simulator notices only with faults
 //   - mutants that the simulator notices even without faults
-//   - mutants that have an argument why the simulator cannot notice them
+//   - mutants with a line "unsimulated: ", which says why the simulator cannot notice them
 //
-// It returns an error if the simulator misses a mutant without an argument.
+// It returns an error if the simulator misses a mutant without such a line.
 func (r *report) simulated() error {
 	withoutFaults, argued, why := 0, 0, map[string]string{}
 	for _, m := range mutants.All() {

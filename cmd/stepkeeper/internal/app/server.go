@@ -90,8 +90,8 @@ func (o *outage) awaited() {
 	}
 }
 
-// connected ends the present outage. If over is true, the command has ended, and later outages are not
-// reported.
+// connected ends the present outage. If the argument over is true, the command has ended, and later outages
+// are not reported.
 func (o *outage) connected(over bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

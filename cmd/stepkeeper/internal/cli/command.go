@@ -43,7 +43,8 @@ type verdictLine struct {
 	Exit     failure.Code      `json:"exit"` // exit code for this order alone
 }
 
-// orderCmd returns the cobra command for a command to orders. own holds the flags that only this command has.
+// orderCmd returns the cobra command for a command to orders. The argument own holds the flags that only this
+// command has.
 func (o *orderCommand) orderCmd(name string, own app.Flags, run func(context.Context) error) *cobra.Command {
 	flags := app.Flags{"by": &o.action.By, "reason": &o.action.Reason, "command-id": &o.id}
 	maps.Copy(flags, own)
@@ -86,7 +87,7 @@ func noReason(not string) error {
 		core.MaxMessage), "--reason is missing, and %s", not)
 }
 
-// sender returns by, or the name of this computer's user if by is "".
+// sender returns the argument by, or the name of this computer's user if the argument is "".
 func sender(by string) string {
 	if u, err := user.Current(); by == "" && err == nil {
 		return u.Username
