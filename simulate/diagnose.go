@@ -18,8 +18,8 @@ type Finding struct {
 	Responsible Party  `json:"whose"`
 	Text        string `json:"text"`
 	Fix         string `json:"fix"`
-	// Step is the name of the affected step, and Agent is the name of its agent. Both are "" if the finding
-	// is about no step.
+	// Step is the name of the affected step, and Agent is the name of its agent. Step is "" if the finding is
+	// about no step. Agent is also "" if the step has no agent.
 	Step  string `json:"step,omitempty"`
 	Agent string `json:"agent,omitempty"`
 	// Advice is true if an order reaches its end despite the problem, but later than necessary.
@@ -27,7 +27,7 @@ type Finding struct {
 }
 
 // Diagnose checks a workflow without random faults. It returns two kinds of findings:
-//   - Without faults, an order does not end Processed.
+//   - Without faults, an order does not end Processed, or an invariant breaks.
 //   - After the loss of one reply of a plain service, the further attempts are useless.
 func Diagnose(sc Scenario) []Finding {
 	sc.Prepare()
@@ -146,8 +146,8 @@ func defaults(e *core.StepError, def *core.Definition) string {
 	return ""
 }
 
-// diagnosePlain simulates, for each plain service, the loss of the first reply. It returns a finding for each
-// service whose further attempts were useless.
+// diagnosePlain simulates the loss of the first reply, for each plain step with several attempts and without
+// a check. It returns a finding for each step whose further attempts were useless.
 func diagnosePlain(sc Scenario) (all []Finding) {
 	for i := range sc.Definition.Steps {
 		d := &sc.Definition.Steps[i]

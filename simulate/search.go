@@ -19,7 +19,7 @@ type Report struct {
 	Orders       int                `json:"orders"`
 	Events       int                `json:"events"`
 	Seconds      float64            `json:"seconds"`
-	OrdersPerS   float64            `json:"orders_per_s"` // orders per second on each core
+	OrdersPerS   float64            `json:"orders_per_s"` // orders per second and worker
 	FaultsByKind map[string]int     `json:"faults"`       // number of injected faults, by kind
 	Cells        map[string]int     `json:"cells"`        // number of occurrences of each fault at each site
 	CellCount    int                `json:"cells_in_all"` // number of cells that can exist with these faults
@@ -57,7 +57,7 @@ type Search struct {
 	Time     time.Duration // longest duration of the search; 0 means no limit except Seeds
 	Workers  int           // number of workers; 0 means one for each core
 	Progress func(seeds, orders int)
-	Stop     func() bool // function that reports whether the search must end, before each seed; may be nil
+	Stop     func() bool // called before each run; if it returns true, the search ends; may be nil
 	Shrink   int         // largest number of runs for shrinking; 0 means 3,000
 }
 

@@ -21,7 +21,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// serviceFile is the format of the services file. Its keys are the names of agents.
+// serviceFile is the format of the services file. The keys of Services are the names of agents.
 type serviceFile struct {
 	Services map[string]serviceEntry `yaml:"services"`
 }
@@ -82,7 +82,6 @@ func readEntry(e *serviceEntry, data []byte) error {
 // samples is the largest number of values that are drawn from a schema.
 const samples = 8
 
-// outputs returns the possible outputs of an operation.
 func (o operation) outputs() ([]json.RawMessage, error) {
 	given := o.Output
 	if o.Schema != nil {
@@ -123,7 +122,6 @@ func performs(def *core.Definition, agent string) (names []string) {
 	return slices.Compact(names)
 }
 
-// readSpan parses a duration in Go's format.
 func readSpan(d *core.Duration, data []byte) error {
 	var text string
 	if err := yaml.Unmarshal(data, &text); err != nil {
@@ -140,14 +138,14 @@ func readSpan(d *core.Duration, data []byte) error {
 // share reports whether f is between 0 and 1. It returns false for NaN.
 func share(f float64) bool { return f >= 0 && f <= 1 }
 
-// longestTime bounds the durations in the file, because the simulator adds them to times.
+// longestTime bounds the durations in the file, so that times do not overflow when the simulator adds them.
 const longestTime = 366 * 24 * time.Hour
 
-// maxServices is the largest size of the services file in bytes.
 const maxServices = 256 << 10
 
 // ParseServices parses the services file, which describes the true behaviour of the services behind a
-// workflow's agents. The file is one YAML document of at most 256 KiB. The error contains all problems.
+// workflow's agents. The file is one YAML document of at most 256 KiB. If the document can be parsed, the
+// error contains all problems.
 func ParseServices(data []byte, def *core.Definition) (Services, error) {
 	file, err := readServices(data)
 	if err != nil {

@@ -57,9 +57,9 @@ func (s *shrinking) try(choices []Choice) bool {
 	return true
 }
 
-// fewer tries runs with at most mostMatter orders. It keeps only the choices about one order, and gives the
-// order each possible ID. If the run has enough orders, fewer also tries to keep the choices about all
-// orders.
+// fewer tries runs with fewer orders, at most mostMatter. It keeps the choices about one order, gives the
+// order each possible ID, and drops the choices about other orders. If the choices name no more orders than
+// the run has, fewer also tries to keep all of them.
 func (s *shrinking) fewer() bool {
 	var ids []string
 	for _, c := range s.best {
@@ -112,8 +112,8 @@ func (s *shrinking) tryEarlier(choices []Choice) bool {
 	return false
 }
 
-// only returns the choices for a run with n orders. It keeps the orders in the map places, which maps old IDs
-// to new IDs.
+// only returns the choices for a run with n orders. It drops the choices about orders that are not in the map
+// places, which maps old IDs to new IDs.
 func only(choices []Choice, places map[string]string, n int) (next []Choice) {
 	if n > 1 {
 		next = append(next, Choice{At: "world", Of: "orders", Nth: 1, Value: n - 1})
@@ -161,7 +161,8 @@ func (s *shrinking) drop() (shorter bool) {
 	return shorter
 }
 
-// lower reduces the values of choices. It skips choices of faults, which have names instead of values.
+// lower reduces the values of choices. It skips choices of faults, because a fault's name takes precedence
+// over the value.
 func (s *shrinking) lower() (lower bool) {
 	for i := 0; i < len(s.best) && s.left > 0; i++ {
 		if s.best[i].What != "" {

@@ -50,7 +50,7 @@ func (c *cloakroom) hang(_ context.Context, in coat, call agent.Call) (ticket, e
 	return ticket{c.tickets[call.Key]}, nil
 }
 
-// giveBack undoes hang. It succeeds even if hang has stored no coat.
+// giveBack undoes hang. It succeeds even if the key has no ticket.
 func (c *cloakroom) giveBack(_ context.Context, _ coat, call agent.Call) (any, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

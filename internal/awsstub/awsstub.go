@@ -72,7 +72,7 @@ func (s *Stub) Allow(target string) {
 	delete(s.down, target)
 }
 
-// Hang makes calls of an operation wait until the test calls end. Then each call gets its usual response.
+// Hang makes calls of an operation block. They continue as usual when the test calls the returned function.
 func (s *Stub) Hang(target string) (end func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,8 +110,8 @@ func (s *Stub) Refuse(entry func(queue, body string) (failed, senderFault bool))
 	s.refused = entry
 }
 
-// Holds sets the numbers of visible and in-flight messages of a queue. A negative visible means that the
-// queue does not exist.
+// Holds sets the numbers of visible and in-flight messages of a queue. If the parameter visible is negative,
+// the queue does not exist.
 func (s *Stub) Holds(queue string, visible, inFlight int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +139,7 @@ func (s *Stub) Item(table, key string) Item {
 	return s.kept[table].items[key]
 }
 
-// Keep makes the stub store the items of a table by their partition key.
+// Keep makes the stub store the items of a table. The parameter key names the table's partition key.
 func (s *Stub) Keep(name, key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,8 +159,8 @@ func (s *Stub) Sent(queue string) []string {
 	return sent
 }
 
-// Queues returns a JSON object with the URLs of the named queues. The environment variable of a function has
-// the same form.
+// Queues returns a JSON object with the URLs of the named queues. A function gets the URLs of its queues in
+// an environment variable of the same form.
 func (s *Stub) Queues(names ...string) string {
 	urls := map[string]string{}
 	for _, name := range names {
@@ -176,7 +176,7 @@ func (s *Stub) Environment(more map[string]string) func(name string) (string, bo
 	return func(name string) (string, bool) { v, set := env[name]; return v, set }
 }
 
-// Variables returns the given variables, and adds the variables that Lambda sets.
+// Variables returns the variables that Lambda sets, the address of the stub, and the given variables.
 func (s *Stub) Variables(more map[string]string) map[string]string {
 	env := map[string]string{
 		"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "stub", "AWS_SECRET_ACCESS_KEY": "stub",

@@ -33,8 +33,8 @@ func (l *Log) Write(line []byte) (int, error) {
 	return l.out.Write(line)
 }
 
-// Lines returns the lines since the last call of Lines, oldest first. It reports a test error for a line with
-// a repeated key, because a reader of JSON sees only one of the key's values.
+// Lines returns the lines since the last call of Lines, oldest first. It reports a test error for a line that
+// is not JSON or repeats a key. Of a repeated key, a reader of JSON sees only one value.
 func (l *Log) Lines() []map[string]any {
 	l.t.Helper()
 	l.mu.Lock()

@@ -27,7 +27,7 @@ func (p Price) Of(units float64) float64 { return p.Dollars * units / p.Per }
 const (
 	DynamoWrite = "dynamodb-write"
 	DynamoRead  = "dynamodb-read"
-	// Prices per hour of provisioned capacity.
+	// The next two are prices per hour of provisioned capacity.
 	DynamoWriteHour = "dynamodb-write-hour"
 	DynamoReadHour  = "dynamodb-read-hour"
 	DynamoStorage   = "dynamodb-storage"

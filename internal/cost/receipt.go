@@ -31,10 +31,10 @@ func (r Receipt) Text() string {
 		r.Least, r.Most, r.Least*million, r.Most*million, r.Region, r.Checked)
 }
 
-// ReceiptLine is one line of the arithmetic as text, at the least and at the most cost.
+// ReceiptLine is one line of the arithmetic as text, with the lowest and with the highest cost.
 type ReceiptLine struct{ What, Least, Most string }
 
-// Lines returns the lines whose cost is above zero.
+// Lines returns the lines whose highest cost is above zero.
 func (r Receipt) Lines() (lines []ReceiptLine) {
 	for i, least := range r.Arithmetic[Load] {
 		if most := r.Arithmetic[Trickle][i]; most.Dollars > 0 {

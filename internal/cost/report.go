@@ -28,7 +28,7 @@ type Report struct {
 	AgentFunctions map[string][]Entry `json:"agent_functions"`
 	ServiceTime    float64            `json:"service_time_s"`
 	Idle           []Entry            `json:"idle"`
-	// IdleProfiles lists the costs of an idle deployment with fewer alarms and sweeps.
+	// IdleProfiles lists the costs of an idle deployment by profile. The first profile costs IdlePerMonth.
 	IdleProfiles []IdleProfile `json:"idle_profiles"`
 	// Kept is the computed monthly cost of the storage of a million orders in DynamoDB.
 	Kept         []Entry           `json:"kept"`
@@ -81,7 +81,7 @@ type Totals struct {
 	LogBytes      float64 `json:"log_bytes"`          // log bytes of the functions and of Lambda
 }
 
-// Assumed values. Nothing on the measuring machine can measure them.
+// Constants of the arithmetic, and assumed values that the measuring machine cannot measure.
 const (
 	million         = 1e6
 	minutesPerMonth = 43_800.0 // 730 hours

@@ -34,7 +34,7 @@ type Mapping struct {
 }
 
 // Step receives one batch and passes it to Handle, which returns the receipts of failed messages. Step makes
-// the failed messages visible again, and deletes the other messages. It returns the batch.
+// the failed messages visible again after a second, and deletes the other messages. It returns the batch.
 func (m Mapping) Step(ctx context.Context, wait time.Duration) ([]port.Delivery, error) {
 	batch, err := m.Queue.Receive(ctx, m.Batch, wait, m.Visibility)
 	if err != nil || len(batch) == 0 {

@@ -43,16 +43,16 @@ type World struct {
 	State      *state.Store
 	Scheduler  *scheduler.Scheduler
 	Supervisor *supervisor.Supervisor
-	Dead       bool // true if every I/O operation of the actors fails
+	Dead       bool // true if every call of the store, a queue or the alerts fails
 	// Script returns the agent's reply to a request; nil means no reply. Without a Script, every operation
-	// succeeds.
+	// succeeds, except a do after the undo with the same key.
 	Script func(*message.Request) *message.Reply
 
 	Alerts   []core.RaiseAlert
 	Asked    map[string]string // encoded request by order, run, step and attempt
 	Ledger   map[string]*Entry // effects on the services by idempotency key
 	Statuses map[string]string // encoded statuses by order and sequence number
-	Unnumber []core.Status     // received statuses without a sequence number: received and refused
+	Unnumber []core.Status     // statuses without a sequence number, such as "refused"
 	Counts   map[string]int
 	Config   func(*scheduler.Config) // function that changes the Scheduler's configuration in Boot
 	// function that changes the configuration of each new Supervisor
@@ -372,7 +372,7 @@ func (w *World) Task(id string) *core.Task {
 	return task
 }
 
-// Order returns the submission of an order for the world's workflow.
+// Order returns the submission of an order for the workflow of Definition.
 func Order(id string) *message.SubmitOrder {
 	return &message.SubmitOrder{Schema: 1, OrderID: id, Workflow: "order",
 		Order: json.RawMessage(`{ "total": 12.50 }`), ReplyTo: "shop"}
@@ -387,7 +387,7 @@ func (Expressions) Input(step int, env core.Environment) (json.RawMessage, error
 	return json.Marshal(map[string]any{"step": step, "order": env.Order, "outputs": env.Outputs})
 }
 
-// InputReads returns nil, because the input of a step reads all outputs.
+// InputReads returns nil, so that the input of a question can be evaluated at any time.
 func (Expressions) InputReads(int) []string { return nil }
 
 // UndoInput returns the same value as Input.

@@ -150,8 +150,8 @@ func fixed(v any) any {
 	return nil
 }
 
-// address makes the email address for alarms and alerts a parameter. If the app has no email address, address
-// adds subscriptions that exist only if the parameter is set.
+// address makes the email address for alarms and alerts a parameter. If no topic has an email subscription,
+// address adds subscriptions that exist only if the parameter is set.
 func (a *Assembly) address() {
 	mails := map[string][]map[string]any{} // email subscriptions by topic of alarms or alerts
 	for name, output := range a.Template.object("Outputs") {

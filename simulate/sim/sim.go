@@ -43,7 +43,7 @@ type check struct {
 	wanted   string // invariant that must break; "" means that no invariant may break
 }
 
-// Seeds sets the number of seeds. The default is 1,000, or 100 with -short.
+// Seeds sets the number of seeds. The default is 1,000, or 100 with -short and without Breaks.
 func Seeds(n int) Option { return func(c *check) { c.search.Seeds = n } }
 
 // For limits the duration of the check. The number of seeds limits the check too.
@@ -84,8 +84,8 @@ func Only(t testing.TB, faults ...string) Option {
 // plays nor stores tapes.
 func Corpus(folder string) Option { return func(c *check) { c.corpus = folder } }
 
-// Breaks makes the check fail unless this invariant breaks. Use it in a test that demonstrates a defect of a
-// workflow.
+// Breaks makes the check fail unless this invariant breaks. The check then uses no tapes. Use it in a test
+// that demonstrates a defect of a workflow.
 func Breaks(invariant string) Option {
 	return func(c *check) { c.wanted, c.corpus = invariant, "" }
 }
@@ -203,7 +203,8 @@ func nameOf(tape *simulate.Tape) string {
 	return d.Name
 }
 
-// keep stores the tape of a finding. It returns the command that plays the tape.
+// keep stores the tape of a finding. It returns the command that plays the tape, or the reason why the tape
+// was not stored. Without a folder it stores and returns nothing.
 func (c *check) keep(r *Report) string {
 	if c.corpus == "" || r.Tape == nil {
 		return ""

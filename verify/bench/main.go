@@ -1,8 +1,8 @@
 // Bench measures the embedded runtime and, in the same run, a floor for comparison. The floor is the smallest
 // possible program: SQLite with group commit and the five durable writes that an order with four sequential
-// steps needs. The floor runs in a separate process with Go's default settings (package floor). Bench prints
-// the figures and writes them to bench.json. It has no limits for the figures, because they depend on the
-// machine. The ratios to the floor depend less on the machine.
+// steps needs. The floor runs in a separate process with Go's default settings (verify/bench/floor). Bench
+// prints the figures and writes them to bench.json. It has no limits for the figures, because they depend on
+// the machine. The ratios to the floor depend less on the machine.
 package main
 
 import (

@@ -63,7 +63,7 @@ func inProcess(ctx context.Context, s *embedded.Runtime) contestant {
 func ordersPerS(r load.Result) float64 { return r.OrdersPerS }
 
 // turns runs the contestants in turns, so that all of them have the same conditions. For each contestant it
-// returns one figure per turn. It omits the figures of the first turns, whose number is warm.
+// returns one figure per turn. The parameter warm is the number of first turns that it omits.
 func turns(o options, warm int, figure func(load.Result) float64, all ...contestant) ([][]float64, error) {
 	found := make([][]float64, len(all))
 	for turn := range warm + o.repeats {

@@ -47,8 +47,8 @@ type Result struct {
 	Test    string `json:"test,omitempty"`
 	Reached int    `json:"reaching_tests"` // number of tests in the examined folders that reach the mutant
 	Tried   int    `json:"tried_tests"`
-	// WithoutFaults means that the simulation notices the mutant even if no fault is injected. Such a result
-	// does not count.
+	// WithoutFaults means that the simulation notices the mutant even if no fault is injected. By and Test
+	// are then "", as for a surviving mutant.
 	WithoutFaults bool    `json:"calm,omitempty"`
 	Secs          float64 `json:"seconds"`
 }
@@ -180,7 +180,7 @@ func (g *Gate) try(ctx context.Context, m *Mutant) (r Result, err error) {
 }
 
 // notices returns the name of the first test that fails with the mutant and passes without it, or "". A test
-// that also fails without the mutant does not count. On a busy machine a test can fail for this reason.
+// that also fails without the mutant does not count. Such a failure can happen on a busy machine.
 func (g *Gate) notices(ctx context.Context, s *suite, mutant string, b batch) string {
 	limit := max(leastTime, slowdown*b.took)
 	for names := b.names; len(names) > 0; {

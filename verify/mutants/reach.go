@@ -240,9 +240,9 @@ func (s *suite) batches(m *Mutant, enough time.Duration) (all []batch, reached i
 	return all, reached
 }
 
-// likeliest returns the tests that reach the mutant, the likeliest to notice it first. These are the tests in
-// the test file of the mutant's file. The other tests are sorted by the product of their duration and the
-// number of mutants that they reach. A test that reaches few mutants examines each of them closely.
+// likeliest returns the tests that reach the mutant, sorted from the likeliest to notice it. The tests in the
+// test file of the mutant's file come first. The other tests are sorted by the product of their duration and
+// the number of mutants that they reach. A test that reaches few mutants examines each of them closely.
 func (s *suite) likeliest(m *Mutant) []test {
 	var own []byte
 	if s.folder == m.Package() {

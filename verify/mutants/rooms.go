@@ -19,7 +19,7 @@ type Room struct {
 
 const cmd = "cmd/stepkeeper/internal/"
 
-// Rooms lists all rooms. Together they contain all code of the product.
+// Rooms lists all rooms. Together with NotProduct they contain all code of the product.
 var Rooms = []Room{
 	{Name: "core", Packages: []string{"shared/protocol", "shared/core"},
 		Tests: []string{"functions/scheduler", "shared/state", "functions/supervisor", "workflowtest",
@@ -105,7 +105,7 @@ var NotProduct = map[string]string{
 var ProductRoots = []string{"client", "cmd", "dev", "functions", "infra", "shared", "demo/audit", "workflows",
 	"workflowtest"}
 
-// Choose returns the rooms in a comma-separated list of names. For "" it returns all rooms whose Asked is "".
+// Choose returns the rooms that a comma-separated list names. For "" it returns all rooms whose Asked is "".
 func Choose(names string) ([]Room, error) {
 	if names == "" {
 		return slices.DeleteFunc(slices.Clone(Rooms), func(r Room) bool { return r.Asked != "" }), nil

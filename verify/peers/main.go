@@ -1,6 +1,6 @@
 // Peers measures Stepkeeper, other engines, and the floor of the bench. All of them run the same workflow
 // with the same load driver on the same machine, in turns. Each engine runs with several settings, and the
-// tables show its best setting. Peers writes the tables of docs/reference/performance.md. It runs only on
+// table shows its best setting. Peers writes the table in docs/reference/performance.md. It runs only on
 // Linux, because it reads the processor time and the memory from /proc.
 package main
 

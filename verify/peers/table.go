@@ -9,7 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/load"
 )
 
-// The tables stand between these two lines of the document.
+// The table stands between these two lines of the document.
 const (
 	begin = "<!-- make bench-peers: begin -->\n"
 	end   = "<!-- make bench-peers: end -->\n"
@@ -50,7 +50,7 @@ func (e engine) best() setting {
 	return best
 }
 
-// tables returns the text with the tables. The first engine must be the floor, and the next two must be
+// tables returns the text with the table. The first engine must be the floor, and the next two must be
 // Stepkeeper. The numbers in brackets are ratios to the floor.
 func tables(all []engine, machine string) string {
 	var b strings.Builder

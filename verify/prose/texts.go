@@ -104,7 +104,7 @@ var (
 	tag    = regexp.MustCompile(`(?s)<[^>]*>`)
 )
 
-// nodes returns the text nodes of an HTML template. It replaces each inserted value with the word "value".
+// nodes returns the texts of an HTML template that have more than two words. Inserted values become "value".
 func nodes(template string) (texts []string) {
 	text := value.ReplaceAllString(action.ReplaceAllString(script.ReplaceAllString(template, ""), ""),
 		"value")

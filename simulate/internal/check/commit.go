@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// commandOf returns the content of the command with the ID in the handling, or the ID if the handling has no
-// such command.
+// commandOf returns the content of the handling's command with the ID, or the ID if the handling has no such
+// command.
 func (m *move) commandOf(id string) string {
 	for _, ev := range events(m.w.Cur, m.after.OrderID) {
 		if c, ok := ev.(*message.Control); ok && c.ID() == id {
@@ -183,7 +183,8 @@ func (m *move) identity() {
 }
 
 // corrected checks a step that gets another input (P51, a call can get another input). A command must have
-// set the input. The step's key must have no effect and no open call.
+// set the input. The step's key must have no open call and no effect, but a plain service may have undone an
+// effect.
 func (m *move) corrected() {
 	t, b := m.after, m.before
 	for i := range t.Steps {
@@ -207,8 +208,8 @@ func (m *move) corrected() {
 }
 
 // moved checks a task that pins another definition (P49, move pins another definition). A command must have
-// requested the move, and no step may be in flight. Attempted and skipped steps must keep their state, unless
-// the task was Compensated.
+// requested the move, and no step may be in flight. Steps that were attempted, skipped or have failed must
+// stay in the task, unless it was Compensated.
 func (m *move) moved() {
 	t, b := m.after, m.before
 	if t.Definition == b.Definition {
@@ -269,7 +270,8 @@ func (m *move) index() {
 	}
 }
 
-// ends checks that an ended task changes its state only after a command (invariant 6).
+// ends checks that an ended task changes its state only after a command (invariant 6). It also checks
+// invariants 10 and 18, the hop budget (P23) and the point of no return (P22).
 func (m *move) ends() {
 	m.did("6", "P22", "P23", "P20")
 	t, b := m.after, m.before
@@ -385,8 +387,8 @@ func (m *move) settled() {
 // AlertID returns an ID for the alert of an end.
 func AlertID(at core.Time, run, command int) string { return fmt.Sprintf("%s/%d/%d", at, run, command) }
 
-// replies checks replies that must change nothing (invariant 4). These are replies of another run or
-// operation, and replies of an earlier attempt unless their outcome is done.
+// replies checks replies that must change nothing (invariant 4). These are replies of another run, step or
+// operation, and of an earlier attempt. The outcome done of a do counts from any attempt.
 func (m *move) replies() {
 	if m.w.Cur == nil || m.before == nil || len(m.w.Cur.Letters) == 0 || settling(m.o, m) ||
 		len(m.w.Cur.Sight(m.after.OrderID).Extra) > 0 {

@@ -7,7 +7,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 )
 
-// step checks the invariants of the step with index i.
 func (m *move) step(i int) {
 	s, d := &m.after.Steps[i], &m.def.Steps[i]
 	m.did("12", "13", "14", "16", "17")
@@ -168,7 +167,6 @@ func (m *move) goesOn(was, s *core.Step) {
 	}
 }
 
-// stoppedForward reports whether the task is in Error with the phase forward.
 func stoppedForward(t *core.Task) bool {
 	return t.ProcessState == core.Error && t.Phase == core.Forward
 }
@@ -211,7 +209,6 @@ func (m *move) bySupervisor(was, s *core.Step) {
 	}
 }
 
-// claimed checks a new claim of a step.
 func (m *move) claimed(was, s *core.Step, d *core.StepDefinition) {
 	t, b := m.after, m.before
 	if !s.Claim.Undo && b.ProcessState == core.Compensating && t.ProcessState == core.Compensating &&

@@ -172,7 +172,7 @@ func swarm(w *world.Simulation) {
 }
 
 // unrecorded makes a choice that the tape does not record, because the tape records the faults that follow
-// from the choice.
+// from the choice. With any other Chooser than Seeded, the result is 0.
 func unrecorded(w *world.Simulation, site string, n int) int {
 	if _, seeded := w.Chooser.(*world.Seeded); !seeded {
 		return 0

@@ -91,7 +91,7 @@ func MoveTask(t *core.Task, from, to *core.Definition, order json.RawMessage,
 }
 
 // begin stores the task of an order with a past. It records the past in the services, the ledgers and the
-// checks. If the order has stopped, the operator resubmits it.
+// checks. If the order is in Error or Compensated, the operator resubmits it.
 func begin(w *world.Simulation, t *core.Task) {
 	o := &world.Order{Id: t.OrderID, Acked: true, Seen: world.NewHistory(),
 		Submit: message.SubmitOrder{Schema: message.Schema, OrderID: t.OrderID, Workflow: t.Workflow,

@@ -103,7 +103,6 @@ func commands(w *world.Simulation, o *world.Order) {
 // client returns the process of the application, which is the last process.
 func client(w *world.Simulation) *world.Process { return w.Procs[len(w.Procs)-1] }
 
-// anyScheduler returns one of the running Schedulers, or nil if none runs.
 func anyScheduler(w *world.Simulation, why string) *world.Process {
 	var up []*world.Process
 	for _, p := range w.Procs {
@@ -162,8 +161,8 @@ func Submit(w *world.Simulation, o *world.Order) {
 	})
 }
 
-// otherContent submits an order with the same ID and other content. The Scheduler must refuse it if the order
-// is already stored (P14, submit creates once).
+// otherContent submits an order with the ID of a stored order and other content. The Scheduler must refuse it
+// (P14, submit creates once).
 func otherContent(w *world.Simulation, o *world.Order) {
 	if w.Store.Task(o.Id) == nil {
 		return
@@ -281,13 +280,12 @@ func insist(w *world.Simulation, o *world.Order, first core.Event, direct bool) 
 	w.After(after+1+w.Spread("insists", o.Id+"/first", 60_000), func() { Instruct(w, o, first, direct) })
 }
 
-// nextID returns a new ID for a command about the order.
 func nextID(o *world.Order) string {
 	o.Commands++
 	return fmt.Sprintf("%s-c%d", strings.ReplaceAll(o.Id, "~", "."), o.Commands)
 }
 
-// Command returns a command of the given kind that fits the task, or nil if no command of this kind fits.
+// Command returns a command of the given kind for the task. It may return nil for a Resolve.
 func Command(w *world.Simulation, o *world.Order, t *core.Task, kind message.ControlKind) core.Event {
 	if kind == message.Answer {
 		return answer(w, o, t)
@@ -320,7 +318,8 @@ func Command(w *world.Simulation, o *world.Order, t *core.Task, kind message.Con
 	return c
 }
 
-// resolve adds a step and a fact to a Resolve command. It returns nil if the operator can state no fact.
+// resolve adds a step and a fact to a Resolve command. If the operator can state no fact, resolve returns
+// nil, or a command that the Scheduler must refuse.
 func resolve(w *world.Simulation, o *world.Order, t *core.Task, c core.Resolve) core.Event {
 	if step := stillWaits(t); step != "" && w.Choose("hasty", o.Id+"/wait", 2, 0.5) == 1 {
 		// The Scheduler must refuse this command, because no call of a waiting step exists (P33, a waiting
@@ -368,7 +367,8 @@ func stillWaits(t *core.Task) string {
 	return ""
 }
 
-// aim returns the definition for a Move: the hash of a stored definition, message.Latest, or an unknown hash.
+// aim returns the definition for a Move or a Resubmit: the hash of a stored definition, message.Latest, or an
+// unknown hash.
 func aim(w *world.Simulation, o *world.Order) string {
 	defs := w.Defs
 	if t := w.Store.Task(o.Id); t != nil && t.Parent != nil {
@@ -395,8 +395,8 @@ func believed(w *world.Simulation, t *core.Task, step string) bool {
 	return t.ProcessState == core.Error && inDoubt(s) && core.Time(w.Start+w.Now+w.Skew()) > s.LastStop()
 }
 
-// Instruct sends a command. If direct is true and a Scheduler runs, Instruct calls the Scheduler; otherwise
-// it sends a message.
+// Instruct sends a command. If direct is true and a Scheduler runs, Instruct calls the Scheduler. Otherwise
+// it sends a message, but not in embedded mode.
 func Instruct(w *world.Simulation, o *world.Order, ev core.Event, direct bool) {
 	c := message.Control{OrderID: o.Id, Event: ev}
 	fact := core.Fact("")

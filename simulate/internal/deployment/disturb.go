@@ -119,7 +119,7 @@ func forge(w *world.Simulation) {
 }
 
 // forged returns a wrong reply, or nil if the step permits none. The parameter v selects the fault:
-//   - a reply for the operation that was not claimed
+//   - a reply for the operation that was not claimed, also if another fault does not fit the task
 //   - a failure of an older attempt
 //   - a reply of an earlier run
 //   - a failure of a future attempt

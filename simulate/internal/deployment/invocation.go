@@ -195,8 +195,8 @@ func inject(w *world.Simulation, r world.Role, c world.Call, subject string) wor
 	}
 	a := acts[v-1]
 	last := &w.Choices[len(w.Choices)-1]
-	// This choice does not apply to the first document of a child. Such a document must be too large at every
-	// attempt, or at none.
+	// No document of a child order gets ItemTooLarge, because the child's first document must be too large at
+	// every attempt, or at none.
 	child := a.Fault == world.ItemTooLarge && strings.Contains(subject, "~")
 	if !w.Enabled[a.Fault] || w.Impossible(r, c, a) != "" || child {
 		w.Choices = w.Choices[:len(w.Choices)-1]

@@ -50,7 +50,7 @@ func Fact(w *world.Simulation, t *core.Task) (string, core.Fact) {
 // incomplete erasures.
 func operate(w *world.Simulation) {
 	if w.Operating = restless(w) && (!w.Quiescing || stopped(w)); !w.Operating {
-		return // the next commit starts operate again
+		return // quiesce, or a commit after it, starts operate again
 	}
 	for _, o := range w.AllOrders {
 		t := w.Store.Task(o.Id)
@@ -105,15 +105,15 @@ func halfErased(w *world.Simulation, o *world.Order) bool {
 	return r != nil && r.Task != nil && r.Task.Erased != nil && r.Content != nil
 }
 
-// undoFails reports whether an undo waits whose input cannot be computed. Further attempts cannot succeed.
+// undoFails reports whether a waiting undo has an input that cannot be computed.
 func undoFails(t *core.Task) bool {
 	return slices.ContainsFunc(t.Steps, func(s core.Step) bool {
 		return s.State == core.UndoWait && s.Error != nil && s.Error.Code == "expression"
 	})
 }
 
-// triedInVain reports whether the order has had 12 commands and a further Resubmit cannot help. A Resubmit
-// cannot help in these cases:
+// triedInVain reports whether the phase with faults is over, the order has had 12 commands, and a further
+// Resubmit cannot help. A Resubmit cannot help in these cases:
 //   - an input cannot be computed
 //   - an output is too large
 //   - a step without an agent has failed
@@ -170,7 +170,6 @@ func doubt(w *world.Simulation, t *core.Task) bool {
 	return false
 }
 
-// past reports whether a task is past its point of no return.
 func past(w *world.Simulation, t *core.Task) bool { return model.PastReturn(w.DefOf(t), t) }
 
 // restless reports whether at least one order has not ended.
@@ -178,7 +177,6 @@ func restless(w *world.Simulation) bool {
 	return slices.ContainsFunc(w.AllOrders, func(o *world.Order) bool { return !rests(w, o) })
 }
 
-// stopped reports whether at least one order needs the operator.
 func stopped(w *world.Simulation) bool {
 	return slices.ContainsFunc(w.AllOrders, func(o *world.Order) bool {
 		t := w.Store.Task(o.Id)

@@ -101,8 +101,8 @@ func consumer(q *world.Queue) *world.Process {
 	return nil
 }
 
-// receive returns up to most visible messages. A message that was received too often goes to the dead
-// letters.
+// receive returns visible messages, but not more than the number in the parameter most. A message that was
+// received too often goes to the dead letters.
 func receive(q *world.Queue, most int) []*world.Letter {
 	var taken []*world.Letter
 	for i := 0; i < len(q.Messages) && len(taken) < most; {

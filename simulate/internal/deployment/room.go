@@ -20,8 +20,8 @@ var (
 
 func fill(n int) string { return `,"data":"` + strings.Repeat("x", n) + `"` }
 
-// drawRoom chooses the size limit of all documents. The limit is the smallest with which the definitions can
-// run, plus some space for outputs.
+// drawRoom chooses the size limit of all documents, usually none. A limit is the smallest with which the
+// definitions can run, plus some space for outputs.
 func drawRoom(w *world.Simulation) model.Room {
 	v := 0
 	if w.Enabled[world.ItemTooLarge] && len(w.Below) == 0 && w.Sc.Begun == nil {

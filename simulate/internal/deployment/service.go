@@ -144,7 +144,8 @@ func works(ctx context.Context, iv *world.Invocation, c worker.Call) error {
 	}
 	for n := w.Choose("works", c.Key, 8, 0.6); n > 0; n-- {
 		pause := int64(d.Timeout) / 3
-		// The pause does not occur in a run with selected faults, because the user cannot select this fault.
+		// The long pause does not occur in a run with selected faults, because the user cannot select this
+		// fault.
 		if w.Sc.Only == nil && w.Choose("silent", c.Key, 2, 0.1) == 1 {
 			pause = w.Spread("silent", c.Key+"/for", int64(d.MaxDuration))
 		}
@@ -217,7 +218,7 @@ func shown(err error) world.Outcome {
 	return world.CallNotNow
 }
 
-// takes returns the duration of a call in milliseconds. A call may be slow.
+// takes returns the duration of a call in milliseconds.
 func takes(w *world.Simulation, conf world.Service, key string, left int64) int64 {
 	d := int64(conf.Latency)
 	if d == 0 && w.Driver != nil {
@@ -241,8 +242,8 @@ func tooLong(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worke
 	return nil, worker.WithCode(context.DeadlineExceeded, "timeout")
 }
 
-// landLater schedules the effect of a call after d milliseconds. If the service is not fenced, the call has
-// no effect.
+// landLater schedules the effect of a call after d milliseconds. If the grade of the service or of the call
+// is not fenced, the call has no effect.
 func landLater(w *world.Simulation, s *world.Remote, c worker.Call, d int64) {
 	if s.Grade != core.Fenced || c.Grade != core.Fenced {
 		return

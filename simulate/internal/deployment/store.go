@@ -194,7 +194,7 @@ func (s storePort) Content(_ context.Context, id, hash string) (content []byte, 
 		if stored := s.p.W.Store.Rows[id]; stored != nil {
 			r = stored.Row
 		}
-		// An error means that the content has expired since the handling loaded the task.
+		// An error means that the content has expired or was erased since the handling loaded the task.
 		if content, err = r.ContentOf(id, hash); err != nil {
 			s.p.W.Cur.Trouble, s.p.W.Cur.Broken = true, true
 		}

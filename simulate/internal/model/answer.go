@@ -348,8 +348,8 @@ func (m *Model) lookAtAnswers(i int) {
 	m.policyOf(policy)
 }
 
-// causeOfAnswer returns the cause of an answer (P4, a cause is logical). The cause contains a hash of the
-// answer's ID.
+// causeOfAnswer returns the cause of an answer (P4, a cause is logical). The cause contains the step, and a
+// hash of the event, the run, the round and the answer's ID.
 func causeOfAnswer(c core.Answered) string {
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "%s/%d/%d/%s", c.Name, c.Run, c.Round, c.ID)

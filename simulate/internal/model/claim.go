@@ -32,13 +32,14 @@ func (m *Model) ready(i int) bool {
 	return true
 }
 
-// forward claims the ready steps, and the steps with the indexes in the parameter again. It continues until
-// no further step is ready.
+// forward claims the ready steps until no further step is ready. It also claims the steps whose indexes are
+// in the parameter again.
 func (m *Model) forward(again ...int) bool {
 	changed := false
 	for {
 		skipped := false
-		// Skip each step of the parameter again that has ended since (P42, orders can go on after failures).
+		// Leave out each step of the parameter again that has ended meanwhile (P42, orders can go on after
+		// failures).
 		claims := slices.DeleteFunc(slices.Clone(again), func(i int) bool {
 			return m.T.Steps[i].State != core.Pending && m.T.Steps[i].State != core.Failed
 		})
@@ -131,8 +132,9 @@ func results(s *core.Step, into core.Environment) {
 //   - P23, a hop budget bounds claims
 //   - P34, a wait ends at a fixed time
 //
-// If the input of a step cannot be evaluated, the step fails, and no step is claimed. If some steps are waits
-// that end at once, only these steps are claimed, and the result is true.
+// If the input of a step cannot be evaluated, the step fails, and no step is claimed. If some waits or
+// questions end at their claim, only these steps are claimed. The result is true if a step ended at its
+// claim, or if a call's input failed and the task still goes forward.
 func (m *Model) claim(steps ...int) (ended bool) {
 	for _, i := range steps {
 		// A step with a rule is not claimed, and fails (P50, a rule can fail the order).
@@ -218,7 +220,7 @@ func (m *Model) claimOne(i int, undo bool) {
 
 // route returns the agent for the next attempt of the step (P44, several agents can do one step). It ignores
 // the agents of recent failed attempts, and returns the first remaining agent. It prefers a later agent if
-// the later agent's queue wait is at least 20 % shorter. The result "" means the step's own agent.
+// the later agent's queue wait is more than 20 % shorter. The result "" means the step's own agent.
 func (m *Model) route(i int) string {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	names := d.AllAgents()

@@ -181,7 +181,6 @@ func (m *Model) silent() bool {
 	return true
 }
 
-// close ends the order without a change of its steps (P48).
 func (m *Model) close(c core.Close) {
 	m.T.Closing = &core.Closing{By: c.By, Reason: c.Reason}
 	m.enter(core.Closed, "")

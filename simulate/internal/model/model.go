@@ -133,8 +133,8 @@ func (m *Model) find(step string, run, attempt int) int {
 	return i
 }
 
-// policy applies the policy of a failed step (P19, policy decides about a failed step). The task may continue
-// without the step (P42, orders can go on after failures).
+// policy applies the policy of a failed step (P19, policy decides about a failed step). The task may go on
+// although the step has failed (P42, orders can go on after failures).
 func (m *Model) policy(i int, code string) {
 	if (m.Def.Steps[i].OnFailure == core.OnFailureContinue || m.needless(m.Def.Steps[i].Name)) &&
 		m.T.ProcessState == core.Processing {
@@ -144,7 +144,7 @@ func (m *Model) policy(i int, code string) {
 	m.policyOf(m.Def.Steps[i].OnFailure)
 }
 
-// goOn continues the task without a failed step (P42). It undoes the step if the step was claimed.
+// goOn lets the task go on although the step has failed (P42). It undoes the step if the step was claimed.
 func (m *Model) goOn(i int, code string) {
 	s := &m.T.Steps[i]
 	s.FailureCode = code
@@ -202,7 +202,6 @@ func PastReturn(def *core.Definition, t *core.Task) bool {
 	return false
 }
 
-// end ends the claim or the wait of a step.
 func (m *Model) end(s *core.Step, state core.State) {
 	earlier(s)
 	s.State, s.CompleteBy, s.Wait.At = state, 0, 0
@@ -237,7 +236,7 @@ func (m *Model) notifies(kind core.StatusKind) bool {
 	return m.T.ReplyTo != "" && slices.Contains(m.Def.Notify, kind)
 }
 
-// realStep returns step i of the committed task.
+// realStep returns step i of the committed task, or an empty step.
 func (m *Model) realStep(i int) *core.Step {
 	if s := m.Real.Step(m.T.Steps[i].Name); s != nil {
 		return s
@@ -326,7 +325,8 @@ func (m *Model) settle() {
 	m.again()
 }
 
-// stop puts the task into Error. It removes the times of waiting steps (P9, tasks not at rest are due).
+// stop puts the task into Error. It removes the times of the steps that are not in flight, except the end of
+// a wait (P9, tasks not at rest are due).
 func (m *Model) stop(phase core.Phase) {
 	for i := range m.T.Steps {
 		s := &m.T.Steps[i]

@@ -45,6 +45,7 @@ func (m *Model) remind(i int) bool {
 
 // reminder returns the request of the last reminder, which repeats the ask (P37). It returns no request in
 // these cases:
+//   - no reminder was sent yet, or the ask has no result
 //   - the next reminder is due
 //   - the service may have forgotten the key
 //   - the task was moved after the reminder

@@ -82,7 +82,6 @@ func (m *Model) progress(i int, r *message.Reply, stale bool) {
 	}
 }
 
-// waiting returns the state of a step between two attempts: UndoWait for an undo, Pending for a do.
 func waiting(s *core.Step) core.State {
 	if s.State == core.Compensating {
 		return core.UndoWait
@@ -163,9 +162,8 @@ func (m *Model) held(i int, r *message.Reply) {
 	}
 }
 
-// HeldSince returns two times of the present sequence of uncounted hand-backs (P45). The first is the time of
-// the first hand-back, and the second is the time of the first not-yet. Both are 0 if the last hand-back was
-// counted.
+// HeldSince returns two times of the present sequence of uncounted hand-backs (P45): the time of the first
+// hand-back, and the time of the first not-yet. A time is 0 if there was no such hand-back.
 func HeldSince(s *core.Step) (since, polling core.Time) {
 	if s.Error == nil {
 		return 0, 0
@@ -264,8 +262,8 @@ func (m *Model) undoFailed(i int, atLeast core.Duration) {
 }
 
 // done applies the outcome done of a do. If the output is too large, the step of a task that goes forward
-// fails (P28, what is too large fails once). Any other task stores the result without the output (P24, an
-// undo needs no output).
+// fails (P28, what is too large fails once), unless the reply is to an earlier attempt. Any other task stores
+// the result without the output (P24, an undo needs no output).
 func (m *Model) done(i int, r *message.Reply) {
 	s := &m.T.Steps[i]
 	if m.holds(i, r.Output) {

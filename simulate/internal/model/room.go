@@ -36,8 +36,8 @@ func (m *Model) fits(need, vague int, as func() bool) bool {
 	return need+vague <= m.Room.Limit || need-vague <= m.Room.Limit && m.Real != nil && as()
 }
 
-// keepsReserve reports whether a moved task still has space for the reserve (P49, move pins another
-// definition).
+// keepsReserve reports whether a task still has space for the reserve after a command has moved or changed it
+// (P49, move pins another definition).
 func (m *Model) keepsReserve(moved *core.Task, command string) bool {
 	if m.Room.Limit == 0 {
 		return true

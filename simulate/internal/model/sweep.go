@@ -98,7 +98,8 @@ func (m *Model) queueing(agent string) bool {
 	return m.Backlog(port.Requests(agent)) || m.Backlog(port.Replies)
 }
 
-// queued hands a step back without a counted failure, because its request waited in a queue (P32).
+// queued hands a step back without a counted failure, because its request waited in a queue (P32). It stops
+// the task if the step has waited for maxQueueTime.
 func (m *Model) queued(i int) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	undo := s.State == core.Compensating

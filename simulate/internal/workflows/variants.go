@@ -17,8 +17,8 @@ var (
 )
 
 // Variants returns variants of a workflow, as targets of a Move (P49, move pins another definition). The
-// first variant has other inputs. The other variants change steps, so an order can be moved to them only
-// before it has claimed these steps. Variants omits an invalid variant.
+// first two variants change inputs and operations, so the Move of an order that has claimed a changed step
+// may be refused. Variants omits an invalid variant.
 func Variants(def *core.Definition) (all []*core.Definition) {
 	for _, change := range []func(*core.Definition){reworded, renamed, revised} {
 		d := *def
@@ -117,7 +117,6 @@ func renamed(d *core.Definition) {
 	d.Steps = append(d.Steps, first)
 }
 
-// reworded replaces the inputs of all calls.
 func reworded(d *core.Definition) {
 	for i := range d.Steps {
 		if d.Steps[i].Agent != "" {

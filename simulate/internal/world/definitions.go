@@ -20,7 +20,7 @@ func (w *Simulation) Skew() int64 {
 	return max(least, 0)
 }
 
-// Newer returns a later version of the workflow. The only difference is a longer grace.
+// Newer returns a later version of the workflow, which differs only in a longer grace. It may return nil.
 func (sc *Scenario) Newer() *core.Definition {
 	if sc.later == nil && sc.Definition.Expr != nil {
 		d := *sc.Definition

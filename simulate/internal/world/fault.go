@@ -131,7 +131,7 @@ const (
 // RoleNames lists the names of the roles in sites.
 var RoleNames = [RoleCount]string{"scheduler", "supervisor", "agent", "client"}
 
-// Act is a fault, and whether it happens after the call has taken effect.
+// Act is a fault that happens before a call takes effect, or after it if After is true.
 type Act struct {
 	Fault Fault
 	After bool

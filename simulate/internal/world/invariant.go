@@ -126,7 +126,7 @@ func (w *Simulation) Violate(name, format string, args ...any) {
 	w.Trace("world", "", "VIOLATION of "+w.Violation.String())
 }
 
-// Rule returns the text of the invariant that is broken.
+// Rule returns the text of the invariant that is broken, or its name if it is not in the list.
 func (v *Violation) Rule() string {
 	i := slices.IndexFunc(invariants, func(i Invariant) bool { return i.Name == v.Invariant })
 	if i < 0 {

@@ -41,7 +41,7 @@ const (
 	CallNotNow                 // temporary failure, proven to have no effect
 )
 
-// Stop returns the time on the agent's clock after which the agent must not call or reply (P25).
+// Stop returns the time on the agent's clock from which the agent must not call or reply (P25).
 func (a *agency) Stop() core.Time { return a.Req.StopBy.Add(-a.Req.ClockSkew) }
 
 // ErrCut is the error of every port call of a dead handler. A dead handler has no further effect.

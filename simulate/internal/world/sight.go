@@ -10,7 +10,7 @@ import (
 // attempt. It is the time in the queues, but not more than the time since the claim (P32, queue time is not a
 // failure).
 type ExpectedWait struct {
-	Order, Agent string // ID of the order, and name of the agent; "" means that the wait is unknown
+	Order, Agent string // ID of the order, and name of the agent; Agent is "" if the wait is unknown
 	Letter       int    // index of the reply in the batch
 	scheduler.Wait
 	Vague core.Duration // largest error of Learnt and Waited

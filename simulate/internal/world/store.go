@@ -35,8 +35,8 @@ type Row struct {
 // Known reports whether an order with this ID was ever stored.
 func (r *Row) Known() bool { return r != nil && r.Row.Known() }
 
-// Order returns the content of the order. It returns nil if the order was cancelled before its submission, or
-// if its record has expired.
+// Order returns the content of the order. It returns nil if the order was cancelled before its submission,
+// has expired or was erased.
 func (r *Row) Order() []byte {
 	switch {
 	case r.Task == nil:

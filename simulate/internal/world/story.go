@@ -37,7 +37,7 @@ func (w *Simulation) Trace(from, to, text string) {
 	}
 }
 
-// AboutOrder returns the ID of the order that a message concerns, or "" if the ID is unknown.
+// AboutOrder returns the ID of the order that a message to an actor concerns, or "" for any other message.
 func AboutOrder(m port.Message) string {
 	switch v := m.Value.(type) {
 	case *message.SubmitOrder:

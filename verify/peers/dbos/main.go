@@ -1,6 +1,6 @@
 // Dbos runs the workflow of the measurements on DBOS Transact for Go. The workflow has four steps and runs in
 // this process, with a SQLite file. The program reads the requests for measurements from standard input
-// (package load).
+// (package demo/load).
 package main
 
 import (

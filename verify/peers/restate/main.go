@@ -1,6 +1,6 @@
 // Restate runs the workflow of the measurements on Restate. The program starts a server with one node. The
 // service with the four steps runs in the program itself. One HTTP request submits an order and returns the
-// result. The program reads the requests for measurements from standard input (package load).
+// result. The program reads the requests for measurements from standard input (package demo/load).
 package main
 
 import (
@@ -145,7 +145,7 @@ func (n *node) stop() error {
 	return nil
 }
 
-// until calls do repeatedly until do succeeds, the service fails, or 30 seconds have passed.
+// until repeats the function do. It ends if do succeeds, the service fails, or 30 seconds have passed.
 func until(ctx context.Context, failed <-chan error, do func() error) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
