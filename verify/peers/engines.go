@@ -19,7 +19,6 @@ type engine struct {
 	settings      []setting
 }
 
-// setting is one way to run an engine.
 type setting struct {
 	name        string
 	args, env   []string

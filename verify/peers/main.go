@@ -76,7 +76,6 @@ func run(ctx context.Context, o options, w io.Writer) error {
 // turnLimit is the longest duration of a turn. After this time Peers kills the processes of the turn.
 const turnLimit = 3 * time.Minute
 
-// figures holds the results of one turn.
 type figures struct {
 	ordersPerS, loadMS, aloneMS, cpuMS, memoryMB, diskKB, readyMS float64
 

@@ -15,7 +15,6 @@ const (
 	end   = "<!-- make bench-peers: end -->\n"
 )
 
-// column is one column of a table.
 type column struct {
 	title  string
 	format string

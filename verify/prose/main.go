@@ -35,13 +35,11 @@ const (
 
 const longSentence = 28 // number of words
 
-// alert is one alert of Vale.
 type alert struct {
 	Check, Message, Severity string
 	Line                     int
 }
 
-// counts holds the counts of one page or of all pages.
 type counts struct{ words, sentences, long, passive int }
 
 func (c *counts) add(o counts) {

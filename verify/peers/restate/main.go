@@ -112,7 +112,6 @@ func freePorts(n int) ([]string, error) {
 	return all, nil
 }
 
-// node is a running Restate server.
 type node struct{ cmd *exec.Cmd }
 
 // startServer starts a server with default settings. The server listens on ports[1] for administration, on
