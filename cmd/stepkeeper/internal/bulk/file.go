@@ -27,7 +27,7 @@ type Header struct {
 
 // Pace sets the speed at which the commands of a list are sent.
 type Pace struct {
-	Canary int     `json:"canary"` // number of orders that are tried first; 0 means none
+	Canary int     `json:"canary"` // number of orders to fix before the other commands are sent; 0 means none
 	Rate   float64 `json:"rate"`   // commands per second
 	// StopAt is the share of failed orders, from 0 to 1, above which the list stops.
 	StopAt float64 `json:"stopAt"`

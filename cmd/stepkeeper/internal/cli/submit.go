@@ -90,7 +90,7 @@ func runSubmit(ctx context.Context, o *submitOptions) error {
 	if o.app.Streams.ErrIsTerminal() {
 		s.report.expect(o.records())
 	}
-	// SubmitAll returns only after s.orders has returned. It is therefore safe to read s.err here.
+	// If SubmitAll returns nil, s.orders has returned. It is then safe to read s.err.
 	if err := c.SubmitAll(ctx, s.orders, s.answered); err != nil {
 		return s.interrupted(o.app.Explain(err, "submission"))
 	}

@@ -155,8 +155,8 @@ func purpose(t view.Task, command string) string {
 	return ""
 }
 
-// undoneAlone reports whether the order goes forward while the undo of the step waits for the operator (P42,
-// orders can go on after failures).
+// undoneAlone reports whether the order goes forward while the undo of the step waits (P42, orders can go on
+// after failures).
 func undoneAlone(s view.Step) bool { return s.State == core.UndoWait && s.FailedAs != "" }
 
 // whenToState returns the case in which the operator should state a fact about a step. It returns "" if the
