@@ -26,7 +26,7 @@ type Order struct {
 
 // Violation is a violation of a rule of the audit.
 type Violation struct {
-	Order    string `json:"order"` // ID of the order, or the key or account at which a ledger is wrong
+	Order    string `json:"order"` // ID of the order, or the key or account that breaks a rule of the ledgers
 	Service  string `json:"service"`
 	What     string `json:"what"`
 	Expected string `json:"expected"`

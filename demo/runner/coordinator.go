@@ -43,8 +43,8 @@ type coordinator struct {
 	firstUp  time.Duration // time that the first start took
 }
 
-// coordinate runs until every line has a response and no order is left, or until the time limit. An order is
-// left until it has ended or the operator has given it up.
+// coordinate runs until the time limit, or until every line has a response and every order has ended or was
+// given up by the operator.
 func (d *coordinator) coordinate(ctx context.Context) error {
 	d.drawFaults()
 	limited, cancel := context.WithTimeout(ctx, d.o.Limit)

@@ -204,7 +204,7 @@ func runHandling(ctx context.Context, o *deadLetterOptions) error {
 }
 
 // confirmed asks the user before the command handles all messages of a queue or discards any message. Without
-// a terminal it does not ask: it returns an error for all messages, and true for single messages.
+// a terminal it does not ask. It then returns an error if the command would handle all messages.
 func (o *deadLetterOptions) confirmed(ctx context.Context, c *client.Client) (bool, error) {
 	a := o.app
 	switch {

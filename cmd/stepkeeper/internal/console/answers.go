@@ -66,8 +66,8 @@ func (s *server) answers(ctx context.Context, r *http.Request, _ *kept) (content
 }
 
 // asking returns the IDs of about one page of orders that wait for an answer, and the cursor of the next
-// page. It reads large pages, because few orders may wait for an answer. If the first page contains too many
-// waiting orders, asking reads the same orders again in small pages. A later such page begins the next page.
+// page. It reads large pages, because few orders may wait for an answer. If the first large page contains too
+// many waiting orders, asking reads it again in small pages. It stops before a later page that has too many.
 func (s *server) asking(ctx context.Context, q client.Query, cursor string) (ids []string, next string,
 	err error,
 ) {
