@@ -135,8 +135,8 @@ var queueName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
 // busARN matches the ARNs of event buses.
 var busARN = regexp.MustCompile(`^arn:[a-z-]+:events:[a-z0-9-]+:[0-9]{12}:event-bus/[A-Za-z0-9/._-]{1,256}$`)
 
-// place returns the URL of a queue. The parameter given is this URL, or the name of a queue with a URL like the
-// URL in beside. For VarReplyTo, given may also be the ARN of an event bus.
+// place returns the URL of a queue. The parameter given is this URL, or the name of a queue beside the queue
+// whose URL is the parameter beside. For VarReplyTo, given may also be the ARN of an event bus.
 func (r *reader) place(variable, logical, given, beside string) string {
 	switch {
 	case isURL(given), variable == VarReplyTo && busARN.MatchString(given):
