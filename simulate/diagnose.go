@@ -22,7 +22,7 @@ type Finding struct {
 	// about no step. Agent is also "" if the step has no agent.
 	Step  string `json:"step,omitempty"`
 	Agent string `json:"agent,omitempty"`
-	// Advice is true if an order reaches its end despite the problem, but later than necessary.
+	// Advice is true if the problem only delays the end of the order, or a stored order waits for an answer.
 	Advice bool `json:"advice,omitempty"`
 }
 

@@ -75,8 +75,8 @@ type Entry struct {
 	Calls  int
 }
 
-// New returns a world with the definition. The world has the queues of the definition's agents and the
-// reply-to queues "shop", "desk" and "events".
+// New returns a world with the definition. The world has the actors' queues, and the reply-to queues "shop",
+// "desk" and "events".
 func New(t testing.TB, def *core.Definition) *World {
 	t.Helper()
 	def.Link()

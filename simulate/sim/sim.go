@@ -52,7 +52,7 @@ func For(d time.Duration) Option { return func(c *check) { c.search.Time = d } }
 // From sets the first seed.
 func From(seed uint64) Option { return func(c *check) { c.search.First = seed } }
 
-// Order sets the JSON content of every order. The default is {}.
+// Order sets the JSON content of every order. The default comes from the workflow's order schema, or is {}.
 func Order(content string) Option {
 	return func(c *check) { c.scenario.Order = json.RawMessage(content) }
 }

@@ -204,7 +204,7 @@ func (m *Model) shaped(d *core.StepDefinition, value json.RawMessage) bool {
 }
 
 // May reports whether a person may answer the question. The question may exclude one person, and may name the
-// people who may answer. Before the claim every person may answer.
+// people who may answer. An empty question permits every person.
 func May(a *core.Answers, by string) bool {
 	return by != a.NotSelf && (len(a.Who) == 0 || slices.Contains(a.Who, by))
 }

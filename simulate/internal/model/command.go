@@ -137,7 +137,8 @@ func (m *Model) command(c *message.Control) {
 const mostRefused = 16
 
 // remember stores the ID of a refused command or answer. The task then refuses each repetition in the same
-// run (P5; P17, a cancel is kept; P36, answers may come early, late or twice).
+// run (P5; P17, a cancel is kept; P36, answers may come early, late or twice). A full list is emptied, drops
+// its oldest answer, or takes no further Cancel.
 func (m *Model) remember(kind, id string) {
 	refused := map[string][]string{}
 	maps.Copy(refused, m.T.Commands.Refused)
@@ -155,7 +156,6 @@ func (m *Model) remember(kind, id string) {
 	m.T.Commands.Refused = refused
 }
 
-// idHash returns the hash that a task stores for the ID of a refused command.
 func idHash(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return base64.RawURLEncoding.EncodeToString(sum[:8])

@@ -27,7 +27,7 @@ type agency struct {
 	Outcome  Outcome
 	Checked  bool // true if the handling has checked the service
 	Happened bool // true if the check reported that the operation happened
-	Unsent   bool // true if a queue has refused a reply or a quarantined message
+	Unsent   bool // true if the send of a reply or a quarantined message returned an error
 }
 
 // Outcome is the result of a call, as the caller sees it in the response.

@@ -47,7 +47,7 @@ func (w *Simulation) Dirty(id string) {
 	}
 }
 
-// Order is an order from the view of the application and the operator.
+// Order is an order as the application and the operator see it.
 type Order struct {
 	Id       string
 	Submit   message.SubmitOrder
