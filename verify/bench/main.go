@@ -107,7 +107,8 @@ func main() {
 	}
 }
 
-// profiled runs do. If file is not empty, profiled writes a CPU profile of the run to the file.
+// profiled calls the function do. If file is not empty, profiled writes a CPU profile of the call to the
+// file.
 func profiled(file string, do func() error) error {
 	if file == "" {
 		return do()

@@ -77,7 +77,7 @@ func main() {
 	}
 }
 
-// run measures the pages. It returns the errors of Vale and the missed goals.
+// run measures the pages. It returns the errors of Vale, the pages that are too long, and the missed goals.
 func run(vale io.Reader, out io.Writer, pages []string) (problems []string, err error) {
 	alerts := map[string][]alert{}
 	if err := json.NewDecoder(vale).Decode(&alerts); err != nil {

@@ -49,8 +49,8 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer(w, status, map[string]string{operation + "Id": key})
 }
 
-// act runs an operation or an undo. A status 4xx means that the call had no effect and that a repetition
-// cannot succeed.
+// act runs an operation or an undo. A status 4xx means that the call had no effect and should not be
+// repeated.
 func (s *service) act(operation, key string, in input) (status int, code string) {
 	switch operation {
 	case "release", "refund":
