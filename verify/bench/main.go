@@ -107,8 +107,7 @@ func main() {
 	}
 }
 
-// profiled calls the function do. If file is not empty, profiled writes a CPU profile of the call to the
-// file.
+// profiled calls the function do. If file is not empty, it writes a CPU profile of the call there.
 func profiled(file string, do func() error) error {
 	if file == "" {
 		return do()
