@@ -73,7 +73,7 @@ func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 		Architecture: awslambda.Architecture_ARM_64(),
 		Code:         awslambda.Code_FromAsset(str(f.folder), nil), Role: role, LogGroup: logs,
 		LoggingFormat: awslambda.LoggingFormat_JSON,
-		// A log line of Lambda costs as much as a log line of Stepkeeper.
+		// The level limits Lambda's own log lines, because each costs as much as a line of Stepkeeper.
 		SystemLogLevelV2: s.props.Tuning.SystemLogLevel,
 		MemorySize:       num(f.memory), Timeout: seconds(f.timeout), Environment: &f.environment,
 		EnvironmentEncryption: s.key,

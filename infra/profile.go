@@ -12,9 +12,9 @@ import (
 type Profile string
 
 const (
-	// ProfileProduction keeps all data and raises all alarms.
+	// ProfileProduction adds all alarms, sweeps every minute, and keeps the data if the stack is deleted.
 	ProfileProduction Profile = "Production"
-	// ProfileDev is for trial stacks. It raises no alarms, sweeps every 5 minutes, deletes all data with the
+	// ProfileDev is for trial stacks. It adds no alarms, sweeps every 5 minutes, deletes all data with the
 	// stack, and keeps logs for a week. `stepkeeper cost` prints the cost of an idle stack.
 	ProfileDev Profile = "Dev"
 )

@@ -32,8 +32,8 @@ func (w *Workflow) Advance(d time.Duration) {
 	w.until(w.clock.Now().Add(d), func() bool { return false })
 }
 
-// until runs the actors until the time end, or until enough returns true. It reports whether enough returned
-// true.
+// until runs the actors up to the given time. It stops earlier if the function enough returns true, and then
+// returns true.
 func (w *Workflow) until(end time.Time, enough func() bool) bool {
 	w.t.Helper()
 	for {
@@ -50,8 +50,9 @@ func (w *Workflow) until(end time.Time, enough func() bool) bool {
 	return w.settle(enough)
 }
 
-// settle lets the actors work until there is nothing left to do at the present time. It handles one message
-// at a time, so that simultaneous events always have the same order.
+// settle lets the actors work until enough returns true, or no work is left at the present time. It reports
+// whether enough returned true. It handles one message at a time, so that simultaneous events always have the
+// same order.
 func (w *Workflow) settle(enough func() bool) bool {
 	w.t.Helper()
 	for n := 0; ; n++ {

@@ -33,7 +33,8 @@ func (p *pauses) wait(ctx context.Context, left time.Duration) error {
 	return port.Sleep(ctx, d)
 }
 
-// Follow reads the task repeatedly, and yields each new version until the task has ended.
+// Follow reads the task repeatedly until the task has ended. It yields a version that it reads if its number
+// is larger than the argument after and than the last yielded number. It can miss versions between two reads.
 func (t *Transport) Follow(ctx context.Context, id string, after int64) iter.Seq2[*client.Task, error] {
 	return func(yield func(*client.Task, error) bool) {
 		for p := t.pauses(); ; {

@@ -30,8 +30,8 @@ type Options struct {
 // Open reads the outputs of a CloudFormation stack and returns a client for the stack. The argument name is
 // the name of the stack. If the stack contains several Stepkeepers, name has the form STACK/CONSTRUCT.
 //
-// The error wraps ErrNoStack, client.ErrForbidden or client.ErrConnection. The text of a client.ErrForbidden
-// names the missing permission.
+// The error wraps ErrNoStack if the stack does not exist, client.ErrForbidden if credentials or a permission
+// are missing, and client.ErrConnection if AWS does not respond. Other errors are possible.
 func Open(ctx context.Context, name string, o Options, opts ...client.Option) (*client.Client, error) {
 	c, err := Configure(ctx, o)
 	if err != nil {

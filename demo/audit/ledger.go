@@ -52,7 +52,8 @@ func readBook(ctx context.Context, path string) (b book, err error) {
 	return b, nil
 }
 
-// read runs a query whose rows are JSON objects. It decodes all rows into the slice that into points to.
+// read runs a query whose rows are JSON objects. It decodes all rows into a slice. The argument into is a
+// pointer to this slice.
 func read(ctx context.Context, db *sql.DB, into any, lines string) error {
 	var text []byte
 	if err := db.QueryRowContext(ctx, `SELECT json_group_array(json(line)) FROM (`+lines+

@@ -42,7 +42,7 @@ func (v Violation) String() string {
 	return v.Order + ", " + where + ": " + v.What + "; expected " + v.Expected + ", found " + v.Found
 }
 
-// Result is the result of an audit. The audit holds if there are no violations.
+// Result is the result of an audit. The audit has succeeded if there are no violations.
 type Result struct {
 	Orders     int // number of audited orders
 	Effects    int // number of rows of kind do

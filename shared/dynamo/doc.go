@@ -14,8 +14,8 @@
 //   - A lease, an incident or a schedule. The key is "#lease/NAME".
 //
 // The sparse index complete-by contains keys only. Its partitions are due#SHARD, attention#SHARD and
-// finished#DAY#SHARD. An entry may be missing, outdated or superfluous. Callers therefore load the task
-// before they act on an entry (rule 11).
+// finished#DAY#SHARD. An entry may be outdated or superfluous, so callers load the task before they act on an
+// entry (rule 11). An entry may also be missing for a short time.
 //
 // Failures: each write has a condition, and stores a token in the attribute Writer. The response to a refused
 // write contains the stored item (rule 8). If the stored item has the token of the refused write, an earlier

@@ -57,8 +57,9 @@ func get(ctx context.Context, client calls, table, key, value string, consistent
 	return out.Item, nil
 }
 
-// Due returns entries of the index. The result may be stale (rule 11 of docs/reference/aws-rules.md). The
-// index sorts by time only, so Due reads all entries of one millisecond together and sorts them by ID.
+// Due returns entries of the index. The result may be stale (rule 11 of docs/reference/aws-rules.md). A
+// position in the result is a time and an ID, but the index sorts by time only. Due therefore reads all
+// entries of the first and of the last millisecond, and sorts them by ID.
 func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due,
 	limit int) ([]port.Due, error) {
 	if limit < 1 {

@@ -28,7 +28,8 @@ const (
 // contains no '#'.
 const LeasePrefix = "#lease/"
 
-// Additional attributes of an item in Orders. All other attributes are members of the task's document.
+// Additional attributes of an item in Orders. The list reserved in item.go has all attributes that are not
+// members of the task's document.
 const (
 	writerAttribute   = "Writer"   // token of the write that made this version
 	documentAttribute = "Document" // whole document, if it cannot be stored member by member

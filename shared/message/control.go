@@ -123,7 +123,7 @@ func (m Control) MarshalJSON() ([]byte, error) {
 	return append(append(h[:len(h)-1], ','), event[1:]...), nil
 }
 
-// UnmarshalJSON decodes the event as the type that the member kind names.
+// UnmarshalJSON decodes the event. The member "kind" of the JSON object determines the type of the event.
 func (m *Control) UnmarshalJSON(data []byte) error {
 	var h head
 	if err := json.Unmarshal(data, &h); err != nil {

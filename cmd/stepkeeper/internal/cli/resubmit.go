@@ -49,7 +49,8 @@ func runResubmit(ctx context.Context, o *resubmitOptions) error {
 	})
 }
 
-// until returns the new deadline. The zero time means that the order has no deadline.
+// until returns the new deadline. Without the flag --deadline it returns the zero time, which removes a
+// deadline that the order had before.
 func (o *resubmitOptions) until(now time.Time) (deadline time.Time, err error) {
 	if o.deadline == "" {
 		return deadline, nil

@@ -44,8 +44,8 @@ func (s *server) deadLetters(ctx context.Context, _ *http.Request, _ *kept) (con
 	}{at, s.Program, queues}}, err
 }
 
-// deadQueue shows the messages of a queue. It reads the queue when the page is opened. If the page shows the
-// body of a message from the last read, deadQueue does not read the queue again.
+// deadQueue shows the messages of a queue. It reads the queue when the page is opened, unless the page shows
+// the body of a message from the last read. Updates of an open page use the last read.
 func (s *server) deadQueue(ctx context.Context, r *http.Request, k *kept) (content, error) {
 	queue, body := r.PathValue("queue"), r.URL.Query().Get("body")
 	shows := func(l client.DeadLetter) bool { return l.ID == body }

@@ -214,8 +214,9 @@ type found struct {
 
 func isChild(o *view.Summary) bool { return strings.Contains(o.OrderID, core.ChildMark) }
 
-// find reads pages of the listing until it has enough rows for a page of the console. It leaves out child
-// orders, unless the filter asks for child orders or for an ID.
+// find reads pages of the listing until it has enough rows for a page of the console, the listing ends, or it
+// has read mostLookedAt orders. It leaves out child orders, unless the filter asks for child orders or for an
+// ID.
 func (s *server) find(ctx context.Context, q client.Query, f filter) (x found, err error) {
 	for x.next = f.Cursor; ; {
 		var some []view.Summary
