@@ -174,7 +174,8 @@ func (r *deciding) decide(i int, decided core.Decided, failed *core.StepError) {
 }
 
 // policyOf returns the policy for the failure of a step. OnTimeout applies if no answer came in time (P37).
-// The order goes on after the failure of a call whose question is answered already (P38).
+// The order goes on after the failure of a call whose question is answered already (P38, an ask sends the
+// question).
 func (r *deciding) policyOf(i int) core.Policy {
 	d, s := &r.def.Steps[i], &r.t.Steps[i]
 	if r.t.Overtaken(r.def, i) {

@@ -137,7 +137,8 @@ func checkEffects(w *world.Simulation, o *world.Order) {
 }
 
 // Undoing checks an undo before it takes effect. If a step was claimed later than the undone step, its effect
-// must not exist (invariant 9). The effect of a point of no return must not exist either (P22a).
+// must not exist (invariant 9). The effect of a point of no return must not exist either (P22a, a proven
+// refusal permits undo).
 func Undoing(w *world.Simulation, s *world.Remote, c worker.Call) {
 	t := w.Store.Task(s.Order)
 	if o := w.ByID[s.Order]; o != nil && o.Seen.Alone[fmt.Sprintf("%s/%d", s.Step, c.Attempt)] {

@@ -271,7 +271,7 @@ func (m *move) index() {
 }
 
 // ends checks that an ended task changes its state only after a command (invariant 6). It also checks
-// invariants 10 and 18, the hop budget (P23) and the point of no return (P22).
+// invariants 10 and 18, P22 (a point of no return forbids undo) and P23 (a hop budget bounds claims).
 func (m *move) ends() {
 	m.did("6", "P22", "P23", "P20")
 	t, b := m.after, m.before

@@ -11,7 +11,8 @@ type History struct {
 	Reported map[int]string    // bytes of the sent statuses, by status number
 	Alerts   map[string]bool   // alerts that were raised, by check.AlertID
 	Requests map[string]string // bytes of the sent requests, by step, attempt and key
-	// agents, name, grade and input that each key asks for, by key and operation (P49)
+	// agents, name, grade and input that each key asks for, by key and operation (P49, move pins another
+	// definition)
 	Meant     map[string]string
 	Holders   map[string]string // holders of claims, by step and attempt
 	Counted   map[string]int    // number of counted failures, by step
