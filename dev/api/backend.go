@@ -14,8 +14,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// Backend is the embedded runtime, as package api uses it. All methods may be called concurrently. An error
-// that the comment of a method does not name is an internal failure.
+// Backend is the embedded runtime, as package api uses it. All methods may be called concurrently. problemOf
+// lists the errors that package api knows. Any other error is an internal failure.
 //
 // Submit, Reject and Command finish their work even if ctx ends, because no queue would deliver the request
 // again (P12a, who emits again).

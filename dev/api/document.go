@@ -27,8 +27,8 @@ const (
 	eventsType = "text/event-stream"
 )
 
-// configOf returns huma's configuration with three changes. It adds no $schema fields, it serves no
-// documentation page (which would load scripts from other sites), and it accepts only JSON.
+// configOf returns the configuration of huma. With it, huma adds no $schema fields, serves no documentation
+// page (which would load scripts from other sites), accepts only JSON, and refuses unknown query parameters.
 func configOf(version string) huma.Config {
 	version = cmp.Or(version, "dev")
 	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
@@ -110,7 +110,6 @@ func withFloats(v any) any {
 	return v
 }
 
-// serveDocument publishes the OpenAPI document.
 func serveDocument(mux *http.ServeMux, doc *huma.OpenAPI) {
 	asJSON, err := json.MarshalIndent(doc, "", " ")
 	if err != nil {

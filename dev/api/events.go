@@ -80,7 +80,7 @@ func (e *edge) writeEvents(ctx context.Context, w http.ResponseWriter, def *core
 			if !open {
 				return
 			}
-			// a move has changed the definition, or the order has arrived after a refused Cancel
+			// a move has changed the definition, or def is nil because a Cancel came before the order
 			if def == nil || t.Definition != def.Hash {
 				if _, d, err := e.backend.Task(ctx, t.OrderID); err == nil {
 					def = d

@@ -13,8 +13,8 @@ import (
 	"unicode"
 )
 
-// guard wraps every handler. It turns panics into responses. It refuses paths that a proxy could read
-// differently.
+// guard wraps every handler. It turns panics into responses. It refuses paths that a proxy and this server
+// could read differently.
 func guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(under http.ResponseWriter, r *http.Request) {
 		w, body := &response{ResponseWriter: under}, r.Body

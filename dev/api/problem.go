@@ -168,7 +168,6 @@ func internalProblem(err error) *Problem {
 
 func seconds(d time.Duration) int { return max(1, int(math.Ceil(d.Seconds()))) }
 
-// writeProblem writes the problem as a response.
 func writeProblem(w http.ResponseWriter, p *Problem) {
 	h := w.Header()
 	maps.Copy(h, p.GetHeaders())

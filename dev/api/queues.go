@@ -13,8 +13,9 @@ import (
 // intake handles messages to the intake queue: orders, and the commands that message.IntakeOf accepts.
 //
 // The error of a message is nil after the commit (P27, the embedded runtime survives its queues). intake
-// passes unreadable and refused messages to reject, because SQS would acknowledge these messages too. It
-// returns an error for a message with a newer schema, because no newer program reads the queue.
+// passes unreadable and refused messages to reject instead of returning an error, because SQS would
+// acknowledge these messages too. For a message with a newer schema it returns an error, because no newer
+// program reads the queue.
 func (e *edge) intake(ctx context.Context, bodies [][]byte) []error {
 	errs := make([]error, len(bodies))
 	var orders []message.SubmitOrder

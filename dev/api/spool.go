@@ -68,7 +68,7 @@ func (s *spool) write(rc *http.ResponseController, w http.ResponseWriter) {
 	}
 }
 
-// add appends results. It blocks while the spool is full.
+// add appends results, or drops them after a failed write. It blocks while the spool is full.
 func (s *spool) add(results []LineResult) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -73,7 +73,8 @@ func (e *edge) submitStream(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := untilDrain(r.Context())
 	defer cancel()
-	// run before cancel, because an expired read deadline would break the next requests on this connection
+	// this runs before cancel, because a read deadline set by cancel would break the next requests on this
+	// connection
 	defer wakeReader(ctx, rc)()
 	w.Header().Set("Content-Type", linesType)
 	w.WriteHeader(http.StatusOK)
@@ -161,8 +162,8 @@ func readLines(ctx context.Context, body io.Reader, lines chan<- line) {
 	}
 }
 
-// nextLine reads and decodes a line. It returns io.EOF with the last line, and skips a line that is longer
-// than the limit. blank reports whether the line has only white space.
+// nextLine reads and decodes a line. It returns io.EOF with the last line. For a line that is longer than the
+// limit, l.err is set. blank reports whether the line has only white space.
 func nextLine(in *bufio.Reader, number int) (l line, blank bool, err error) {
 	var text []byte
 	long := false
@@ -263,7 +264,8 @@ func (g *group) fill(first line, lines <-chan line, onTheWay map[string]bool) (n
 	}
 }
 
-// submitGroup submits the readable lines. It submits orders again while the backend is busy.
+// submitGroup submits the readable lines. While the backend is busy, it submits orders again, for up to
+// busyPatience.
 func (e *edge) submitGroup(ctx context.Context, g *group) {
 	g.results = make([]LineResult, len(g.lines))
 	var open []int // indexes of the lines without a final result

@@ -135,7 +135,6 @@ func (e *edge) waited(ctx context.Context, id string, wait time.Duration) (view.
 	return view.Of(t, pinned.Definition), nil
 }
 
-// readBody reads a body of at most limit bytes.
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) (body []byte, err error) {
 	var over *http.MaxBytesError
 	switch n := r.ContentLength; {

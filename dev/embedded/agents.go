@@ -72,7 +72,7 @@ func (a *agent) build(clock port.Clock) (err error) {
 		return nil
 	}
 	var c aws.Config
-	if a.NeedsAWS() { // loads the credentials of the user, or the endpoint of an emulator
+	if a.NeedsAWS() { // c gets the credentials of the user, and the endpoint if AWS_ENDPOINT_URL is set
 		c, err = awsclient.Load(context.Background(), awsclient.Options{
 			Endpoint: os.Getenv("AWS_ENDPOINT_URL"), Region: cmp.Or(a.Region(), a.SigningRegion())})
 		if err != nil {

@@ -165,7 +165,7 @@ func (s *Runtime) Command(ctx context.Context, c message.Control) (core.Verdict,
 	if errors.As(err, &refused) && refused.Code == core.CodeUnknownTask {
 		return v, fmt.Errorf("order %q: %w", c.OrderID, port.ErrNotFound)
 	}
-	if errors.Is(err, port.ErrConflict) { // every attempt conflicted with a concurrent write
+	if errors.Is(err, port.ErrConflict) {
 		return v, fmt.Errorf("%w: %w", port.ErrUnavailable, err)
 	}
 	return v, err

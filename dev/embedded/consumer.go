@@ -14,9 +14,9 @@ const (
 	visibility = 30 * time.Second
 )
 
-// consumer receives messages from a queue and passes them to a handler. The consumer stops when the context
-// receiving ends. The handler runs with the context work, which lasts longer, so that a running handler can
-// finish.
+// consumer receives messages from a queue and passes them to a handler. run has two contexts. The consumer
+// stops when the first one ends. The handler runs with the second one, which ends later, so that a running
+// handler can finish.
 type consumer struct {
 	queue  port.Queue
 	handle func(ctx context.Context, queue string, deliveries []port.Delivery) (failed []string)

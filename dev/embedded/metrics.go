@@ -193,7 +193,6 @@ func (p present) collect(to chan<- prometheus.Metric) {
 	to <- prometheus.MustNewConstMetric(panicsNow, prometheus.CounterValue, float64(port.Panics()))
 }
 
-// gauge sends the value of a gauge to the registry.
 func gauge(to chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {
 	to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 }

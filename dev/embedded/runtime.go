@@ -268,8 +268,9 @@ func (s *Runtime) expire(ctx context.Context) {
 // drainTime is the time that running handlers get to finish. It is a part of the 5 s after a SIGTERM.
 const drainTime = 1500 * time.Millisecond
 
-// Close stops receiving messages, waits for running handlers and clients' requests, and closes the store. At
-// the next start, the runtime sends the messages of the queues in memory again.
+// Close stops receiving messages, and closes the store. Running handlers and clients' requests have drainTime
+// to finish before Close cancels their contexts. At the next start, the runtime sends the messages of the
+// queues in memory again.
 func (s *Runtime) Close() error {
 	s.ready.Store(false)
 	s.receiving()
@@ -299,7 +300,7 @@ func (s *Runtime) Close() error {
 	return s.store.Close()
 }
 
-// count counts a message that was ignored, refused or put into quarantine, for Health and the metrics.
+// count counts an event, for example that a message was refused, for Health and the metrics.
 func (s *Runtime) count(what, why string) {
 	key := what
 	if why != "" {

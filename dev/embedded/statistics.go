@@ -16,8 +16,8 @@ import (
 // samplesKept limits the number of intervals in a series: one hour at the default interval.
 const samplesKept = 360
 
-// figure names one number of a sample. kind is the kind of a view.Series or a constant below. of is the state
-// or the agent that the number describes.
+// figure names one number of a sample. The field kind is the kind of a view.Series or a constant below. The
+// field of is the state or the agent that the number describes.
 type figure struct{ kind, of string }
 
 // Kinds of figures that count an agent's replies. They do not become a view.Series.

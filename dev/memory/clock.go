@@ -47,8 +47,8 @@ func (c *Clock) Advance(d time.Duration) {
 	c.mu.Unlock()
 }
 
-// Set moves the clock forward or back to t, like a corrected system clock. It runs the alarms that are due by
-// t.
+// Set moves the clock forward or back to t, like a corrected system clock. If t is later than now, it runs
+// the alarms that are due by t.
 func (c *Clock) Set(t time.Time) {
 	now := c.Now()
 	if t.After(now) {

@@ -26,8 +26,8 @@ func (l *line) push(m *port.Message, t ticket) {
 	l.normal.push(m.Group, t)
 }
 
-// begin returns the two priorities in the sequence in which one receive serves them. some reports whether any
-// message is visible.
+// begin returns the two priorities in the sequence in which one receive serves them. The argument some states
+// whether any message is visible.
 func (l *line) begin(some bool) (first, second *turns) {
 	if some {
 		l.takes++
@@ -71,7 +71,6 @@ func (s *turns) push(name string, t ticket) {
 	}
 }
 
-// pop removes the next ticket and returns it.
 func (s *turns) pop() (t ticket, some bool) {
 	if s.order.count == 0 {
 		return ticket{}, false
@@ -86,7 +85,7 @@ func (s *turns) pop() (t ticket, some bool) {
 	return t, true
 }
 
-// again puts a group that still has tickets at the end of the order.
+// again puts a group that still has tickets at the end of the order. It may delete a group without tickets.
 func (s *turns) again(g *group) {
 	switch {
 	case g.waiting.count > 0:

@@ -206,7 +206,7 @@ func (q *Queue) take(now time.Time, most int, visibility time.Duration) ([]port.
 		}
 		e := q.slab.holds(t.slot, t.seq)
 		if e == nil || e.state != ready {
-			continue // the message was deleted or extended
+			continue // the message was deleted
 		}
 		q.visible--
 		switch {

@@ -91,7 +91,6 @@ func (h *sleepers) push(slot uint32) {
 	h.up(len(h.slots) - 1)
 }
 
-// remove removes the element at the index place.
 func (h *sleepers) remove(place int) {
 	last := len(h.slots) - 1
 	moved := h.slots[last]

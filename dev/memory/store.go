@@ -71,7 +71,7 @@ func (s *Store) commit(w *port.Write) error {
 	return nil
 }
 
-// Forget removes records and keeps their IDs, as the end of the retention does (P26, an ID never runs twice).
+// Forget removes records and keeps their IDs, as if the records had expired (P26, an ID never runs twice).
 // It ignores unknown IDs.
 func (s *Store) Forget(ctx context.Context, ids []string) error {
 	if err := ctx.Err(); err != nil {

@@ -76,7 +76,7 @@ func create(file string) error {
 			return err
 		}
 	}
-	// SQLite would let other users read the file
+	// this sets the mode of the file, because SQLite would let other users read it
 	if err := os.WriteFile(unfinished, nil, private); err != nil {
 		return err
 	}
@@ -141,9 +141,9 @@ func useLog(w *writer) error {
 	return err
 }
 
-// mark records in the database file that a process has the file open. If the process is killed and the
-// write-ahead log is lost, the next process finds the mark and refuses the file. The last commit of a clean
-// end removes the mark. SQLite then moves this commit from the log into the file.
+// mark records in the database file that a process has the file open. If the process is killed, and both the
+// write-ahead log and the file sequenceName are lost, the next process refuses the marked file. The last
+// commit of a clean end removes the mark. SQLite then moves this commit from the log into the file.
 func (s *Store) mark(w *writer) error {
 	if err := w.run(
 		"UPDATE settings SET value=1 WHERE name='running'; DELETE FROM probe; PRAGMA " +
@@ -155,7 +155,7 @@ func (s *Store) mark(w *writer) error {
 }
 
 // unmark removes the mark. If the mark cannot be removed, for example because the disk is full, unmark makes
-// SQLite keep the log. The next process would refuse a marked file without a log.
+// SQLite keep the log. The next process could refuse a marked file without a log.
 func (s *Store) unmark(w *writer) error {
 	if !s.marked {
 		return nil

@@ -167,8 +167,7 @@ func (s *Store) Forget(ctx context.Context, ids []string) error {
 	})
 }
 
-// expire removes the record and the content of an order. The row keeps id, hash, state, workflow and index_at
-// (P26).
+// expire removes the record and the content of an order. The row stays, with the ID and the hash (P26).
 func (tx *transaction) expire(row int64, id string) error {
 	for _, statement := range []*statement{tx.expireTask, tx.expireContent} {
 		if _, err := statement.exec(row); err != nil {

@@ -76,7 +76,7 @@ func (c *committer) stop() {
 //
 //   - nil: the writes are on the disk.
 //   - port.ErrUnavailable: none of the writes is stored.
-//   - the error of ctx: the writes may be stored or not.
+//   - the error of ctx, or any other error: the writes may be stored or not.
 func (c *committer) do(ctx context.Context, o operation) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -26,7 +26,8 @@ const FileName = "stepkeeper.db"
 
 // walPages is a setting of the writer. SQLite moves the pages of the write-ahead log into the database file
 // when the log has 2,000 pages of 4 KiB. With a larger number, SQLite copies a frequently changed page less
-// often, but each pause is longer. With 8,000 pages, the longest pause is several times as long.
+// often, but each pause of the writer is longer. With 8,000 pages, the longest pause is several times as
+// long.
 const walPages = "wal_autocheckpoint(2000)"
 
 const (

@@ -36,7 +36,6 @@ func (q *Queue) change() <-chan struct{} {
 	return q.changed
 }
 
-// announce wakes all waiting receivers.
 func (q *Queue) announce() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

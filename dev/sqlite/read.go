@@ -58,7 +58,8 @@ func prepareReads(ctx context.Context, db *sql.DB) (reads, error) {
 	return r, nil
 }
 
-// Load returns the newest records. One query reads all records, so that one error concerns them all.
+// Load returns the newest records. One query reads all records, so an error of the query is the error of each
+// record.
 func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
 	records, errs := make([]*port.Record, len(ids)), make([]error, len(ids))
 	if err := ctx.Err(); err != nil {

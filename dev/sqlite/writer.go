@@ -106,13 +106,11 @@ func (w *writer) close() error {
 	return w.conn.Close()
 }
 
-// run executes several SQL statements.
 func (w *writer) run(script string) error {
 	_, err := w.conn.(driver.ExecerContext).ExecContext(context.Background(), script, nil)
 	return err
 }
 
-// number returns the number that a query selects.
 func (w *writer) number(query string) (int64, error) { return only[int64](w, query) }
 
 // only returns the single value that a query selects.

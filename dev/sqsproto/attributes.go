@@ -50,9 +50,9 @@ func md5Of(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// md5 returns the checksum of the attributes that AWS SDKs verify. The checksum covers the name, the type, a
-// byte for the kind of value, and the value of each attribute, sorted by name. The length of each part comes
-// before the part.
+// md5 returns the checksum of the attributes, which AWS SDKs verify. The checksum covers the name, the type,
+// a byte for the kind of value, and the value of each attribute, sorted by name. Each name, type and value
+// comes after its length.
 func (a attributes) md5() string {
 	if len(a) == 0 {
 		return ""

@@ -6,6 +6,6 @@
 // credentials. If a queue has a Sink, the Sink handles each message before the sender gets the response.
 // Nobody can receive messages from a queue with a Sink.
 //
-// A queue in memory also keeps the attributes, the trace header and the ID of a message. A queue in SQLite
-// keeps only the body.
+// A queue in memory also keeps the attributes, the trace header and the ID of a message, unless the delay of
+// the message is longer than memory.longDelay. A queue in SQLite keeps only the body.
 package sqsproto

@@ -64,7 +64,7 @@ func tooLong(limit int) *fail {
 }
 
 // within returns the value of an optional parameter. If the request does not contain the parameter, within
-// returns the argument otherwise. It returns an error for a value below low or above high.
+// returns its last argument. It returns an error for a value below low or above high.
 func within(parameter string, value *int, low, high, otherwise int) (int, error) {
 	switch {
 	case value == nil:

@@ -171,7 +171,6 @@ func (c *call) url(queue string) string { return c.base + Path + queue }
 // nameOf returns the queue name in a queue URL: the part after the last slash.
 func nameOf(queueURL string) string { return queueURL[strings.LastIndexByte(queueURL, '/')+1:] }
 
-// queue returns the queue with this URL.
 func (c *call) queue(queueURL string) (port.Queue, error) {
 	name := nameOf(queueURL)
 	if name == "" {

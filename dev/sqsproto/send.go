@@ -28,7 +28,7 @@ type sent struct {
 	MD5OfMessageSystemAttributes string `json:"MD5OfMessageSystemAttributes,omitempty"`
 }
 
-// failedEntry is the output for an entry of a batch that failed.
+// failedEntry is the output for a failed entry of a batch.
 type failedEntry struct {
 	ID          string `json:"Id"`
 	SenderFault bool   `json:"SenderFault"`
@@ -42,7 +42,7 @@ type batchOutput struct {
 	Failed     []failedEntry `json:"Failed"`
 }
 
-// batchOf returns the output of a batch. done returns the output for the entry at index i, if it succeeded.
+// batchOf returns the output of a batch. It calls done for the output of each entry that succeeded.
 func batchOf(ids []string, errs []error, done func(i int) any) batchOutput {
 	out := batchOutput{Successful: []any{}, Failed: []failedEntry{}}
 	for i, err := range errs {
@@ -57,8 +57,8 @@ func batchOf(ids []string, errs []error, done func(i int) any) batchOutput {
 	return out
 }
 
-// some calls take for each item. Then it calls do once, with the results of all items without an error. some
-// returns one error for each item, in the sequence of the items.
+// some calls the function take for each item. Then it calls do once, with the results of all items without an
+// error, unless there are none. It returns one error for each item, in the sequence of the items.
 func some[T, U any](items []T, take func(T) (U, error), do func([]U) []error) []error {
 	errs := make([]error, len(items))
 	var taken []U

@@ -27,7 +27,7 @@ import (
 // Now is the time at which all tasks of the backend are created.
 const Now = core.Time(1_800_000_000_000)
 
-// Definition is the backend's only workflow, "order".
+// Definition is the backend's only definition. Its workflow is "order".
 var Definition = linked(&core.Definition{
 	Schema: 1, Name: "order", Hash: "0123456789abcdef0123456789abcdef",
 	Steps: []core.StepDefinition{
@@ -62,7 +62,7 @@ type Backend struct {
 	// name of the method that returns an error: "Task", "Order", "Wait", "List", "Target", "Statistics" or
 	// "Schedules"
 	Broken string
-	// BrokenBy is the error that the method in Broken returns. nil means port.ErrUnavailable.
+	// BrokenBy is the error of the method that Broken names. nil means port.ErrUnavailable.
 	BrokenBy error
 	// NotTaken lists queues without a consumer.
 	NotTaken []view.Unattended
@@ -71,7 +71,7 @@ type Backend struct {
 	change   chan struct{} // closed and replaced whenever a task changes
 	tasks    map[string]*core.Task
 	orders   map[string]json.RawMessage
-	failures int // number of submissions that still get the error in failure
+	failures int // number of the next submissions that fail
 	failure  error
 	down     error
 	Batches  []int // number of orders in each call of Submit
@@ -216,7 +216,8 @@ func (b *Backend) Reject(ctx context.Context, r api.Rejected) error {
 	return nil
 }
 
-// Command records the command and returns the result of Verdict. It accepts the command if Verdict is nil.
+// Command records the command. It returns the error that Down has set, or else the result of Verdict. Without
+// both, it accepts the commands for known orders.
 func (b *Backend) Command(ctx context.Context, c message.Control) (core.Verdict, error) {
 	handed(ctx)
 	b.mu.Lock()
@@ -405,7 +406,7 @@ func (b *Backend) Question(ctx context.Context, id, _ string) (answerpage.Questi
 	return answerpage.Question{}, fmt.Errorf("order %q: %w", id, port.ErrNotFound)
 }
 
-// Target returns Definition for its hash and for message.Latest.
+// Target returns Definition for its hash, and for message.Latest of the workflow "order".
 func (b *Backend) Target(ctx context.Context, workflow, definition string) (core.Target, error) {
 	handed(ctx)
 	if workflow == "order" && definition == message.Latest || definition == Definition.Hash {
@@ -414,7 +415,7 @@ func (b *Backend) Target(ctx context.Context, workflow, definition string) (core
 	return core.Target{Absent: "no such definition"}, b.broken("Target")
 }
 
-// Workflows returns two workflows: one without problems, and one whose newer file has a problem.
+// Workflows returns two workflows: one without problems, and one whose file has a problem.
 func (b *Backend) Workflows(ctx context.Context) []view.WorkflowInfo {
 	handed(ctx)
 	return []view.WorkflowInfo{
