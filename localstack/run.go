@@ -25,7 +25,7 @@ var scripts embed.FS
 func Endpoint(port string) string { return "http://127.0.0.1:" + cmp.Or(port, "4566") }
 
 // Start starts LocalStack. If LocalStack is missing, Start installs it first. Start writes the progress to
-// out.
+// the writer out.
 func Start(ctx context.Context, out io.Writer) error { return run(ctx, out, "start.sh") }
 
 // Stop stops the LocalStack that Start started.

@@ -108,8 +108,8 @@ type outcome struct {
 	err     error
 }
 
-// Stream sends several batches concurrently. It calls answer in the sequence in which next returned the
-// orders.
+// Stream sends several batches concurrently. It calls answer in the sequence in which the function next
+// returned the orders.
 func (t *Transport) Stream(ctx context.Context, next func() ([]byte, bool),
 	answer func(client.Result) error) error {
 	ctx, cancel := context.WithCancel(ctx)

@@ -141,7 +141,7 @@ func (tx *transaction) head(id string) (*head, error) {
 }
 
 // place returns the columns of the due index for a record. For a task at rest, bucket and shard are nil, and
-// at is the present time.
+// the result at is the present time.
 func (s *Store) place(r *port.Record) (bucket, shard, at any) {
 	if r.Bucket == port.NoBucket {
 		return nil, nil, millis(s.clock.Now())

@@ -50,7 +50,7 @@ type Report struct {
 type Frequency struct {
 	Minutes      int     `json:"interval_minutes"`
 	MeanDelay    float64 `json:"mean_delay_s"`
-	LongestDelay float64 `json:"longest_delay_s"` // a missed sweep adds another interval
+	LongestDelay float64 `json:"longest_delay_s"` // a missed sweep adds one more interval
 	PerMonth     float64 `json:"dollars_per_month"`
 }
 

@@ -62,7 +62,7 @@ type Definition struct {
 	// Deadline is the longest time from the submission of an order to its end. 0 means no deadline.
 	Deadline   Duration `json:"deadline,omitempty"`
 	OnDeadline Policy   `json:"onDeadline,omitempty"` // reaction to a passed deadline; required with Deadline
-	// Grace is how late a Wake may be. After this time, the Supervisor sends another Wake (P9a, a waiting
+	// Grace is how late a Wake may be. After this time, the Supervisor sends a new Wake (P9a, a waiting
 	// step has two times).
 	Grace Duration `json:"grace"`
 	// ResendAfter is the longest time that a final status stays unacknowledged. After this time, the

@@ -57,7 +57,7 @@ func (t Time) Add(d Duration) Time {
 // Sub returns t - u.
 func (t Time) Sub(u Time) Duration { return Duration(t - u) }
 
-// Passed reports whether the time is set, and is not later than now.
+// Passed reports whether the time is set, and is not later than the argument now.
 func (t Time) Passed(now Time) bool { return t != 0 && t <= now }
 
 // IsZero reports whether the time is "no time". encoding/json calls it for omitzero.

@@ -115,8 +115,8 @@ func (p partition) moment(ctx context.Context, at time.Time) ([]port.Due, error)
 	return found, err
 }
 
-// entries reads at most limit entries whose sort keys are between start and end, both included. complete is
-// false if the partition may contain more of these entries.
+// entries reads at most limit entries whose sort keys are between the arguments start and end, both included.
+// complete is false if the partition may contain more of these entries.
 func (p partition) entries(ctx context.Context, start, end int64,
 	limit int) (found []port.Due, complete bool, err error) {
 	if start > end {

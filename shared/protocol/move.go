@@ -18,7 +18,7 @@ func (r *deciding) moveCommand(ev core.Event) (refused string) {
 }
 
 // askOn sets the time of the next reminder for each open question of a moved task. The new definition may
-// have another interval or no reminders. In a stopped task, the Resubmit sets these times.
+// have a different interval or no reminders. In a stopped task, the Resubmit sets these times.
 func (r *deciding) askOn() {
 	if r.t.ProcessState != core.Processing {
 		return

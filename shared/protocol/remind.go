@@ -42,7 +42,7 @@ func (r *deciding) remind(i int) bool {
 		return false
 	}
 	a := *s.Answers
-	// No reminder number is used twice, even after a move to another interval.
+	// No reminder number is used twice, even if a Move changes the interval.
 	a.Reminded, a.RemindedAt, a.Moved = max(n, a.Reminded+1), r.at.Now, false
 	s.Answers, s.Claim.Cause = &a, r.cause
 	r.emitReminder(i)
@@ -54,7 +54,7 @@ func (r *deciding) remind(i int) bool {
 // bytes (P12).
 //
 // The reminder is not emitted after ReminderStopBy, or if the task was moved after the reminder. A moved task
-// may have another question.
+// may have a different question.
 func (r *deciding) emitReminder(i int) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	ask := r.def.Index(d.Answer.Ask)

@@ -67,8 +67,7 @@ func Compile(text json.RawMessage) (*Schema, error) {
 	return metered(s)
 }
 
-// draft returns an error for a schema of another draft, because keywords may have other meanings in another
-// draft.
+// draft returns an error for a schema of a different draft, because keywords may have other meanings there.
 func draft(doc any) error {
 	object, _ := doc.(map[string]any)
 	id, given := object["$schema"]

@@ -218,7 +218,8 @@ func reason(out string) string {
 }
 
 // batches returns the tests that reach the mutant, in up to two batches. The first batch holds the likeliest
-// tests. The batches omit tests above a total time of enough, and the result reached counts these tests too.
+// tests. If the tests take longer than enough in total, the batches omit some, which the result reached
+// counts.
 func (s *suite) batches(m *Mutant, enough time.Duration) (all []batch, reached int) {
 	if s.folder == "infra" {
 		enough *= 6 // each test of infra synthesises a stack

@@ -85,8 +85,8 @@ func Own(c aws.Config, settings deployment.Agent) lambdaevent.Queue {
 	}
 }
 
-// Function returns the handler for package lambda. own finds the queue to which the handler returns requests.
-// Handle describes get.
+// Function returns the handler for package lambda. The argument own finds the queue to which the handler
+// returns requests. Handle describes get.
 func Function(get func(ctx context.Context) (*worker.Worker, error), own lambdaevent.Queue,
 	log *slog.Logger) lambdaevent.Function {
 	return lambdaevent.Batch(Handle(get, log), own, log)

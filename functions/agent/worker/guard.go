@@ -40,8 +40,8 @@ func newGuard(b Breaker) *guard {
 	return g
 }
 
-// call calls once, and records the outcome for the breaker. If the breaker does not permit the call, it
-// returns circuitbreaker.ErrOpen instead.
+// call calls the function once, and records the outcome for the breaker. If the breaker does not permit the
+// call, it returns circuitbreaker.ErrOpen instead.
 func (g *guard) call(key string, once func() error) error {
 	if g.breaker == nil {
 		return once()

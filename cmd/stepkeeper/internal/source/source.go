@@ -46,9 +46,9 @@ func Records(r io.Reader, yield func(Record) bool) error {
 	return lines(first, err, in, line, yield)
 }
 
-// isDocument reports whether the input is one document over several lines, instead of JSON Lines. first is
-// the first line that is not blank. The input is a document if first begins an array. It is also a document
-// if first is an incomplete value and the next line does not begin an object.
+// isDocument reports whether the input is one document over several lines, instead of JSON Lines. The
+// argument first is the earliest line that is not blank. The input is a document if first begins an array. It
+// is also a document if first is an incomplete value and the next line does not begin an object.
 func isDocument(first []byte, in *bufio.Reader) bool {
 	trimmed := bytes.TrimSpace(first)
 	if trimmed[0] == '[' {

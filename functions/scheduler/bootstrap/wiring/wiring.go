@@ -19,7 +19,7 @@ import (
 )
 
 // New reads the settings, makes the clients and returns the handler for Lambda. It makes no network calls.
-// The handler writes metrics to out, as lines of the log. The error lists all faults.
+// The handler writes metrics to the writer out, as lines of the log. The error lists all faults.
 func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent.Function, error) {
 	settings, err := deployment.ReadScheduler(lookup)
 	c, errClient := wire.Environment(lookup)

@@ -22,7 +22,7 @@ import (
 )
 
 // New reads the settings, makes the clients and returns the handler for Lambda. It makes no network calls.
-// The handler writes metrics to out, as lines of the log. The error lists all faults.
+// The handler writes metrics to the writer out, as lines of the log. The error lists all faults.
 func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (Function, error) {
 	settings, err := deployment.ReadSupervisor(lookup)
 	c, errClient := wire.Environment(lookup)
