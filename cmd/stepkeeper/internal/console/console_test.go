@@ -50,7 +50,8 @@ func TestPages(t *testing.T) {
 		"/": {
 			"Processing", "Compensating", "charge", `"blocked"`, "None. Every queue has a consumer.",
 		},
-		"/orders":              {"o-1", "o-2", "e-1", "decide: waits for an answer or event", "charge: the card is"},
+		"/orders": {"o-1", "o-2", "e-1", "decide: waits for an answer or event",
+			"charge: the card is"},
 		"/orders?state=Error":  {"o-1", "o-2"},
 		"/orders?id=e-":        {"e-1"},
 		"/orders?step=charge":  {"o-1"},

@@ -104,8 +104,8 @@ func agentOf(s view.Step) string {
 // uncounted describes why a step waits for its agent or polls its service. The text includes the time since
 // the wait began.
 func (p Page) uncounted(s view.Step) string {
-	return fmt.Sprintf("waits for agent %s: %s (%s) for %s, next attempt %s", s.Agent, HandedBack(s.Error.Code),
-		s.Error.Code, Span(p.Now.Sub(s.Error.Since.Std())), Age(s.WakeAt, p.Now))
+	return fmt.Sprintf("waits for agent %s: %s (%s) for %s, next attempt %s", s.Agent,
+		HandedBack(s.Error.Code), s.Error.Code, Span(p.Now.Sub(s.Error.Since.Std())), Age(s.WakeAt, p.Now))
 }
 
 // HandedBack describes why an agent hands a step back without a counted failure. It returns other codes
