@@ -30,21 +30,24 @@ type alarm struct {
 func (s *Stepkeeper) addAlarms() {
 	for _, name := range sorted(s.queues) {
 		q := s.queues[name]
-		s.deadAlarm(pascal(name)+"Dead", fmt.Sprintf("messages of queue %s were given up", name), q.dead)
+		s.deadAlarm(pascal(name)+"Dead", fmt.Sprintf("messages of queue %s failed too often; run stepkeeper "+
+			"dead-letters list", name), q.dead)
 		s.addAlarm(alarm{
 			id: pascal(name) + "Age",
-			text: fmt.Sprintf("queue %s is not consumed fast enough: its oldest message is too old",
+			text: fmt.Sprintf("the oldest message of queue %s waits too long; run stepkeeper doctor",
 				name),
 			metric:    q.queue.MetricApproximateAgeOfOldestMessage(minute("Maximum")),
 			threshold: q.oldest.Seconds(), periods: 3,
 		})
 	}
-	s.deadAlarm("Quarantine", "the quarantine has received messages that cannot be read", s.quarantine)
-	s.deadAlarm("MissedSweeps", "ticks of the schedule were given up", s.missed)
+	s.deadAlarm("Quarantine", "the quarantine has messages that were refused; run stepkeeper "+
+		"dead-letters list", s.quarantine)
+	s.deadAlarm("MissedSweeps", "the schedule could not start sweeps; run stepkeeper doctor", s.missed)
 	// Rule 17: overdue tasks and missing sweeps raise alarms.
 	s.addAlarm(alarm{
-		id:   "OldestOverdue",
-		text: "a task has been overdue for long, so the Supervisor or the Scheduler cannot keep up",
+		id: "OldestOverdue",
+		text: "a task is overdue for too long, because the Supervisor or the Scheduler cannot keep up; run " +
+			"stepkeeper doctor",
 		metric: awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
 			Namespace: str(deployment.MetricNamespace), MetricName: str(deployment.MetricOldestOverdue),
 			Statistic: str("Maximum"), Period: seconds(s.props.SweepInterval),
@@ -53,8 +56,9 @@ func (s *Stepkeeper) addAlarms() {
 		threshold: s.props.Tuning.OldestOverdue.Seconds(), periods: 3, essential: true,
 	})
 	s.addAlarm(alarm{
-		id:        "NoSweeps",
-		text:      "the schedule does not start the Supervisor, so no lost or failed work is noticed",
+		id: "NoSweeps",
+		text: "the schedule does not start the Supervisor, so nobody notices lost work; run stepkeeper " +
+			"doctor",
 		metric:    s.invoked("supervisor").MetricInvocations(every(s.props.SweepInterval, "Sum")),
 		threshold: 1, periods: 5, below: true, essential: true,
 		silent: s.props.Paused,
@@ -70,10 +74,11 @@ func (s *Stepkeeper) addAlarms() {
 	}
 	for _, name := range sorted(s.functions) {
 		f := s.invoked(name)
-		s.addAlarm(alarm{id: errorsAlarm(name), text: fmt.Sprintf("function %s fails", name),
+		s.addAlarm(alarm{id: errorsAlarm(name), text: fmt.Sprintf("function %s fails; read its log", name),
 			metric: f.MetricErrors(minute("Sum")), threshold: 1, periods: 3,
 			essential: s.props.Canary != nil})
-		s.addAlarm(alarm{id: pascal(name) + "Throttles", text: fmt.Sprintf("function %s is throttled", name),
+		s.addAlarm(alarm{id: pascal(name) + "Throttles",
+			text:   fmt.Sprintf("function %s is throttled; raise its concurrency", name),
 			metric: f.MetricThrottles(minute("Sum")), threshold: 1, periods: 3})
 	}
 }
@@ -88,8 +93,8 @@ func (s *Stepkeeper) notCalledAlarm(agent string) {
 	s.addAlarm(alarm{
 		id: pascal(agent) + "NotCalled",
 		text: fmt.Sprintf(
-			"agent %s does not call its service: its credentials have expired, or the service is sick; "+
-				"its steps wait", agent),
+			"agent %s does not call its service, and its steps wait; renew its credentials, or repair the "+
+				"service", agent),
 		metric: awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
 			Namespace: str(deployment.MetricNamespace), MetricName: str(deployment.MetricNotCalled),
 			Statistic: str("Sum"), Period: seconds(10 * time.Minute),
@@ -159,7 +164,8 @@ func (s *Stepkeeper) addAlarm(a alarm) {
 // or a load that grows faster than the table scales. The SDK repeats throttled requests, so other metrics
 // show the problem only later.
 func (s *Stepkeeper) throttleAlarm(id, text string, t awsdynamodb.ITableV2, index string) {
-	s.addAlarm(alarm{id: id + "Throttles", text: text + " is throttled", threshold: 1, periods: 3,
+	s.addAlarm(alarm{id: id + "Throttles", text: text + " is throttled; raise its capacity",
+		threshold: 1, periods: 3,
 		metric: awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{
 			Expression: str("FILL(reads, 0) + FILL(writes, 0)"), Period: seconds(time.Minute),
 			Label: str("throttled requests"),

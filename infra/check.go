@@ -285,7 +285,7 @@ func (c *checker) agent(name string, a *Agent) {
 		c.wrong("%s: the name must be small letters, digits and -, at most 40, a letter first", what)
 	}
 	if name == "scheduler" || name == "supervisor" { // names of the construct's own functions and alarms
-		c.wrong("%s: that name is the engine's own; call the agent otherwise", what)
+		c.wrong("%s: the engine uses this name itself; choose another", what)
 	}
 	kinds := 0
 	for _, set := range []bool{a.HTTP != "", a.Folder != "", a.Function != nil, a.External} {

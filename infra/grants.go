@@ -51,8 +51,8 @@ func (s *Stepkeeper) GrantOperate(role awsiam.IRole) {
 func (s *Stepkeeper) GrantAgent(agent string, role awsiam.IRole) {
 	a, there := s.props.Agents[agent]
 	if !there || !a.External {
-		panic(fmt.Errorf("stepkeeper %s: GrantAgent: %q is no external agent of it", *s.Construct.Node().Id(),
-			agent))
+		panic(fmt.Errorf("stepkeeper %s: GrantAgent: %q is not an external agent; set External in Agents",
+			*s.Construct.Node().Id(), agent))
 	}
 	s.refuseElsewhere(fmt.Sprintf("GrantAgent: the role of agent %q", agent), *role.Env().Account,
 		sameAccount)

@@ -77,15 +77,15 @@ func (a Allow) check(ip netip.Addr) error {
 	case ip.IsLinkLocalUnicast() || metadata.contain(ip):
 		return fmt.Errorf("%s is link-local or a cloud's metadata, which is never called: %w", ip, ErrAddress)
 	case !ip.IsValid() || ip.IsMulticast() || ip.IsUnspecified() || noMachine.contain(ip):
-		return fmt.Errorf("%s is no address of one machine: %w", ip, ErrAddress)
+		return fmt.Errorf("%s is not the address of one machine; write another: %w", ip, ErrAddress)
 	case opaque.contain(ip):
 		return fmt.Errorf("%s leads through a translator to an address that cannot be checked: %w", ip,
 			ErrAddress)
 	case ip.IsLoopback() && !a.Loopback:
-		return fmt.Errorf("%s is this machine; say allow: {loopback: true} if that is meant: %w", ip,
+		return fmt.Errorf("%s is this machine; write allow: {loopback: true} to permit it: %w", ip,
 			ErrAddress)
 	case (ip.IsPrivate() || morePrivate.contain(ip)) && !a.PrivateAddresses:
-		return fmt.Errorf("%s is private; say allow: {privateAddresses: true} if that is meant: %w", ip,
+		return fmt.Errorf("%s is private; write allow: {privateAddresses: true} to permit it: %w", ip,
 			ErrAddress)
 	}
 	return nil

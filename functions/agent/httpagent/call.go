@@ -62,7 +62,8 @@ func leavesFolder(path string) bool {
 // do calls an operation. The error is a *worker.Failure.
 func (s *Service) do(ctx context.Context, o Operation, call worker.Call) (json.RawMessage, error) {
 	if !operationName.MatchString(call.Name) {
-		return nil, permanent("operation-name", true, "%.90q is no operation's name", call.Name)
+		return nil, permanent("operation-name", true,
+			"%.90q is not the name of an operation; correct it in the workflow", call.Name)
 	}
 	var body []byte
 	if o.Method != http.MethodGet {
@@ -260,7 +261,7 @@ func (s *Service) request(ctx context.Context, method, path string, body []byte,
 	} {
 		if !printable(value) {
 			return nil, permanent("request", true,
-				"%s of the request has characters that a header cannot have", key)
+				"%s of the request has characters that a header cannot have; remove them from the order", key)
 		}
 		if value != "" {
 			req.Header.Set(key, value)

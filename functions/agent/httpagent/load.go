@@ -118,7 +118,8 @@ func (a *Agent) fill(lookup func(string) (string, bool)) (p problems) {
 		case err != nil:
 			p.add("header %s: %w", key, err)
 		case !tokenPattern.MatchString(key) || !printable(string(value)):
-			p.add("header %.60q: its name or its value has characters that a header cannot have", key)
+			p.add("header %.60q: its name or its value has characters that a header cannot have; "+
+				"remove them", key)
 		case slices.Contains(ownHeaders, canonical) || strings.HasPrefix(canonical, "X-Stepkeeper-"):
 			p.add("header %s is set by the agent itself; leave it out", key)
 		case slices.Contains(secretHeaders, canonical) && len(values) == 0:
@@ -166,7 +167,7 @@ func (a *Agent) completeURL() (p problems) {
 func (a *Agent) address(field string, text Secret) (u *url.URL, p problems) {
 	u, err := url.Parse(string(text))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		p.add("%s is no address that begins with https:// or http://", field)
+		p.add("%s is not an address; write one that begins with https:// or http://", field)
 		return nil, p
 	}
 	host := u.Hostname()
@@ -175,10 +176,10 @@ func (a *Agent) address(field string, text Secret) (u *url.URL, p problems) {
 	}
 	if len(a.Allow.Hosts) > 0 &&
 		!slices.ContainsFunc(a.Allow.Hosts, func(h string) bool { return strings.EqualFold(h, host) }) {
-		p.add("the %s's host %s is not among allow.hosts", field, host)
+		p.add("the %s's host %s is not among allow.hosts; add it there, or correct the address", field, host)
 	}
 	if u.Scheme == "http" && !a.Insecure && !IsLoopback(host) {
-		p.add("%s is plain http to %s; use https, or say insecure: true", field, host)
+		p.add("%s is plain http to %s; use https, or write insecure: true", field, host)
 	}
 	return u, append(p, a.Allow.literal(field, host)...)
 }
@@ -228,7 +229,7 @@ func (a *Agent) completeOperations() (p problems) {
 			check := *o.Check
 			check.Method = cmp.Or(check.Method, http.MethodGet)
 			if check.Path == "" {
-				p.add("operation %q: its check has no path", name)
+				p.add("operation %q: its check has no path; write one", name)
 			} else {
 				p.of(fmt.Sprintf("operation %q: check", name), checkCall(check.Method, check.Path))
 			}

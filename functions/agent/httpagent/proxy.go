@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-var errProxy = errors.New("the proxy refused")
+var errProxy = errors.New("the proxy refused the connection")
 
 type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
 
@@ -34,7 +34,7 @@ func tunnel(proxy *url.URL, dial dialFunc) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, proxy.Host)
 		if err != nil {
-			return nil, fmt.Errorf("proxy: %w", err)
+			return nil, fmt.Errorf("the proxy cannot be reached: %w", err)
 		}
 		if proxy.Scheme == "https" {
 			conn = tls.Client(conn, &tls.Config{MinVersion: tls.VersionTLS12, ServerName: proxy.Hostname()})
@@ -74,7 +74,8 @@ func connect(ctx context.Context, conn net.Conn, proxy *url.URL, address string)
 	_ = res.Body.Close() // the response to a CONNECT has no body
 	switch {
 	case res.StatusCode != http.StatusOK:
-		return fmt.Errorf("%w with status %d", errProxy, res.StatusCode)
+		return fmt.Errorf("%w with status %d; check its address, password and rules", errProxy,
+			res.StatusCode)
 	case in.Buffered() > 0:
 		return fmt.Errorf("%w: it sent bytes before the service was asked", errProxy)
 	}

@@ -56,10 +56,10 @@ func New(name string, agent Agent, o Options) (*Service, error) {
 			port.Requests(name))
 	}
 	if agent.OnAWS() {
-		return nil, fmt.Errorf("agent %q calls services of AWS; package awsagent makes its operations", name)
+		return nil, fmt.Errorf("agent %q calls services of AWS; use package awsagent for it", name)
 	}
 	if agent.redact == nil {
-		return nil, fmt.Errorf("agent %q was not made by Load or Parse", name)
+		return nil, fmt.Errorf("agent %q was not made by Load or Parse; get it from one of them", name)
 	}
 	o.Clock = cmp.Or[port.Clock](o.Clock, port.ClockFunc(time.Now))
 	o.Resolver = cmp.Or[Resolver](o.Resolver, net.DefaultResolver)
