@@ -67,8 +67,9 @@ func (s *Stepkeeper) addMappings(id string, f awslambda.IFunction, agent string,
 	}
 }
 
-// sendsAs records the ID of the role with which an agent sends replies. The Scheduler uses this ID to check
-// that a reply comes from the agent (rule 32). The construct knows the ID only if the app creates the role.
+// sendsAs records the IDs of the roles with which an agent sends replies: SenderIDs, or the ID of the given
+// role if the app creates it. The Scheduler uses the IDs to check that a reply comes from the agent (rule
+// 32).
 func (s *Stepkeeper) sendsAs(name string, a Agent, role awsiam.IRole) {
 	own, made := role.(awsiam.Role)
 	switch {

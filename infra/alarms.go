@@ -114,7 +114,7 @@ func (s *Stepkeeper) deadAlarm(id, text string, q interface {
 }
 
 // maxPeriods is the maximum number of periods of an alarm. CloudWatch evaluates at most one day, and the
-// longest period of an alarm is an hour.
+// longest period of these alarms is an hour.
 const maxPeriods = 24
 
 // kinds lists the suffixes of alarm IDs that several queues, functions, tables or agents share.

@@ -62,7 +62,7 @@ func (c *checker) tables(p Props) {
 }
 
 // placed checks settings that depend on the stack's account and Region. It skips a check if the account or
-// the Region is unknown at synthesis.
+// the Region is unknown at synthesis, but it refuses Replicas without a known Region.
 func (p Props) placed(scope constructs.Construct) error {
 	if scope == nil {
 		return errors.New("the scope is missing; give a stack")

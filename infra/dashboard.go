@@ -11,8 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// addDashboard adds a CloudWatch dashboard for operators, if the props require it. The dashboard shows
-// stopped and overdue orders, queues, functions and tables. It needs no additional metrics.
+// addDashboard adds a CloudWatch dashboard for operators, if the props require it. The dashboard shows orders
+// in Error, the most overdue task, queues, functions and tables. It needs no additional metrics.
 func (s *Stepkeeper) addDashboard() {
 	if !s.props.Dashboard {
 		return

@@ -23,7 +23,7 @@ type function struct {
 	timeout                 time.Duration
 	environment             map[string]*string
 	access                  []awsiam.PolicyStatement
-	loops                   bool // whether it is part of the loop Scheduler, agent, Scheduler
+	loops                   bool // whether the function is part of the loop Scheduler, agent, Scheduler
 	reserved                int
 	vpc                     awsec2.IVpc
 	subnets                 *awsec2.SubnetSelection

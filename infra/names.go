@@ -26,7 +26,7 @@ type Names struct {
 	// Path is the path of roles and managed policies, such as /stepkeeper/. The default is /.
 	Path string
 	// LogGroups is the beginning of the names of log groups, such as /aws/lambda/. Prefix follows or, if
-	// Prefix is empty, the name of the stack.
+	// Prefix is empty, the names of the stack and of the construct.
 	LogGroups string
 	// PermissionsBoundary is the permissions boundary of all roles that the construct creates. nil means no
 	// boundary.

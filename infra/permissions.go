@@ -235,8 +235,8 @@ func readMetrics() awsiam.PolicyStatement {
 const metrics = "Metrics" // ID of the statement of readMetrics
 
 // vpcAccess returns the permission to manage the network interfaces of a function in a VPC. The names of the
-// interfaces are unknown, and the Describe actions have no resources. Apart from this statement, only the
-// statement of readMetrics has the resource "*".
+// interfaces are unknown, and the Describe actions have no resources. Among the permissions of roles, only
+// this one and readMetrics have the resource "*".
 func vpcAccess() awsiam.PolicyStatement {
 	return allow("VpcNetworkInterfaces", []string{
 		"ec2:AssignPrivateIpAddresses", "ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface",

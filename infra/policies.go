@@ -125,8 +125,8 @@ func (s *Stepkeeper) applicationAccess() []awsiam.PolicyStatement {
 
 const stackOutputs = "Outputs" // ID of the statement that allows DescribeStacks
 
-// stackARN returns a pattern that matches the stack in IAM. A caller that knows the name of the stack
-// requests stack/NAME/*. A caller that knows the ARN requests stack/NAME/UUID.
+// stackARN returns a pattern that matches the stack in IAM. A caller with the name of the stack requests
+// stack/NAME/*, and a caller with the ARN requests stack/NAME/UUID.
 func (s *Stepkeeper) stackARN() *string {
 	stack := awscdk.Stack_Of(s.Construct)
 	return stack.FormatArn(&awscdk.ArnComponents{

@@ -51,7 +51,8 @@ type Props struct {
 	// DESTROY, the tables have no deletion protection.
 	RemovalPolicy awscdk.RemovalPolicy
 	// Operators lists ARNs of roles and users of the stack's account that may redrive dead letters. Apart
-	// from Operators, only the functions may send to the internal queues.
+	// from Operators, only the functions and the roles of external agents may send to the queues other than
+	// intake and control.
 	Operators []string
 
 	// Submitters lists ARNs of roles and users of other accounts that may send to the intake queues (default

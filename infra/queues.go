@@ -88,7 +88,7 @@ func (s *Stepkeeper) addQueue(name string, m Mapping, timeout, oldest time.Durat
 }
 
 func queueID(name string) string {
-	if name == port.Tasks { // this queue has a special ID
+	if name == port.Tasks {
 		return "TaskMessages"
 	}
 	return pascal(name)

@@ -150,8 +150,7 @@ func (s *Stepkeeper) build() error {
 	return nil
 }
 
-// agentNames returns the names of the agents in sorted sequence, so that equal props always give the same
-// template.
+// agentNames sorts the names, so that equal props always give the same template.
 func (s *Stepkeeper) agentNames() []string { return slices.Sorted(maps.Keys(s.props.Agents)) }
 
 // warn adds a warning about a setting that AWS accepts but that causes problems after the deployment.

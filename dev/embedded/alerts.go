@@ -88,7 +88,7 @@ func (s *Runtime) watch(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			s.log.ErrorContext(ctx, "incidents; they are looked at again", "error", err)
 		}
-		if err == nil || stopped != nil { // if the orders could not be counted, the metrics keep their values
+		if err == nil || stopped != nil { // if the incidents could not be read, the metrics stay
 			s.metrics.stopped(stopped)
 		}
 	})

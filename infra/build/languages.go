@@ -70,7 +70,7 @@ func Bundle(folder, out string, x86 bool) error {
 // Limits of one program that Bundle runs.
 const (
 	bundleTime = 10 * time.Minute // time limit, in case a registry does not respond
-	bundleText = 8 << 10          // size of the end of the output in an error
+	bundleText = 8 << 10          // number of bytes at the end of the output that an error shows
 )
 
 func run(dir, program string, arguments ...string) error {

@@ -11,8 +11,8 @@ import (
 // from AWS in four ways:
 //
 //   - A batch call of SQS needs the permission for a separate action, such as sqs:SendMessageBatch. On AWS it
-//     needs sqs:SendMessage. This function adds the batch action to statements with sqs:SendMessage, so that
-//     a missing permission still causes an error.
+//     needs sqs:SendMessage. This function adds the batch action to statements with the action for one
+//     message, so that a missing permission still causes an error.
 //   - The condition key aws:PrincipalArn contains the ARN of a Lambda function's session. On AWS it contains
 //     the ARN of the Lambda function's role. This function adds the ARNs of the sessions to conditions on
 //     roles.

@@ -1,5 +1,5 @@
-// Package limits reports at synthesis environments and policies that are larger than AWS permits (rule 28 of
-// docs/reference/aws-rules.md).
+// Package limits finds environments and policies that are larger than AWS permits. It reports them at
+// synthesis (rule 28 of docs/reference/aws-rules.md).
 package limits
 
 import (

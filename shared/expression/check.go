@@ -16,7 +16,7 @@ import (
 type check struct {
 	scope   Scope
 	program *program
-	// names of the steps that have certainly not been skipped when the current node is evaluated
+	// names of the steps whose output is certainly not null at the current node, and names from notFailed
 	done []string
 }
 

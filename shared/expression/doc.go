@@ -10,7 +10,7 @@
 //     expression or order therefore ends in an error, and does not affect other orders.
 //   - Numbers keep their digits, and the text of an error contains no data of the order.
 //
-// An expression can read `order`, `orderId`, `run` and `steps.<name>.output`. In the name of a step,
-// underscores replace dashes. An absent field is null. Reading a member of null is an error, except with
-// `?.`. The operator `??` gives a default.
+// An expression can read `order`, `orderId`, `run`, `steps.<name>.output`, and further names that its Scope
+// allows. In the name of a step, underscores replace dashes. An absent field is null. Reading a member of
+// null is an error, except with `?.`. The operator `??` gives a default.
 package expression

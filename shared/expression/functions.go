@@ -33,7 +33,6 @@ var functions = map[string]function{
 	"token":   {1, 2, token},
 }
 
-// functionNames returns the names of all functions, sorted.
 func functionNames() []string {
 	names := slices.AppendSeq(slices.Collect(maps.Keys(functions)), maps.Keys(iterators))
 	slices.Sort(names)

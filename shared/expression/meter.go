@@ -14,11 +14,11 @@ const (
 	MaxSource = 4096
 	MaxNodes  = 500 // nodes in the syntax tree of one expression
 	MaxHoles  = 256 // expressions in one template
-	// MaxSteps is the largest number of metered steps in one evaluation, see charge. The workflow step with
-	// the expression fails.
+	// MaxSteps is the largest number of metered steps in one evaluation, see charge. Beyond this limit, the
+	// workflow step with the expression fails.
 	MaxSteps = 1_000_000
-	// MaxResult is the size of the largest result of an evaluation, as JSON in bytes. The workflow step with
-	// the expression fails.
+	// MaxResult is the size of the largest result of an evaluation, as JSON in bytes. Beyond this limit, the
+	// workflow step with the expression fails.
 	MaxResult = 64 << 10
 	// MaxDepth limits the nesting of the JSON that an expression reads. The limit of its result is
 	// rawjson.MaxLevels.
@@ -27,7 +27,8 @@ const (
 
 type meter struct{ steps int }
 
-// charge adds n steps. It returns an error if the sum exceeds MaxSteps. One step pays for one of these:
+// charge adds n steps. It returns an error if the sum exceeds MaxSteps. One step pays, for example, for one
+// of these:
 //
 //   - a node of the expression or an element of a list,
 //   - a byte of a text that is made or searched,

@@ -170,8 +170,8 @@ func magnitude(i int64) uint64 {
 	return uint64(i)
 }
 
-// digits returns the charge for a computation: one step for eight digits. It counts both numbers as if they
-// had the same number of decimals.
+// digits returns the charge for a computation: one step for eight digits. It counts the digits of both
+// numbers, and the places from the highest digit to the lowest, because an addition aligns the numbers.
 func digits(x, y *apd.Decimal) int {
 	low := min(x.Exponent, y.Exponent)
 	high := max(x.NumDigits()+int64(x.Exponent), y.NumDigits()+int64(y.Exponent))

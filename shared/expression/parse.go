@@ -25,8 +25,8 @@ type Scope struct {
 	// Answered contains the steps that wait for an answer. The value is true if only certain people may
 	// answer. nil means that the expression must not make tokens (P39, a token is an answer's permission).
 	Answered map[string]bool
-	// Decided has the same keys as Answered. The outputs of these steps have only the members of
-	// core.Decided. nil means that every member is allowed.
+	// Decided contains the steps that wait for an answer, as keys. The outputs of these steps have only the
+	// members of core.Decided. nil means that every member is allowed.
 	Decided map[string]bool
 	// Item reports whether the expression may read item and index. item is an element of the list for which a
 	// step starts child orders, and index is the position of the element.
@@ -86,7 +86,6 @@ func settings() *conf.Config {
 	return c
 }
 
-// parse parses and checks one expression.
 func parse(source string, scope Scope) (*program, error) {
 	p, err := parseProgram(source, scope)
 	if err != nil {

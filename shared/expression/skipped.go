@@ -95,8 +95,9 @@ func conjunction(condition string, scope Scope) (parts []string, p *program) {
 	return parts, c.program
 }
 
-// notSkipped returns the steps whose output is certainly not null if the condition n has the value holds. For
-// a step that has certainly not failed, notSkipped returns the name from notFailed instead.
+// notSkipped returns the steps whose output is certainly not null if the condition n has the value of the
+// argument holds. For a step that has certainly not failed, notSkipped returns the name from notFailed
+// instead.
 func (p *program) notSkipped(n ast.Node, holds bool) []string {
 	if f, ok := p.facts[unchain(n)]; ok && f.name == factFailed && !holds {
 		return []string{notFailed(f.step)}

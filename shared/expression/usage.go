@@ -12,8 +12,8 @@ type Usage struct {
 	Steps int // steps of the most expensive evaluation; the limit is MaxSteps
 }
 
-// Usage evaluates all templates and conditions in an environment. If an evaluation fails, for example because
-// an output is missing, Usage counts the steps before the failure.
+// Usage evaluates the templates, except those of child orders, and the conditions in an environment. If an
+// evaluation fails, for example because an output is missing, Usage counts the steps before the failure.
 func (x *Expressions) Usage(env core.Environment) Usage {
 	var u Usage
 	for _, t := range append(append([]*template{x.output}, x.inputs...), x.undos...) {

@@ -114,7 +114,7 @@ type Incidents struct {
 	attempts map[instance]attempt
 	ended    int              // number of publications that have ended
 	noted    map[ID]core.Time // latest Incident.Last that this process has seen, by ID
-	left     map[ID]core.Time // time when isLeft last found an order, by incident
+	left     map[ID]core.Time // time when isLeft last found an order or failed, by incident
 }
 
 // New returns an Incidents with this configuration.
@@ -274,8 +274,8 @@ func (s *Incidents) change(ctx context.Context, f func(*document) bool) (err err
 }
 
 // Sweep starts the publication of all alerts that are due. It does not wait for the publications, which log
-// their errors. Sweep returns the number of orders in Error, by workflow. The result is nil if no incident is
-// open.
+// their errors. Sweep returns the number of orders in Error, by workflow. The result is nil if no open
+// incident is about orders in Error, or if the count fails.
 func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) {
 	l := look{now: s.cfg.Clock.Now(), seen: s.seen()}
 	d, _, err := s.load(ctx)

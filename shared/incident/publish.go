@@ -83,7 +83,6 @@ func (s *Incidents) forget(d document, seen int) {
 	})
 }
 
-// look contains the data that one sweep has read.
 type look struct {
 	now  time.Time
 	seen int // value of Incidents.seen before the sweep read the incidents

@@ -39,9 +39,9 @@ type Function func(ctx context.Context, event events.SQSEvent) (events.SQSEventR
 // Batch returns a Function that calls handle. The error of the Function is always nil. After an error, Lambda
 // would deliver the whole batch again, including the handled messages (rule 2).
 //
-// If handle panics, the Function calls handle again for each delivery alone. Only the deliveries with a
-// second panic are delivered again. The effects of handle must be safe to repeat (P12, effects are emitted
-// again).
+// If handle panics, the Function calls handle again for each delivery alone. The deliveries with a second
+// panic are delivered again, like the deliveries that handle returns. The effects of handle must be safe to
+// repeat (P12, effects are emitted again).
 //
 // The Function changes the visibility timeout of each failed message. The queue's own timeout is six times
 // the timeout of the function. The step of the message would count as failed before the end of the queue's

@@ -42,7 +42,6 @@ func Check(data []byte, levels int) error { return check(data, levels) }
 // It is for values whose writer cannot correct them, such as the response of a service.
 func CheckLoose(data []byte, levels int) error { return check(data, levels, loose...) }
 
-// loose contains the options of CheckLoose.
 var loose = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
 func check(data []byte, levels int, options ...jsontext.Options) error {

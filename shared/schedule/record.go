@@ -79,9 +79,9 @@ func Order(s *core.Schedule, at core.Time) (json.RawMessage, error) {
 	return json.Marshal(fields)
 }
 
-// Decide decides all scheduled times up to now, either to start an order or to skip the time. It reports
-// whether the record has changed. If the record is new, or has a different cron expression or zone than the
-// schedule, Decide begins with the first scheduled time after now.
+// Decide starts an order for each scheduled time up to now, or skips the time. It stops after startsAtOnce
+// starts or timesAtOnce times. It reports whether the record has changed. If the record is new, or has a
+// different cron expression or zone than the schedule, Decide begins with the first scheduled time after now.
 //
 // busy returns the reason why the order of a start has not ended, or "" if the order has ended. Decide calls
 // busy only if the schedule skips overlaps.

@@ -120,7 +120,6 @@ func reason(of jsonschema.ErrorKind) string {
 	return "it does not match " + strings.Join(of.KeywordPath(), "/")
 }
 
-// literal returns a value from the schema as JSON.
 func literal(v any) string {
 	text, _ := json.Marshal(v) // cannot fail, because the value comes from JSON
 	return string(text)

@@ -143,7 +143,8 @@ func orZero(n *int) int {
 	return *n
 }
 
-// number draws a number. It adds i steps to the least allowed number, or to 0 if there is no least number.
+// number draws a number. It adds i steps to the least allowed number. If there is no least number, it begins
+// with 0, or with a number below a negative maximum.
 func number(s *jsonschema.Schema, i int) json.Number {
 	step, least := big.NewRat(1, 1), new(big.Rat)
 	if s.MultipleOf != nil {

@@ -138,8 +138,8 @@ func place(id *string) int {
 }
 
 // Receive polls SQS until messages arrive or the wait time has passed. It returns at most ten messages, even
-// if max is larger. SQS refuses a visibility timeout of 0. If visibility is 0, Receive calls Extend to make
-// the messages visible again.
+// if max is larger. The SDK does not send a visibility timeout of 0. If visibility is 0, Receive calls Extend
+// to make the messages visible again.
 func (q *Queue) Receive(ctx context.Context, max int, wait,
 	visibility time.Duration) ([]port.Delivery, error) {
 	if err := port.CheckReceive(max, wait, visibility); err != nil {

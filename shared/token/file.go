@@ -14,8 +14,9 @@ import (
 // FileName is the name of the file that holds the keys in the data folder of `stepkeeper dev`.
 const FileName = "token-keys.json"
 
-// Open reads the keys from a data folder. If the folder has no keys, Open makes and stores new ones. If
-// replace is true, Open also makes a new current key. Only one process at a time may use a data folder.
+// Open reads the keys from a data folder. If the folder has no keys, Open makes and stores new ones. If the
+// folder has keys and replace is true, Open adds a new current key. Only one process at a time may use a data
+// folder.
 func Open(folder string, replace bool, now core.Time) (*Keys, error) {
 	name := filepath.Join(folder, FileName)
 	data, err := os.ReadFile(name) //nolint:gosec // the user names the folder

@@ -24,8 +24,8 @@ import (
 const accountPrefix = "account:"
 
 // Config returns the SDK's configuration for the variable's target. If the variable is not set, Config skips
-// the test with a message. how names, in that message, the command that sets the variable. The caller may
-// change the configuration before it makes clients.
+// the test with a message. The argument how is the part of this message that names the command which sets the
+// variable. The caller may change the configuration before it makes clients.
 func Config(t testing.TB, variable, how string, o awsclient.Options) aws.Config {
 	t.Helper()
 	target := os.Getenv(variable)
