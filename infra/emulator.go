@@ -13,7 +13,7 @@ import (
 )
 
 func (p *Props) forEmulator(scope constructs.Construct) (emulated bool, err error) {
-	if scope == nil { // the method placed reports the missing scope
+	if scope == nil { // Props.placed reports the missing scope
 		return false, nil
 	}
 	switch emulator := scope.Node().TryGetContext(jsii.String(emulate.Context)); emulator {

@@ -92,7 +92,7 @@ func readFormat(data []byte, to any) error {
 }
 
 // withFloats converts each number to a float64, as huma expects. A number beyond the range of float64 becomes
-// infinite. Only values from users and services may contain numbers of this size (see rawjson.MaxExponent).
+// infinite. rawjson.MaxExponent permits such numbers in values from users and services.
 func withFloats(v any) any {
 	switch v := v.(type) {
 	case json.Number:

@@ -111,7 +111,7 @@ func (q *Queue) unhide(e *entry) {
 	}
 }
 
-// promote makes the messages visible whose delay or visibility timeout is over.
+// promote makes each message visible if its delay or visibility timeout is over.
 func (q *Queue) promote(now time.Time) {
 	for len(q.asleep.slots) > 0 && q.asleep.slots[0].wake <= now.UnixNano() {
 		slot := q.asleep.slots[0].slot
@@ -121,8 +121,8 @@ func (q *Queue) promote(now time.Time) {
 	}
 }
 
-// next returns the time when the first delayed or in-flight message becomes visible. some reports whether
-// there is such a message.
+// next returns the time when the first delayed or in-flight message becomes visible. The result some is false
+// if there is no such message.
 func (q *Queue) next(now time.Time) (at int64, some bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

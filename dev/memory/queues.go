@@ -41,8 +41,8 @@ func NewQueues(clock port.Clock, queues []QueueConfig, replyTo ...string) (*Queu
 	return q, q.AllowReplyTo(replyTo...)
 }
 
-// Next returns the time when the first delayed or in-flight message of any queue becomes visible. some
-// reports whether there is such a message.
+// Next returns the time when the first delayed or in-flight message of any queue becomes visible. The result
+// some is false if there is no such message.
 func (q *Queues) Next() (at time.Time, some bool) {
 	first := int64(math.MaxInt64)
 	now := q.clock.Now()

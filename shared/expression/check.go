@@ -20,7 +20,7 @@ type check struct {
 	done []string
 }
 
-// node checks n. inside is the number of predicates around n.
+// node checks n. The argument inside is the number of predicates around n.
 func (c *check) node(n ast.Node, inside int) error {
 	switch n := n.(type) {
 	case nil, *ast.NilNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.StringNode:

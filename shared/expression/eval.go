@@ -153,8 +153,8 @@ func (e *evaluation) pointer(n *ast.PointerNode) (any, error) {
 	return top.value, nil
 }
 
-// chain evaluates an access to a member, with all accesses before it. short reports whether a ?. was applied
-// to null, which makes the result of the whole chain null.
+// chain evaluates an access to a member, with all accesses before it. The result short reports whether a ?.
+// was applied to null, which makes the result of the whole chain null.
 func (e *evaluation) chain(n ast.Node) (v any, short bool, err error) {
 	switch n := n.(type) {
 	case *ast.ChainNode:

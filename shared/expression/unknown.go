@@ -12,8 +12,8 @@ import (
 )
 
 // Unknown returns an error for each path in an expression that the schema of the order does not declare. It
-// also returns the part of the schema that describes the value of the expression. item is the part that
-// describes the item of a child order.
+// also returns the part of the schema that describes the value of the expression. The argument item is the
+// part for the item of a child order.
 func Unknown(source string, order, item schema.Part) (value schema.Part, unknown []*Error) {
 	tree, err := parser.ParseWithConfig(source, settings())
 	if err != nil { // Check reports the error

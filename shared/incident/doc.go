@@ -1,5 +1,5 @@
-// Package incident notifies the operator of orders in Error. It sends one alert for all orders that stop at
-// the same step with the same error code.
+// Package incident notifies the operator of orders in Error. Its alerts are about all orders that stop at the
+// same step with the same error code.
 //
 // An incident is a workflow, a step and an error code with orders in Error. It has these alerts:
 //

@@ -49,7 +49,8 @@ const (
 	tries = 8
 )
 
-// ID identifies an incident. An ID without a workflow stands for all orders beyond MostOpen.
+// ID identifies an incident. Unless Intake is true, an ID without a workflow stands for all orders beyond
+// MostOpen.
 type ID struct {
 	Workflow string `json:"workflow"`
 	Step     string `json:"step,omitempty"`
@@ -313,8 +314,8 @@ func (s *Incidents) drop(ctx context.Context, x Incident) error {
 // quietEnd means that an incident of undone orders ends without an alert. Such an incident needs no operator.
 const quietEnd message.AlertKind = "quiet"
 
-// due returns the kind of alert that is due for an incident, or "" if no alert is due. orders is the number
-// of the incident's orders in Error. whole reports whether orders is complete.
+// due returns the kind of alert that is due for an incident, or "" if no alert is due. The argument orders is
+// the number of orders of the incident in Error, and whole states whether all were counted.
 func (s *Incidents) due(x Incident, orders int, whole bool, now time.Time) message.AlertKind {
 	age := now.Sub(x.Opened.Std())
 	since := now.Sub(x.Published.Std())

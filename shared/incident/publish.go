@@ -25,8 +25,8 @@ type attempt struct {
 	failed  core.Time // time when the attempt failed; 0 if it succeeded
 }
 
-// start publishes an alert of the incident in a new goroutine. seen is the value of Incidents.seen from
-// before the caller read the incident. start does nothing in three cases:
+// start publishes an alert of the incident in a new goroutine. The argument seen is the value of
+// Incidents.seen from before the caller read the incident. start does nothing in three cases:
 //
 //   - This process already publishes an alert of the incident.
 //   - An attempt has failed less than tryAgain ago.
@@ -113,7 +113,7 @@ func (s *Incidents) visit(ctx context.Context, x Incident, l look) error {
 		}
 		s.start(x, l.seen, func(ctx context.Context) error { return s.over(ctx, x, now) })
 	default:
-		// the accepted commands may have changed since; the command `show` lists the present ones
+		// the accepted commands may have changed since the order stopped; the command `show` lists them
 		shown := x
 		if shown.First.Accepts = (core.Accepted{}); f.orders > 0 && !f.first {
 			shown.First = f.example

@@ -64,8 +64,8 @@ func (s *Schema) meter(part *jsonschema.Schema, cost validationCost) {
 	}}
 }
 
-// validate validates v. size is the size of the value in bytes. validate returns an error if the steps exceed
-// the budget for this size.
+// validate validates v. The argument size is the size of the value in bytes. validate returns an error if the
+// steps exceed the budget for this size.
 func (s *Schema) validate(v any, size int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

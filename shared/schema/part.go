@@ -37,7 +37,7 @@ func applied(s *jsonschema.Schema) []*jsonschema.Schema {
 }
 
 // circular reports whether a schema applies itself to the same value again, so that a validation would not
-// end. done is false for a schema that is being visited, and true for a schema that was visited.
+// end. The map done has false for a schema that is being visited, and true for a schema that was visited.
 func circular(s *jsonschema.Schema, done map[*jsonschema.Schema]bool) bool {
 	if s == nil {
 		return false

@@ -21,8 +21,8 @@ func WithCallTimeout(ctx context.Context, limit time.Duration) context.Context {
 	return context.WithValue(ctx, callTimeout{}, limit)
 }
 
-// WithWait returns a context that adds wait to the time limits of a call and of each attempt. wait is the
-// time for which the service holds the request, as in a long poll of SQS.
+// WithWait returns a context that adds a time to the limits of a call and of each attempt. It is the time for
+// which the service holds the request, as in a long poll of SQS.
 func WithWait(ctx context.Context, wait time.Duration) context.Context {
 	return context.WithValue(ctx, serviceWait{}, wait)
 }
