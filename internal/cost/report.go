@@ -127,8 +127,8 @@ const (
 	pollers        = 5 // pollers of an idle mapping
 	pollsMin       = 3 // long polls of 20 s per minute
 	metrics        = 1
-	// number of metrics that OutcomeMetrics adds for each workflow: OrdersEnded in five states and
-	// OrderDuration in four
+	// Number of metrics that OutcomeMetrics adds for each workflow: OrdersEnded in five states and
+	// OrderDuration in four.
 	outcomeMetrics = 9
 	outcomeLine    = 350 // bytes of a log line with these metrics and one order's name
 )
