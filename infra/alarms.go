@@ -43,7 +43,6 @@ func (s *Stepkeeper) addAlarms() {
 	s.deadAlarm("Quarantine", "the quarantine has messages that were refused; run stepkeeper "+
 		"dead-letters list", s.quarantine)
 	s.deadAlarm("MissedSweeps", "the schedule could not start sweeps; run stepkeeper doctor", s.missed)
-	// Rule 17: overdue tasks and missing sweeps raise alarms.
 	s.addAlarm(alarm{
 		id: "OldestOverdue",
 		text: "a task is overdue for too long, because the Supervisor or the Scheduler cannot keep up; run " +

@@ -11,8 +11,7 @@ import (
 )
 
 // Main is the main function of a CDK app. It calls add, which adds stacks to the app, and synthesises the
-// app. If there is an error, Main prints the error to standard error without stack traces, and ends the
-// process with status 1.
+// app. Main prints an error without stack traces, and then exits with status 1.
 func Main(add func(app awscdk.App) error) {
 	err := synthesise(add)
 	jsii.Close()

@@ -30,7 +30,6 @@ type function struct {
 	groups                  []awsec2.ISecurityGroup
 }
 
-// Runtimes and handlers of the functions, by language.
 var (
 	runtimeOf = map[build.Language]func() awslambda.Runtime{
 		"": awslambda.Runtime_PROVIDED_AL2023, build.GoLanguage: awslambda.Runtime_PROVIDED_AL2023,

@@ -140,8 +140,7 @@ func (s *Stepkeeper) Alerts() awssns.ITopic { return s.alerts }
 func (s *Stepkeeper) Application() awsiam.IManagedPolicy { return s.application }
 
 // Operator returns the managed policies for operators. They allow all commands, listings, and access to dead
-// letters. An operator needs all of these policies. There are several policies because a single policy could
-// exceed IAM's size limit.
+// letters. An operator needs all of them, because one policy could exceed IAM's size limit.
 func (s *Stepkeeper) Operator() []awsiam.IManagedPolicy {
 	all := make([]awsiam.IManagedPolicy, len(s.operator))
 	for i, policy := range s.operator {

@@ -25,8 +25,6 @@ const OutputVersion = "1"
 //   - Agent<Agent>Function is the name of an agent's function.
 //   - Ledger<Agent>Table is the name of an external agent's ledger.
 //   - Workflow<Workflow> is the hash of a workflow.
-//
-// A stack can have at most 200 outputs (rule 28).
 func (s *Stepkeeper) addOutputs() {
 	s.output("Version", OutputVersion, "version of these outputs")
 	s.output("Deployment", *s.stackName(), "dimension of its metrics")

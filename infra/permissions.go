@@ -101,7 +101,6 @@ func (s *Stepkeeper) schedulerAccess() []awsiam.PolicyStatement {
 			queues = append(queues, s.props.ReplyTo[name].QueueArn())
 		}
 		statements = append(statements, allow("Status", send, queues...))
-		// The Scheduler needs the keys of encrypted reply-to queues.
 		if keys := keysOf(s.props.ReplyTo); len(keys) > 0 {
 			statements = append(statements, allow("StatusKeys", useKey, keys...))
 		}

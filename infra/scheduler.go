@@ -114,8 +114,7 @@ func (s *Stepkeeper) traced(environment map[string]*string) {
 	}
 }
 
-// namePeers adds the agents to the environment of the Scheduler. addScheduler cannot add the agents, because
-// addScheduler runs before the agents' roles exist.
+// namePeers adds the agents to the Scheduler's environment. It must run after the agents' roles exist.
 func (s *Stepkeeper) namePeers() {
 	s.scheduler.AddEnvironment(str(deployment.VarAgents), s.peers(true), nil)
 }

@@ -22,7 +22,6 @@ const (
 	TypeScript Language = "typescript"
 )
 
-// Versions of the Lambda runtimes for agents.
 const (
 	pythonVersion = "3.13"
 	nodeVersion   = "node22"

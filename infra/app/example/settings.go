@@ -105,7 +105,6 @@ var queueOrBus = regexp.MustCompile("^(" + arnText("sqs", "") + "|" + arnText("e
 var place = regexp.MustCompile(`^(` + arnText("secretsmanager", "secret:") +
 	`-[A-Za-z0-9]{6}(#[^\s,]+)?|/[A-Za-z0-9_./-]+)$`)
 
-// secrets reads the references to secrets, and adds each reference to the named agent.
 func (c *settings) secrets(stack awscdk.Stack, agents map[string]infra.Agent) {
 	given := c.pairs("secrets",
 		"agent.VARIABLE=ARN of a secret with its last six letters, with #field or without, or =/name of a "+
