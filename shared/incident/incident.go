@@ -276,21 +276,21 @@ func (s *Incidents) change(ctx context.Context, f func(*document) bool) (err err
 
 // Sweep starts the publication of all alerts that are due. It does not wait for the publications, which log
 // their errors. Sweep returns the number of orders in Error, by workflow. The result is nil if no open
-// incident is about orders in Error, or if the count fails.
+// incident is about orders in Error. If the count fails, Sweep returns an error.
 func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) {
 	l := look{now: s.cfg.Clock.Now(), seen: s.seen()}
 	d, _, err := s.load(ctx)
 	if err != nil || len(d.Open) == 0 {
 		return nil, err
 	}
+	var errs []error
 	if slices.ContainsFunc(d.Open, func(x Incident) bool { return !x.Undone && !x.Intake }) {
 		// If the count fails, first alerts are published nevertheless, but no incident ends.
 		if l.counted, err = s.countOf(ctx, d, port.Query{}, l.now); err != nil {
-			s.cfg.Log.WarnContext(ctx, "orders in Error were not counted", "error", err)
+			errs = append(errs, fmt.Errorf("the orders in Error were not counted: %w", err))
 		}
 	}
 	s.forget(d, l.seen)
-	var errs []error
 	for _, x := range d.Open {
 		if err := s.visit(ctx, x, l); err != nil {
 			errs = append(errs, fmt.Errorf("incident of workflow %q at %q, %q: %w", x.Workflow, x.Step,
