@@ -38,7 +38,8 @@ type DeadLetterQueue struct {
 const KeptFor = 14 * 24 * time.Hour
 
 const (
-	// lookHold is the visibility timeout of messages that the client reads.
+	// lookHold is the visibility timeout of the messages that DeadLetters reads. Redrive and Discard add the
+	// time that they need for their messages.
 	lookHold   = 30 * time.Second
 	lastPoll   = time.Second // wait of a receive; with a wait of 0, SQS asks only some of its servers
 	mostLooked = 10_000      // maximum number of messages in a search by ID
@@ -192,9 +193,9 @@ type operated struct {
 	via  Transport
 }
 
-// walk receives the messages of a queue, hides each for the time hold, and calls f once for each. taken
-// reports whether f has deleted the message. more reports whether walk continues. At its end, walk makes the
-// messages visible that f has not deleted.
+// walk receives at most the given number of messages, hides each for the duration hold, and calls f once for
+// each. taken reports whether f has deleted the message. more reports whether walk continues. At its end,
+// walk makes the messages visible that f has not deleted.
 func walk(ctx context.Context, q *operated, most int, hold time.Duration,
 	f func(d *port.Delivery) (taken, more bool, err error)) error {
 	receipts := map[string]string{} // receipts by ID; "" if f has deleted the message

@@ -77,9 +77,9 @@ func (c *Client) Unlisted() string { return c.via.Unlisted() }
 
 // Statistics returns counts of at most the last hour, and the present state of each agent's queue.
 //
-// A server counts from its start. For a stack, Statistics reads metrics of CloudWatch, which are
-// some minutes late. The client caches the metrics for a minute, because AWS bills each read
-// (docs/explanation/cost.md). The field Unknown lists the missing counts and the reasons.
+// If a server started less than an hour ago, its counts begin at its start. For a stack, Statistics reads
+// metrics of CloudWatch, which are some minutes late. The client caches the metrics for a minute, because AWS
+// bills each read (docs/explanation/cost.md). The field Unknown lists the missing counts and the reasons.
 func (c *Client) Statistics(ctx context.Context) (*Statistics, error) {
 	via, ok := c.via.(interface {
 		Statistics(ctx context.Context) (*Statistics, error)

@@ -125,7 +125,7 @@ const linesType = "application/x-ndjson"
 // maxAnswerLine is the maximum length of the answer to one order, in bytes.
 const maxAnswerLine = 1 << 20
 
-// Stream sends the orders that the function next returns, until next returns false. It calls the function
+// Stream sends the orders that come from the function next, until next returns false. It calls the function
 // answer for each result. Sending and reading run concurrently. Stream may call next a last time after Stream
 // has returned.
 func (h *overHTTP) Stream(ctx context.Context, next func() ([]byte, bool), answer func(Result) error) error {

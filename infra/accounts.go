@@ -14,7 +14,7 @@ import (
 )
 
 // To use a resource, a principal of a different account needs two permissions: one in the policy of the
-// resource, and one in its own account. Every statement in this file names its principals.
+// resource, and one in its own account. Every policy statement in this file lists its principals by ARN.
 
 var accountID = regexp.MustCompile(`^[0-9]{12}$`)
 

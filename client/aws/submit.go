@@ -50,8 +50,8 @@ func (t *Transport) Submit(ctx context.Context, order []byte) (client.Receipt, e
 	return client.Receipt{OrderID: answers[0].OrderID, Queued: true, Notes: answers[0].Notes}, nil
 }
 
-// batch sends at most port.MaxBatch orders in one request. It returns an error if the connection is lost, or
-// if the reason of a refusal applies to all messages. A refusal of a single order is in its Result.
+// batch sends at most port.MaxBatch orders together. It returns an error if the connection is lost, or if the
+// reason of a refusal applies to all messages. A refusal of a single order is in its Result.
 func (t *Transport) batch(ctx context.Context, orders [][]byte) ([]client.Result, error) {
 	answers := make([]client.Result, len(orders))
 	var messages []port.Message
@@ -108,8 +108,8 @@ type outcome struct {
 	err     error
 }
 
-// Stream sends several batches concurrently. It calls answer in the sequence in which the function next
-// returned the orders.
+// Stream sends several batches concurrently. It calls answer for each order, in the sequence in which the
+// orders came from next.
 func (t *Transport) Stream(ctx context.Context, next func() ([]byte, bool),
 	answer func(client.Result) error) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -155,8 +155,8 @@ func (t *Transport) Stream(ctx context.Context, next func() ([]byte, bool),
 	return ctx.Err()
 }
 
-// gather returns a batch: one order, and the orders that arrive within the time linger after the first one.
-// It returns nil when the channel is closed and empty.
+// gather returns a batch: one order, and the orders that arrive soon after it, within the duration linger. It
+// returns nil when the channel is closed and empty.
 func gather(orders <-chan []byte) [][]byte {
 	first, more := <-orders
 	if !more {

@@ -33,7 +33,7 @@ var countries = []country{
 	{"CA", "CAD", []string{"Trois-Rivières", "Moose Jaw"}, []string{"Océane Tremblay", "Liam MacDonald"}},
 }
 
-// product is a product of the shop. The price is in minor units of any currency.
+// product is a product of the shop. The price is the same number of minor units in every currency.
 type product struct {
 	sku      string
 	price    int64

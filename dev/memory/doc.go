@@ -6,8 +6,8 @@
 // a test that repeats its calls gets the same results.
 //
 // States: a message is delayed, visible, in flight or deleted. When the process ends, all messages are lost.
-// The embedded runtime then sends the open messages again, from the stored tasks (P27, the embedded runtime
-// survives its queues).
+// At its next start, the embedded runtime sends again the messages that the stored tasks still need (P27, the
+// embedded runtime survives its queues).
 //
 // Failures: port.ErrConflict, port.ErrExists, port.ErrNotFound, port.ErrReceipt and port.ErrTooLarge, as the
 // ports document them. The package never returns port.ErrUnavailable.

@@ -141,7 +141,7 @@ func useLog(w *writer) error {
 	return err
 }
 
-// mark records in the database file that a process has the file open. If the process is killed, and both the
+// mark stores in the database file that a process has opened the file. If the process is killed, and both the
 // write-ahead log and the file sequenceName are lost, the next process refuses the marked file. The last
 // commit of a clean end removes the mark. SQLite then moves this commit from the log into the file.
 func (s *Store) mark(w *writer) error {
@@ -155,7 +155,8 @@ func (s *Store) mark(w *writer) error {
 }
 
 // unmark removes the mark. If the mark cannot be removed, for example because the disk is full, unmark makes
-// SQLite keep the log. The next process could refuse a marked file without a log.
+// SQLite keep the log. Otherwise SQLite would delete the log, and the next process could refuse the file,
+// because it is marked and has no log.
 func (s *Store) unmark(w *writer) error {
 	if !s.marked {
 		return nil

@@ -34,7 +34,7 @@ func (in *command) answer(s *Scheduler) {
 	case in.Refusal != nil && in.queued:
 		s.refused(&in.Message, c.ReplyTo, core.Status{Kind: core.StatusCommandRefused,
 			Command: string(c.Kind()), CommandID: c.ID()})
-	case in.Refusal != nil: // Command returns the refusal to the sender
+	case in.Refusal != nil: // the method Scheduler.Command returns the refusal
 		s.refused(&in.Message, "", core.Status{})
 	case in.queued && v != nil && !v.Accepted:
 		s.notify(&in.Message, cmp.Or(c.ReplyTo, t.ReplyTo),

@@ -14,6 +14,6 @@
 // goes to quarantine with the reason (P3, a reply names request and sender). If the process ends before the
 // commit, the message comes again and is decided again. If the process ends after the commit, the message
 // comes again, and its effects are sent again (P12, effects are emitted again). An embedded process loses its
-// queues when it ends. The next process calls Restart, which emits the open messages of the tasks again (P27,
-// the embedded runtime survives its queues).
+// queues when it ends. The next process calls Restart, which emits again the messages that the tasks still
+// need (P27, the embedded runtime survives its queues).
 package scheduler

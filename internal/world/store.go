@@ -11,7 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Faulty is a store that counts its calls. Its other fields select the calls that fail.
+// Faulty is a store that counts its calls. The fields from FailCommit to Unread inject faults.
 type Faulty struct {
 	*memory.Store
 	Commits, Loads, Orders, Dues int

@@ -51,7 +51,7 @@ func (t *Task) Index(name string) int {
 	return -1
 }
 
-// StartedAt returns the time at which the run began or was last resubmitted.
+// StartedAt returns the time at which the run began, or at which a Resubmit last continued the run.
 func (t *Task) StartedAt() Time {
 	if t.Start.At == 0 {
 		return t.Created
@@ -108,8 +108,9 @@ func (t *Task) PastPointOfNoReturn(def *Definition) bool {
 	return false
 }
 
-// Overtaken reports whether step i sends a question that is already decided (P38, an ask sends the
-// question). A failure of such a step has no consequences, and the step is not sent again.
+// Overtaken reports whether step i is a call that sends a question which is decided, or whose step has passed
+// (P38, an ask sends the question). A failure of such a call has no consequences, and no further attempt of
+// the call is made.
 func (t *Task) Overtaken(def *Definition, i int) bool {
 	n := def.AsksFor(i)
 	return n >= 0 && (t.Steps[n].Passed() || t.Steps[n].Decided())

@@ -335,8 +335,9 @@ type StepError struct {
 	Message string `json:"message"` // text of at most MaxMessage bytes
 	At      Time   `json:"at"`
 	Attempt int    `json:"attempt,omitempty"`
-	// Since is the time of the first hand-back in an unbroken series of hand-backs that do not count as
-	// failures (P45, "not now" is not a failure). It is zero for every other failure.
+	// Since is the time from which the limit of uncounted hand-backs counts (P45, "not now" is not a
+	// failure). For a not-yet it equals Polling. For another code it is the time of the first hand-back after
+	// the last not-yet. It is zero if the failure counts.
 	Since Time `json:"since,omitzero"`
 	// Polling is the time of the first not-yet reply of the present poll. It is zero if the step does not
 	// poll.

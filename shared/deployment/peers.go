@@ -8,8 +8,8 @@ import (
 // Peer describes an agent in the settings of the engine.
 type Peer struct {
 	Name string
-	// Queue is the URL or the name of the request queue. A name may contain Start. A named queue belongs to
-	// the account and Region of the intake queue.
+	// Queue is the URL or the name of the request queue. A name may contain Start, which stands for the
+	// common prefix. A named queue belongs to the account and Region of the intake queue.
 	Queue   string
 	Senders []string // role IDs that the agent's replies may come from; empty means any role
 	// High is the request queue for high priority, in the form of Queue. It is "" if there is no such queue
@@ -21,8 +21,8 @@ type Peer struct {
 const Start = "~"
 
 // Peers returns the value of VarAgents, such as "~=START,payment=QUEUE=ROLE+ROLE=HIGH,shipping=QUEUE". The
-// value contains each agent's name and the common prefix of the queues only once. It must be short, because
-// all variables of a function together must not exceed 4,096 bytes.
+// queues of the peers contain Start in place of the argument start, the common prefix of their names. This
+// keeps the value short: all variables of a function together must not exceed 4,096 bytes.
 func Peers(start string, peers []Peer) string {
 	entries := []string{Start + "=" + start}
 	for _, p := range peers {

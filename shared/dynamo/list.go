@@ -26,8 +26,8 @@ var finishedStates = []string{"Processed", "Compensated", "Cancelled", "Closed"}
 //
 // No index sorts open tasks by their time of creation, so each call reads the entries of all open tasks. If
 // there are more than Options.ListLimit entries, List returns an error. A query for the state Error reads
-// only the bucket attention. If many tasks are open, a later call reuses tasks that an earlier call has read,
-// see the type recent. List reads finished tasks day by day.
+// only the bucket attention, unless Query.InFlight is set. If many tasks are open, a later call reuses tasks
+// that an earlier call has read, see the type recent. List reads finished tasks day by day.
 func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	var page port.Page
 	if q.Limit < 1 || q.Limit > 1000 {
@@ -117,8 +117,9 @@ func (l *listing) open(ctx context.Context) ([]*port.Record, error) {
 	return l.kept(l.openRecords(ctx, entries))
 }
 
-// buckets returns the buckets that can contain tasks of the query's state. A task in Error is in the bucket
-// attention if it has no step in flight.
+// buckets returns the buckets that can contain tasks of the query's state. While a task in Error has a step
+// in flight or an end to report, it is in the bucket due, and afterwards in attention. Without
+// Query.InFlight, the listing may omit the former.
 func (l *listing) buckets() []port.Bucket {
 	if l.query.State == "Error" && !l.query.InFlight {
 		return []port.Bucket{port.AttentionBucket}
@@ -197,8 +198,8 @@ func (l *listing) finished(ctx context.Context, found []*port.Record) ([]*port.R
 	return found, nil
 }
 
-// like returns a record with the data that the index contains about a finished task. The query selects such a
-// record by its time alone.
+// like returns a record for an entry of the index, which contains only the ID and the time of creation. State
+// and Workflow are those of the query, so that the query checks only the time.
 func (l *listing) like(d port.Due) *port.Record {
 	return &port.Record{ID: d.ID, Created: d.At, State: l.query.State, Workflow: l.query.Workflow}
 }

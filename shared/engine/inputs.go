@@ -22,8 +22,8 @@ type input struct {
 	definition *core.Definition
 	order      []byte
 	hash       string // hash of the submission that creates the task
-	// event is nil if all open messages of the task are sent again (P27, the embedded runtime survives its
-	// queues).
+	// event is nil after a restart. Then protocol.Restart emits again the messages that the stored task still
+	// needs (P27, the embedded runtime survives its queues).
 	event  core.Event
 	target *core.Definition // definition that the event may move the task to
 }

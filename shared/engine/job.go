@@ -12,8 +12,8 @@ import (
 // Message is one event for a task, with its outcome.
 type Message struct {
 	OrderID string
-	// Event is nil if all open messages of the task are sent again (P27, the embedded runtime survives its
-	// queues).
+	// Event is nil after a restart. Then protocol.Restart emits again the messages that the stored task still
+	// needs (P27, the embedded runtime survives its queues).
 	Event core.Event
 	// Again means that the message was handled before, or may have been handled before. With Again, the
 	// effects of the message are sent again even if the message changes nothing. Without Again, a message
@@ -84,7 +84,7 @@ type Job struct {
 	err     error         // reason why the messages must not be deleted, or why the last try failed
 	loaded  *core.Task    // nil if the task does not exist
 	parent  *Job          // job that caused this follow-up job, and that fails if this job fails
-	effects []core.Effect // effects of the latest delivery
+	effects []core.Effect // answers and effects that the latest call of deliver sends
 	// unsendable lists the requests that are too large for a queue (P28, what is too large fails once).
 	unsendable []core.SendRequest
 	span       port.Handling

@@ -83,8 +83,9 @@ func (r *deciding) readySteps(claims []int) (_ []int, skipped bool) {
 }
 
 // ready reports whether a step can be claimed for the first time in this run. All predecessors must have
-// passed, except the call that sends the step's question, if answers have decided the step already. A step
-// that was handed back is never ready, because only a Wake or a Resubmit claims it.
+// passed. The call that sends the step's question is an exception: the step does not wait for this call if
+// answers have already decided the step. A step that was handed back is never ready, because only a Wake or a
+// Resubmit claims it.
 func (r *deciding) ready(i int) bool {
 	s := &r.t.Steps[i]
 	if s.State != core.Pending || s.Attempted() {
@@ -139,9 +140,9 @@ func (r *deciding) orderKnown() bool {
 
 // claim starts the next attempt of each step (P1, every claim has a new attempt).
 //
-// It prepares all steps before it starts the first one. A step that cannot be prepared may start the undo.
-// After this, no request of the other steps may be sent. If some steps end with their claim, claim starts
-// only those steps. It reports whether the caller has to look for ready steps again.
+// It prepares all steps before it starts the first one, because a step that cannot be prepared may begin the
+// undo. Then no request of the other steps may be sent. If some steps end with their claim, claim starts only
+// those steps. It reports whether the caller has to look for ready steps again.
 func (r *deciding) claim(steps []int) (ended bool) {
 	if r.bySupervisor() && len(steps) > 0 {
 		panic("core: the Supervisor must not claim")
@@ -179,8 +180,9 @@ func (r *deciding) claim(steps []int) (ended bool) {
 	return ended
 }
 
-// take writes the next claim into the step (P1; P4, a cause is logical). It also stores the place and the
-// time of the step's first claim (P7, undo covers every attempted step).
+// take writes the next claim into the step (P1; P4, a cause is logical). The first claim also stores
+// First.Nth, its place in the order of first claims (P7, undo covers every attempted step). The second claim
+// stores First.At, the time of the first claim, because it replaces Claim.At.
 func (r *deciding) take(i int, state core.State, c core.Claim) {
 	s := &r.t.Steps[i]
 	switch {

@@ -264,8 +264,8 @@ func (r *deciding) claimStands(s *core.Step) bool {
 		(s.State == core.Processing || s.State == core.Waiting) && r.t.ProcessState == core.Processing
 }
 
-// Restart emits all open messages of a task again: requests, Wakes, and an unacknowledged final status. It
-// is for a process that has lost its in-memory queues (P27, the embedded runtime survives its queues). The
+// Restart emits again the messages that a task still needs: requests, Wakes, and an unsettled final status.
+// It is for a process that has lost its in-memory queues (P27, the embedded runtime survives its queues). The
 // errors are ErrOrderNeeded and ErrUnfit.
 func Restart(def *core.Definition, order []byte, t *core.Task, at At) (Decision, error) {
 	if err := unfit(def, t); err != nil {

@@ -12,10 +12,10 @@ import (
 type about struct {
 	kind         eventKind
 	step         string // name of the step; "" for an event of the whole task
-	run          int    // run of an event of a step; otherwise 0
+	run          int    // run of an event of a step, or of a Wake; otherwise 0
 	attempt      int    // attempt of an event of a step; otherwise 0
 	cause        string // cause of the effects, the same in a redelivery (P4, a cause is logical)
-	core.Command        // the command, with tokens removed from its sender (P39)
+	core.Command        // the command; tokens in the texts about its sender are removed (P39)
 }
 
 var commandKinds = map[string]eventKind{"undo": undoCommand, "resubmit": resubmit, "resolve": resolve,
@@ -108,9 +108,10 @@ func (a about) bySupervisor() bool {
 }
 
 // redacted returns an event without the tokens that services and people have put into it (P39, a token is an
-// answer's permission). It recognises a token by its shape, for any order and any key. So redacted needs no
-// key, and always returns the same event (P12, effects are emitted again). A Resubmit keeps its input,
-// because an input with a token is refused. aboutOf removes tokens from the senders of commands.
+// answer's permission). It recognises a token by its shape alone, whatever its order and signing key are. So
+// redacted needs no signing key, and always returns the same event (P12, effects are emitted again). A
+// Resubmit keeps its input, because an input with a token is refused. aboutOf removes tokens from the senders
+// of commands.
 func redacted(ev core.Event) core.Event {
 	switch e := ev.(type) {
 	case core.Reply:

@@ -20,8 +20,8 @@ func (r *deciding) resolveCommand(ev core.Event) (refused string) {
 	}
 	s := &r.t.Steps[i]
 	r.accept(note("an output", given))
-	// The children that are not in doubt stay open. A Resubmit asks them again (P41, parent and child talk
-	// by messages).
+	// The fact is about the children in doubt, which Settled closes. The other open children stay open, and a
+	// Resubmit asks them again (P41, parent and child talk by messages).
 	if s.Children != nil {
 		s.Children = s.Children.Settled()
 		return ""

@@ -23,7 +23,8 @@ var errValidation = errors.New("the budget of a validation is used up")
 
 // metered makes each part of a schema count the steps of its work. It replaces the Format of the part,
 // because the library calls Format before it visits the members, elements and alternatives of a value. The
-// library compares type, const and enum before it calls Format, so the outer part counts this work.
+// library compares a value with the type, const and enum of a part before it calls the Format of the part.
+// The enclosing part counts this work, and validate counts it for the root.
 //
 // If the steps exceed the budget, Format returns an error, and the part ends its work.
 func metered(root *jsonschema.Schema) (*Schema, error) {
@@ -79,8 +80,8 @@ func (s *Schema) validate(v any, size int) error {
 	return err
 }
 
-// validationCost is the cost of checking a value against one part of a schema, in steps. It does not include
-// the costs of inner parts.
+// validationCost is the cost of checking a value against one part of a schema, in steps. Of each inner part,
+// it includes only the work before the library calls the Format of that part.
 type validationCost struct {
 	each    int  // cost of the value itself, and of each member or element
 	name    int  // cost of each 16 bytes of a member's name

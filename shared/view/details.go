@@ -117,8 +117,8 @@ type Documents struct {
 	Definitions []json.RawMessage `json:"definitions" nullable:"false" doc:"compiled definitions: the one that the order runs, the one that it would be pinned to, and those of the child orders of both"`
 }
 
-// DocumentsOf encodes a task, its order, its definition def, and the definition in the parameter to if it is
-// not nil. It also encodes the definitions of child orders, which load returns.
+// DocumentsOf encodes a task, its order, its definition def, and the definition to, which may be nil. It also
+// encodes the definitions of child orders, which load returns.
 func DocumentsOf(t *core.Task, order json.RawMessage, def, to *core.Definition,
 	load func(hash string) (*core.Definition, error)) (*Documents, error) {
 	task, err := state.EncodeTask(t)

@@ -5,8 +5,8 @@
 //	}
 //
 // A run takes about a millisecond. If a run breaks an invariant, the package shrinks the run and reports its
-// story. It also stores the run as a tape in the folder testdata/simulate next to the test. Every later run
-// of the test first plays all tapes in this folder.
+// story. It also stores the run as a tape in the folder testdata/simulate next to the test. Each later
+// execution of the test first plays the tapes in this folder that belong to the workflow.
 package sim
 
 import (

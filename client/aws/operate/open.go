@@ -68,10 +68,10 @@ type Parts struct {
 	Tables  Tables  // nil means AWS's default quotas
 	Caller  Caller  // nil omits the check of the permission to send
 	Rights  Rights  // nil omits the check of the permission to send
-	Role    Role    // nil means that roles have no path
+	Role    Role    // nil means that the client assumes roles without a path
 	// Unattended is the time that a request may wait before the client checks whether the request's queue has
-	// a consumer. The client also caches the result for this time, and a failure for six times as long. The
-	// zero value means 10 s.
+	// a consumer. The client also caches the result of a check for this time, and the error of a failed check
+	// for six times as long. The zero value means 10 s.
 	Unattended time.Duration
 	// LookTimeout is the time limit of one check of all queues. The zero value means 3 s.
 	LookTimeout time.Duration
@@ -96,7 +96,8 @@ type transport struct {
 	statistics   statistics
 }
 
-// Task returns a task. If wait is 0, Task also adds the queues without a consumer on which the task depends.
+// Task returns a task. If wait is 0, the result also lists the queues that the task needs and that have no
+// consumer.
 func (t *transport) Task(ctx context.Context, id string, wait time.Duration) (*client.Task, error) {
 	shown, err := t.Transport.Task(ctx, id, wait)
 	if err == nil && wait <= 0 {

@@ -235,8 +235,8 @@ func (t *transport) mapping(ctx context.Context, u *client.Unattended) (off bool
 	return false, nil
 }
 
-// await adds queues without a consumer to the task shown. It checks the request queues of the agents of the
-// steps in flight, and the queue for replies. For a request queue without Since, await sets Since to the
+// await appends queues without a consumer to shown.Unattended. It checks the request queues of the agents of
+// the steps in flight, and the queue for replies. For a request queue without Since, await sets Since to the
 // earliest claim of the steps that use the queue.
 func (t *transport) await(ctx context.Context, shown *client.Task, now time.Time) {
 	since := map[string]core.Time{}

@@ -14,9 +14,9 @@
 //	      release: {aws: {invoke: "arn:aws:lambda:eu-central-1:111122223333:function:release"}}
 //
 // The payload is the step's input with the additional field idempotencyKey. The input must be a JSON object.
-// Each entry makes a call and gives the step an output:
+// The field in aws selects the call and the output of the step:
 //
-//	entry           call                          output
+//	field           call                          output
 //	invoke          Invoke, waits for the result  the function's result
 //	putEvents       PutEvents with one event      {"eventId": …}
 //	publish         Publish                       {"messageId": …}
@@ -25,17 +25,17 @@
 //	                finds none, StartExecution
 //	  express       StartSyncExecution            the execution's output
 //
-// The Region comes from the ARN. Each call is one request. Package worker repeats calls, and the SDK does
-// not.
+// The Region comes from the ARN. The SDK sends each request once, and package worker repeats calls.
 //
-// A function finds the operation, name, task, run, step, attempt and deadline in its client context. A
-// subscriber or consumer finds the same values in the attributes of the message. An event has the source
-// stepkeeper.AGENT and the operation's name as its detail-type, so that rules of EventBridge can match the
-// event.
+// In its client context, a function finds the operation (do or undo), the name of the agent's operation, and
+// the task, run, step, attempt and deadline. A subscriber or consumer finds the same values in the attributes
+// of the message. An event has the source stepkeeper.AGENT and the operation's name as its detail-type, so
+// that rules of EventBridge can match the event.
 //
-// The name of an execution is derived from the key, so that a repeated call finds the execution. The handling
-// that starts the execution returns its request to the queue. Later handlings read the state of the
-// execution. While the execution runs, they return "not yet" (P45, "not now" is not a failure). The last
-// handling reports the result. An undo waits in the same way until the execution of its do has ended. In FIFO
-// queues and topics, the deduplication ID is derived from the key, and the group from the order's ID.
+// The name of an execution is derived from the key, so that a repeated call finds the execution. After the
+// start of an execution, the agent returns the request to the queue. When the request comes again, the agent
+// reads the state of the execution. While the execution runs, the agent replies "not yet" (P45, "not now" is
+// not a failure). After the end of the execution, the agent replies with the result. An undo waits in the
+// same way until the execution of its do has ended. In FIFO queues and topics, the deduplication ID is
+// derived from the key, and the group from the order's ID.
 package awsagent

@@ -116,7 +116,7 @@ func (r *Replies) Failed(ctx context.Context, replyID string, why error) error {
 	if f.Permanent {
 		outcome = core.OutcomeFailed
 	}
-	// the call was made, so this failure counts (P45, "not now" is not a failure)
+	// The operation has begun, so the exception (P45, "not now" is not a failure) does not apply.
 	if !f.Permanent && core.Uncounted(f.Code) {
 		f.Code = "failed"
 	}

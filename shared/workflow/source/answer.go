@@ -223,8 +223,9 @@ func answerForm(step *value) string {
 	return ""
 }
 
-// answered returns the names of the steps that wait for an answer. The value is true if only certain people
-// may answer. Then a token for the step must name a person (P39, a token is an answer's permission).
+// answered returns the names of the steps that wait for an answer. The value of a name is true if Stepkeeper
+// must know who answers: the step has who or notSelf, or its need is not 1. Then a token for the step must
+// name a person (P39, a token is an answer's permission).
 func (b *builder) answered() map[string]bool {
 	names := map[string]bool{}
 	for _, f := range b.steps {

@@ -208,8 +208,8 @@ func knownFields(path []string, v *value) []string {
 	return fields
 }
 
-// resolved follows the references of a schema. If the schema has two alternatives, resolved returns the first
-// one for which meant returns true, and otherwise the second one.
+// resolved follows the references of a schema. If the schema has if, then and else, resolved returns the
+// resolved alternative then if meant returns true for it. Otherwise it resolves the alternative else.
 func resolved(s *jsonschema.Schema, meant func(*jsonschema.Schema) bool) *jsonschema.Schema {
 	for s.Ref != nil {
 		s = s.Ref

@@ -12,9 +12,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// mayDo reports whether the handling may send the request of a do. The task must go forward now, or must have
-// gone forward earlier in the batch. In the second case the batch has claimed the do, or the do was already
-// in flight (P12, effects are emitted again; P13, delete after sending).
+// mayDo reports whether the handling may send the request of a do. It may if the handling has not seen the
+// task, if the task goes forward, or if its commit has claimed this attempt. It also may if the loaded task
+// went forward and the handling has several events of the order: a later event may have begun the undo (P12,
+// effects are emitted again; P13, delete after sending).
 func mayDo(iv *world.Invocation, r *message.Request) bool {
 	s := iv.Sight(r.OrderID)
 	forward := func(t *core.Task) bool { return t.ProcessState == core.Processing && t.Run == r.Run }

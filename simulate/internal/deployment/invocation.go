@@ -65,7 +65,7 @@ func Bury(w *world.Simulation) {
 	}
 }
 
-// delays lists the possible additional delays of one half of a port call, in milliseconds.
+// delays lists the possible additional delays before and after the effect of a port call, in milliseconds.
 var delays = [...]int64{0, 1, 3, 10, 40, 150, 700, 3000}
 
 // portCall executes one port call of a handler. The function apply performs the effect of the call. The
@@ -90,7 +90,7 @@ func portCall(iv *world.Invocation, c world.Call, subject string, apply func(wor
 	}
 	note(w, c, subject, iv.P, a.Fault)
 	err := port.ErrUnavailable
-	if a.Fault != world.Throttle || c == world.CallLoad { // a throttled load may fail for a single record
+	if a.Fault != world.Throttle || c == world.CallLoad { // Load handles a throttle itself
 		err = apply(a.Fault)
 	}
 	if a.Fault == world.SendAnswerLost && err == nil {
@@ -195,8 +195,8 @@ func inject(w *world.Simulation, r world.Role, c world.Call, subject string) wor
 	}
 	a := acts[v-1]
 	last := &w.Choices[len(w.Choices)-1]
-	// No document of a child order gets ItemTooLarge, because the child's first document must be too large at
-	// every attempt, or at none.
+	// A child order never gets ItemTooLarge. The size of its first document is the same at every attempt to
+	// create it, but the fault would hit only some attempts.
 	child := a.Fault == world.ItemTooLarge && strings.Contains(subject, "~")
 	if !w.Enabled[a.Fault] || w.Impossible(r, c, a) != "" || child {
 		w.Choices = w.Choices[:len(w.Choices)-1]
@@ -208,7 +208,7 @@ func inject(w *world.Simulation, r world.Role, c world.Call, subject string) wor
 	return a
 }
 
-// latency returns the duration of one half of a port call in milliseconds.
+// latency returns the delay before or after the effect of a port call, in milliseconds.
 func latency(w *world.Simulation, c world.Call, subject string) int64 {
 	switch {
 	case w.Driver != nil:

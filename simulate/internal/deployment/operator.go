@@ -50,7 +50,7 @@ func Fact(w *world.Simulation, t *core.Task) (string, core.Fact) {
 // incomplete erasures.
 func operate(w *world.Simulation) {
 	if w.Operating = restless(w) && (!w.Quiescing || stopped(w)); !w.Operating {
-		return // quiesce, or a commit after it, starts operate again
+		return // the function quiesce and each later commit start operate again
 	}
 	for _, o := range w.AllOrders {
 		t := w.Store.Task(o.Id)

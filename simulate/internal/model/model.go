@@ -244,7 +244,8 @@ func (m *Model) realStep(i int) *core.Step {
 	return &core.Step{}
 }
 
-// wait delays a step by a duration between lo and hi (P9a, a waiting step has two times).
+// wait delays a step by a duration between lo and hi (P9a, a waiting step has two times). The real wait
+// contains jitter, so the model takes the wait of the committed task if it is between lo and hi.
 func (m *Model) wait(i int, state core.State, lo, hi core.Duration) {
 	s := &m.T.Steps[i]
 	m.end(s, state)

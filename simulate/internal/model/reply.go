@@ -129,7 +129,7 @@ func LongestHold(d *core.StepDefinition, code string) core.Duration {
 }
 
 // held hands a step back without a counted failure (P45). The attempt does not count for the hop budget
-// either. The jitter comes from the committed task.
+// either. The wait contains jitter, so the method wait takes it from the committed task.
 func (m *Model) held(i int, r *message.Reply) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	most := LongestHold(d, r.Error.Code)
@@ -162,8 +162,8 @@ func (m *Model) held(i int, r *message.Reply) {
 	}
 }
 
-// HeldSince returns two times of the present sequence of uncounted hand-backs (P45): the time of the first
-// hand-back, and the time of the first not-yet. A time is 0 if there was no such hand-back.
+// HeldSince returns Since and Polling of the step's last failure (see core.StepError). It returns zeros if
+// the step has no failure.
 func HeldSince(s *core.Step) (since, polling core.Time) {
 	if s.Error == nil {
 		return 0, 0
@@ -202,9 +202,9 @@ func (m *Model) noEffect(i int, r *message.Reply) {
 	}
 }
 
-// proven records a proof that the claim of a step had no effect (P22a). In Error the recorded time is after
-// the task's stop. A repeated report of the stop omits such a proof, because the repetition must have the
-// same content.
+// proven records a proof that the claim of a step had no effect (P22a). In Error, the recorded time is later
+// than End.At. A repeated report of the Error omits a later proof, because the repetition must have the same
+// content.
 func (m *Model) proven(s *core.Step) {
 	if s.NoEffect != 0 {
 		return
@@ -225,8 +225,8 @@ func (m *Model) finish(i int, output json.RawMessage) {
 	}
 }
 
-// handBack hands a step back with a counted failure (P9a, a waiting step has two times). The jitter comes
-// from the committed task.
+// handBack hands a step back with a counted failure (P9a, a waiting step has two times). The wait contains
+// jitter, so the method wait takes it from the committed task.
 func (m *Model) handBack(i int, atLeast core.Duration) {
 	s, retry := &m.T.Steps[i], m.Def.Steps[i].Retry
 	lo, hi := retry.ExtendedInterval, retry.ExtendedInterval
@@ -261,9 +261,9 @@ func (m *Model) undoFailed(i int, atLeast core.Duration) {
 	}
 }
 
-// done applies the outcome done of a do. If the output is too large, the step of a task that goes forward
-// fails (P28, what is too large fails once), unless the reply is to an earlier attempt. Any other task stores
-// the result without the output (P24, an undo needs no output).
+// done applies the outcome done of a do. If the output is too large and the task goes forward, the step fails
+// (P28, what is too large fails once). A reply to an earlier attempt then removes only a proof of no effect.
+// If the task does not go forward, the step ends without its output (P24, an undo needs no output).
 func (m *Model) done(i int, r *message.Reply) {
 	s := &m.T.Steps[i]
 	if m.holds(i, r.Output) {

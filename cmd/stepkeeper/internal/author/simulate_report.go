@@ -12,7 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
-// print prints the results and the conclusion of a search.
+// print prints the report of a simulation. It first stores the tape of the report, if there is one.
 func (o *simulateOptions) print(r *simulate.Report, stopped bool) error {
 	a := o.app
 	if err := o.keepTape(r); err != nil {
@@ -69,7 +69,7 @@ func (o *simulateOptions) printFindings() {
 	}
 }
 
-// wrong returns an error if a run without faults had an order that did not end Processed.
+// wrong returns an error if the run without faults found a problem that is more than advice.
 func (o *simulateOptions) wrong() error {
 	if !slices.ContainsFunc(o.findings, func(f simulate.Finding) bool { return !f.Advice }) {
 		return nil

@@ -99,7 +99,8 @@ func isModule(dir string) bool {
 	return err == nil && modfile.ModulePath(text) == modulePath
 }
 
-// Modules that a new agent and a new project need through Stepkeeper, one module per line.
+// Indirect dependencies of a new agent and of a new project: the modules that the imported packages of
+// Stepkeeper need. Each line names one module.
 var (
 	//go:embed agent.modules
 	agentModules string
@@ -157,19 +158,19 @@ func (m Module) replace(f *modfile.File, dir string, modules []string) error {
 	return f.AddReplace(modulePath, "", filepath.ToSlash(relative(dir, m.Dir)), "")
 }
 
-// relative returns the path from the folder dir to a second folder, the parameter to. The user can then move
-// both folders together. If there is no relative path, the result is the parameter to.
-func relative(dir, to string) string {
+// relative returns the path of a folder relative to dir, so that the user can move both folders together. If
+// there is no relative path, relative returns folder unchanged.
+func relative(dir, folder string) string {
 	from, errDir := filepath.EvalSymlinks(dir)
 	if errors.Is(errDir, fs.ErrNotExist) { // The folder dir is created later, in an existing folder.
 		from, errDir = filepath.EvalSymlinks(filepath.Dir(dir))
 		from = filepath.Join(from, filepath.Base(dir))
 	}
 	from, errFrom := filepath.Abs(from)
-	target, errTo := filepath.EvalSymlinks(to)
+	target, errTo := filepath.EvalSymlinks(folder)
 	path, err := filepath.Rel(from, target)
 	if errors.Join(errDir, errFrom, errTo, err) != nil {
-		return to
+		return folder
 	}
 	if !strings.HasPrefix(path, "..") {
 		path = "./" + path
