@@ -65,8 +65,8 @@ type Definition struct {
 	// Grace is how late a Wake may be. After this time, the Supervisor sends a new Wake (P9a, a waiting
 	// step has two times).
 	Grace Duration `json:"grace"`
-	// ResendAfter is the longest time that a final status stays unacknowledged. After this time, the
-	// Supervisor sends Settle (P11, an end is reported until settled).
+	// ResendAfter is the longest time that a final status stays unsettled. After this time, the Supervisor
+	// sends Settle (P11, an end is reported until settled).
 	ResendAfter Duration `json:"tellAfter"`
 	// HopBudget is the largest number of forward claims between two commands of the operator (P23, a hop
 	// budget bounds claims).

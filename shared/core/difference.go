@@ -202,7 +202,7 @@ func order(n *StepDefinition, t *Task) (all []Difference) {
 // definition.
 //
 // Attempted and skipped steps keep their states. If a removed step returns, its attempt numbers continue (P1,
-// every claim has a new attempt). The previous final status was acknowledged before the move, and is not sent
+// every claim has a new attempt). The previous final status was settled before the move, and is not sent
 // again.
 func (t *Task) MovedTo(from, to *Definition) *Task {
 	c, removed := t.Clone(), maps.Clone(t.Attempts.Removed)

@@ -162,9 +162,9 @@ func (AskChild) effect()     {}
 func (ChildEnded) effect()   {}
 func (EraseContent) effect() {}
 
-// Settles reports whether the effects include all unacknowledged messages of the present end: the final
-// status, the alert, and the report to the parent. An actor may settle the end only after it has sent all
-// these messages itself (P11).
+// Settles reports whether the effects include all unsettled messages of the present end: the final status,
+// the alert, and the report to the parent. An actor may settle the end only after it has sent all these
+// messages itself (P11).
 func Settles(def *Definition, t *Task, effects []Effect) bool {
 	if t.End.ResendAt == 0 {
 		return false

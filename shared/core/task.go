@@ -142,8 +142,8 @@ type End struct {
 	// Command is the value of Commands.Number for the alert about this end. It stays the same, so that a
 	// repeated alert has the same bytes (P12, effects are emitted again).
 	Command int
-	// ResendAt is the next time to send a final status that is not acknowledged (P11, an end is reported
-	// until settled). It is zero if nothing has to be sent again.
+	// ResendAt is the next time to send a final status that is not settled (P11, an end is reported until
+	// settled). It is zero if nothing has to be sent again.
 	ResendAt Time
 }
 

@@ -19,7 +19,7 @@ type Tokens interface {
 	Read(order, token string, now Time) (TokenOf, error)
 }
 
-// CodeNoTokens is the refusal code if a token is needed and no key exists.
+// CodeNoTokens is the refusal code if a token is needed and no signing key exists.
 const CodeNoTokens = "no-tokens"
 
 // maxKeyID is the length of a key's ID, in characters.

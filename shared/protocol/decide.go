@@ -250,5 +250,5 @@ type At struct {
 	// may be missing (P44, several agents can do one step).
 	Queues    map[string]core.Duration
 	SizeLimit core.SizeLimit // limit of the stored document
-	Tokens    core.Tokens    // maker of tokens (P39); nil if there is no key
+	Tokens    core.Tokens    // maker of tokens (P39); nil if no signing key exists
 }

@@ -100,7 +100,7 @@ func (r *deciding) enterError(phase core.Phase, i int) {
 func (r *deciding) stopForOperator(phase core.Phase) {
 	for i := range r.t.Steps {
 		s := &r.t.Steps[i]
-		// The proof came before the stop. Its time may be later, because the clock of another instance may
+		// The proof came before the Error. Its time may be later, because the clock of another instance may
 		// be ahead.
 		s.NoEffect = min(s.NoEffect, r.at.Now)
 		if s.AwaitsWake() {
@@ -136,11 +136,11 @@ func (r *deciding) enterEnd(state core.State, phase core.Phase) {
 	r.emitEnd()
 }
 
-// resendTime returns the next time to send an unacknowledged final status.
+// resendTime returns the next time to send an unsettled final status.
 //
-// Nearly every status is acknowledged at once, so this time is rarely needed. Each change of the due time
-// costs a write of the index. So resendTime returns the present due time if this delays the resend by no
-// more than one interval (P9, tasks not at rest are due).
+// Nearly every status is settled at once, so this time is rarely needed. Each change of the due time costs a
+// write of the index. So resendTime returns the present due time if this delays the resend by no more than
+// one interval (P9, tasks not at rest are due).
 func (r *deciding) resendTime() core.Time {
 	resend := r.at.Now.Add(r.resendAfter())
 	if due := r.t.Due; due > resend && due <= resend.Add(r.resendAfter()) {
@@ -170,7 +170,7 @@ func leaveEnd(t *core.Task) {
 // operator's fact may still change a step, but a repeated status must have the same bytes (P12, effects are
 // emitted again).
 func (r *deciding) keepEndStates(before *core.Task) {
-	// A Move comes after the acknowledgment, so the status is never repeated (P49, move pins another
+	// A task is moved only after its end is settled, so the status is never repeated (P49, move pins another
 	// definition).
 	moved := before.Definition != r.t.Definition
 	reported := before.Steps
@@ -178,7 +178,7 @@ func (r *deciding) keepEndStates(before *core.Task) {
 	case r.t.ProcessState != core.Error:
 		return
 	case r.ended:
-		reported = r.endSteps // the same event may have changed a step after the stop
+		reported = r.endSteps // the same event may have changed a step after the Error began
 	case moved || before.ProcessState != core.Error:
 		return
 	}

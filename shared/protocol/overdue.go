@@ -127,8 +127,8 @@ func (r *deciding) deadline(_ int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// resendDue asks the Scheduler to send an unacknowledged final status again, and sets the next resend time
-// (P11, an end is reported until settled).
+// resendDue asks the Scheduler to send an unsettled final status again, and sets the next resend time (P11,
+// an end is reported until settled).
 func (r *deciding) resendDue(_ int, _ core.Event) (string, error) {
 	if !r.t.End.ResendAt.Passed(r.at.Now) {
 		return notYet, nil

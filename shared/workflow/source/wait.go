@@ -25,7 +25,7 @@ func (b *builder) wait(f field) core.StepDefinition {
 	return s
 }
 
-// until reads the expression in the field until. The expression becomes the input of the step.
+// until reads the expression in the field wait.until of a step. The expression becomes the input of the step.
 func (b *builder) until(f field, s *core.StepDefinition, scope expression.Scope) {
 	v := f.value.get("wait").get("until")
 	if v == nil || v.shape != isText {

@@ -12,7 +12,7 @@ import (
 )
 
 // expectedWait returns the queue wait that the Scheduler must record for the n-th event of an order. It
-// returns nil unless the event is a final reply in the batch to the current attempt of its step.
+// returns nil unless the event is a received final reply to the current attempt of its step.
 func expectedWait(iv *world.Invocation, s *world.Sight, m *model.Model, n int, ev any) *world.ExpectedWait {
 	r, ok := ev.(*message.Reply)
 	i := letterOf(iv, s, n)

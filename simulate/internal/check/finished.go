@@ -154,8 +154,8 @@ func copied(iv *world.Invocation, s *world.Sight) {
 }
 
 // unreadable checks invariant 19. An unreadable message must go to quarantine. A message of a newer schema
-// must stay in its queue. Any other message may go back to its queue only after a failure, or if it is ahead
-// of the document.
+// must stay in its queue. All other messages may go back to their queues in two cases: something has failed,
+// or a message of the order names a later run or attempt than the document.
 func unreadable(iv *world.Invocation, gone func(id string) bool) {
 	w := iv.W
 	lost := iv.Gone == nil

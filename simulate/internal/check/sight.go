@@ -274,8 +274,8 @@ func fresh(s *world.Sight, iv *world.Invocation, n int) bool {
 	return i < 0 || iv.Handed[i].Received <= 1
 }
 
-// letterOf returns the index of the n-th event in the batch. It returns -1 if the event is not a message of
-// the batch.
+// letterOf returns the index of the n-th event in the messages of the handling. It returns -1 if the event is
+// not one of these messages.
 func letterOf(iv *world.Invocation, s *world.Sight, n int) int {
 	for i, l := range iv.Letters {
 		if len(s.Extra) == 0 && world.AboutOrder(l.Message) == s.Id {

@@ -23,10 +23,10 @@ import (
 // Choices, tapes and diagrams contain the ID.
 const FirstID = "o1"
 
-// Moved returns the scenario of a stored order after a Move to another definition of its workflow. This is
-// the definition to, or, if to is nil, the definition in docs with the given hash. The parameter at is the
-// time of the Move, at which the scenario begins (P49, move pins another definition). The order gets the ID
-// FirstID. Moved returns an error if the order cannot be moved or simulated.
+// Moved returns the scenario of a stored order after a Move to another definition of its workflow. The new
+// definition is to, or, if to is nil, the one in docs with the given hash. The parameter at is the time of
+// the Move, at which the scenario begins (P49, move pins another definition). The order gets the ID FirstID.
+// Moved returns an error if the order cannot be moved or simulated.
 func Moved(docs *view.Documents, hash string, to *core.Definition, at core.Time) (world.Scenario, error) {
 	t, err := state.DecodeTask(docs.Task)
 	if err != nil {

@@ -419,7 +419,7 @@ var (
 )
 
 // UndoneFor returns a description of the reason of an undo. A task that has stopped stores this reason
-// separately from the reason of the stop.
+// separately from the reason of the Error.
 func UndoneFor(t *core.Task, stopped bool) string {
 	step, code := t.Reason.Step, t.Reason.Code
 	if t.ProcessState == core.Error || stopped {

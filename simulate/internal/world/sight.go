@@ -11,7 +11,7 @@ import (
 // failure).
 type ExpectedWait struct {
 	Order, Agent string // ID of the order, and name of the agent; Agent is "" if the wait is unknown
-	Letter       int    // index of the reply in the batch
+	Letter       int    // index of the reply in Invocation.Letters
 	scheduler.Wait
 	Vague core.Duration // largest error of Learnt and Waited
 }
