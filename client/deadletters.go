@@ -28,8 +28,8 @@ type DeadLetterQueue struct {
 	// visible.
 	Oldest   time.Time `json:"oldest,omitzero"`
 	LookedAt int       `json:"lookedAt"` // number of messages read for Oldest, at most ten
-	// Problem is the reason why the client could not read the queue. All other fields except Queue are then
-	// zero.
+	// Problem is the reason why the client could not read the queue. All fields except Queue and Problem are
+	// then zero.
 	Problem string `json:"problem,omitempty"`
 }
 

@@ -112,7 +112,7 @@ func (c *Client) submitMany(ctx context.Context, source iter.Seq2[sending, error
 			return fmt.Errorf("submitting orders (%d answered): %w", m.answered.Load(), err)
 		}
 	}
-	return m.err // read has finished, because connect returned nil
+	return m.err // the method read has finished, because connect returned nil
 }
 
 type lineAnswer struct {

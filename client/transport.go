@@ -17,9 +17,9 @@ import (
 type Transport interface {
 	// Submit submits one order in the form of message.SubmitOrder.
 	Submit(ctx context.Context, order []byte) (Receipt, error)
-	// Stream submits the orders that next returns, until next returns false. It calls answer once for each
-	// order, in the sequence of the orders. The Result has no Line. Stream may call next a last time after
-	// Stream has returned. next must return when ctx ends.
+	// Stream submits the orders that come from the function next, until next returns false. It calls answer
+	// once for each order, in the sequence of the orders. The Result has no Line. Stream may call next a last
+	// time after Stream has returned. next must return when ctx ends.
 	Stream(ctx context.Context, next func() ([]byte, bool), answer func(Result) error) error
 	// Task returns a task. It waits until the task has ended, but at most for the duration wait. If wait is
 	// above 0, Task may return nil without an error for a queued order that has no task yet.

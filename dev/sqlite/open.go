@@ -79,7 +79,7 @@ type Store struct {
 	reads     reads
 	committer *committer
 	queues    *Queues
-	marked    bool // mark has marked the file as open
+	marked    bool // the file is marked as open (see the method mark)
 	damage    atomic.Pointer[error]
 	probing   probing
 	checking  checking

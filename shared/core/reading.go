@@ -108,9 +108,9 @@ func (t *Task) PastPointOfNoReturn(def *Definition) bool {
 	return false
 }
 
-// Overtaken reports whether step i is a call that sends a question which is decided, or whose step has passed
-// (P38, an ask sends the question). A failure of such a call has no consequences, and no further attempt of
-// the call is made.
+// Overtaken reports whether step i is a call that sends a question, and the step with the question is decided
+// or has passed (P38, an ask sends the question). A failure of such a call has no consequences, and no
+// further attempt of the call is made.
 func (t *Task) Overtaken(def *Definition, i int) bool {
 	n := def.AsksFor(i)
 	return n >= 0 && (t.Steps[n].Passed() || t.Steps[n].Decided())

@@ -117,9 +117,9 @@ func (l *listing) open(ctx context.Context) ([]*port.Record, error) {
 	return l.kept(l.openRecords(ctx, entries))
 }
 
-// buckets returns the buckets that can contain tasks of the query's state. While a task in Error has a step
-// in flight or an end to report, it is in the bucket due, and afterwards in attention. Without
-// Query.InFlight, the listing may omit the former.
+// buckets returns the buckets that can contain tasks of the query's state. A task in Error is in the bucket
+// due while it has a step in flight or an end to report. Afterwards it is in the bucket attention. Only a
+// query with InFlight needs the tasks in Error from the bucket due.
 func (l *listing) buckets() []port.Bucket {
 	if l.query.State == "Error" && !l.query.InFlight {
 		return []port.Bucket{port.AttentionBucket}
