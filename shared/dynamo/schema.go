@@ -35,9 +35,8 @@ const (
 	documentAttribute = "Document" // whole document, if it cannot be stored member by member
 )
 
-// DefaultShards is the default number of shards of the index. It permits 4,000 changes of the index a second:
-// a shard takes 1,000 writes a second, and a change costs two (rules 11 and 12 of
-// docs/reference/aws-rules.md).
+// DefaultShards is the default number of shards of the index. It permits 4,000 changes of the index a second,
+// of two writes each (rules 11 and 12 of docs/reference/aws-rules.md).
 const DefaultShards = 8
 
 // CreateTables creates on-demand tables for emulators and tests, and waits until the tables are active. It

@@ -83,9 +83,8 @@ func (r *deciding) readySteps(claims []int) (_ []int, skipped bool) {
 }
 
 // ready reports whether a step can be claimed for the first time in this run. All predecessors must have
-// passed. The call that sends the step's question is an exception: the step does not wait for this call if
-// answers have already decided the step. A step that was handed back is never ready, because only a Wake or a
-// Resubmit claims it.
+// passed. A step that answers have already decided does not wait for the call that sends its question. A step
+// that was handed back is never ready, because only a Wake or a Resubmit claims it.
 func (r *deciding) ready(i int) bool {
 	s := &r.t.Steps[i]
 	if s.State != core.Pending || s.Attempted() {

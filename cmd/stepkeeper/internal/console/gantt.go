@@ -126,8 +126,7 @@ func ready(t *client.Task, st *client.Step) core.Time {
 
 // undone returns the latest time at which the undo of a step can have ended. The task does not store the
 // exact time. The undo ended before the undo of a predecessor was claimed. If the order continued without the
-// step, the undo also ended before a successor started. The result is the earliest of these times, or else
-// end.
+// step, the undo also ended before a successor started. The result is the earliest such time, or end.
 func undone(t *client.Task, st *client.Step, end core.Time) core.Time {
 	for i := range t.Steps {
 		other := &t.Steps[i]

@@ -99,8 +99,7 @@ func isModule(dir string) bool {
 	return err == nil && modfile.ModulePath(text) == modulePath
 }
 
-// Indirect dependencies of a new agent and of a new project: the modules that the imported packages of
-// Stepkeeper need. Each line names one module.
+// Indirect dependencies of a new agent and of a new project, one module per line.
 var (
 	//go:embed agent.modules
 	agentModules string
