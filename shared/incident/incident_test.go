@@ -434,8 +434,8 @@ func TestFirstIsReportedAlthoughItWasNotRead(t *testing.T) {
 	d.want("later", "first 0")
 }
 
-// If the orders in Error cannot be counted, a sweep says so instead of counting none, and its first alerts are
-// published nevertheless.
+// If the orders in Error cannot be counted, a sweep returns an error instead of a count of none. First alerts
+// are published nevertheless.
 func TestOrdersThatCannotBeCounted(t *testing.T) {
 	d := newDesk(t, nil)
 	d.broken = errors.New("no mail")
