@@ -172,8 +172,8 @@ func executor(limit retryLimit) failsafe.Executor[any] {
 		Build())
 }
 
-// again calls f until f succeeds, f returns an error that is not repeatable, or a limit of the attempts is
-// reached.
+// again calls f until f succeeds, f returns an error that is not repeatable, a limit of the attempts is
+// reached, or ctx ends.
 func again[T any](ctx context.Context, c *Client, f func(context.Context) (T, error)) (T, error) {
 	var got T
 	var last error // the library does not return this error if ctx ends
@@ -230,8 +230,8 @@ func (c *Client) Definition(ctx context.Context, workflow, definition string) (D
 	})
 }
 
-// Schedule describes a workflow that has a schedule. Starts and Skipped contain the last 20 entries. Started
-// and Missed count all entries.
+// Schedule describes a workflow that has a schedule. Starts and Skipped contain the last 20 starts and the
+// last 20 skipped times. Started and Missed are their total numbers.
 type Schedule struct {
 	Workflow string `json:"workflow"`
 	Cron     string `json:"cron"`

@@ -57,7 +57,7 @@ func (q atOnce) Receive(ctx context.Context, most int, _, visibility time.Durati
 }
 
 // Redrivable returns an error for a Wake or a Settle, which only the server itself may send. It also returns
-// an error for an order whose workflow the server has not loaded.
+// an error for an order that it cannot read, or whose workflow the server has not loaded.
 func (h *overHTTP) Redrivable(ctx context.Context, queue string, body []byte) error {
 	switch queue {
 	case port.Control:

@@ -90,13 +90,13 @@ func (c *Client) Statistics(ctx context.Context) (*Statistics, error) {
 	return again(ctx, c, via.Statistics)
 }
 
-// Unattended returns the queues without a consumer. The most frequent cause is an agent that does not run.
-//
-// On AWS, a queue has no consumer if its event source mapping is off. A request queue also has no consumer if
+// Unattended returns the queues without a consumer. The most frequent cause is an agent that does not run. On
+// AWS, a queue has no consumer if its event source mapping is off. A request queue also has no consumer if
 // requests wait and none is in flight.
 //
-// If workflow is not empty, Unattended checks only the queues of the agents that the workflow needs. If these
-// agents are unknown, it checks the queues of all agents. A server ignores workflow and checks all queues.
+// If workflow is not empty, Unattended checks only the Scheduler's queues and the queues of the agents that
+// the workflow needs. If these agents are unknown, it checks the queues of all agents. A server ignores
+// workflow, and checks the queues of all external agents.
 //
 // On AWS, a call takes at most a few seconds. If the check of some queues fails, Unattended returns an error
 // together with the results for all other queues.

@@ -86,8 +86,8 @@ func errorsAlarm(function string) string { return pascal(function) + "Errors" }
 
 // notCalledAlarm adds an alarm for an agent that does not call its service for 10 to 20 minutes. The usual
 // causes are expired credentials and failures of the service. Meanwhile the agent's steps wait, and the
-// Scheduler counts no failure (P45, "not now" is not a failure). The alarm needs two periods with reports, so
-// a circuit breaker that is open for only some seconds raises no alarm.
+// Scheduler counts no failure (P45, "not now" is not a failure). The alarm needs a report in each of two
+// periods, so a circuit breaker that is open for only some seconds usually raises no alarm.
 func (s *Stepkeeper) notCalledAlarm(agent string) {
 	s.addAlarm(alarm{
 		id: pascal(agent) + "NotCalled",

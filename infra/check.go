@@ -130,7 +130,7 @@ func (c *checker) replyTo(p Props) {
 	}
 }
 
-// principal matches the ARN of a role or a user. With a different ARN, such as the ARN of a session, the
+// principal matches the ARN of a role or a user. With the ARN of something else, such as a session, the
 // deployment would succeed, but the queue's policy would refuse the sender.
 var principal = regexp.MustCompile(`^arn:[a-z-]+:iam::[0-9]{12}:(role|user)/[^\s*?]+$`)
 

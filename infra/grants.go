@@ -126,7 +126,7 @@ func (s *Stepkeeper) Requests(agent string) awssqs.IQueue {
 // Replies returns the queue to which external agents send their replies.
 func (s *Stepkeeper) Replies() awssqs.IQueue { return s.queues[port.Replies].queue }
 
-// Quarantine returns the queue for unreadable messages.
+// Quarantine returns the queue for unreadable and forbidden messages.
 func (s *Stepkeeper) Quarantine() awssqs.IQueue { return s.quarantine }
 
 // Alarms returns the topic for alarms, or nil if the deployment has no alarms.

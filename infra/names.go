@@ -25,8 +25,8 @@ type Names struct {
 	Policies string
 	// Path is the path of roles and managed policies, such as /stepkeeper/. The default is /.
 	Path string
-	// LogGroups is the beginning of the names of log groups, such as /aws/lambda/. Prefix follows or, if
-	// Prefix is empty, the names of the stack and of the construct.
+	// LogGroups is the beginning of the names of log groups, such as /aws/lambda/. The construct appends
+	// Prefix or, if Prefix is empty, the names of the stack and of the construct.
 	LogGroups string
 	// PermissionsBoundary is the permissions boundary of all roles that the construct creates. nil means no
 	// boundary.

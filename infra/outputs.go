@@ -18,8 +18,8 @@ import (
 const OutputVersion = "1"
 
 // addOutputs adds the outputs of the stack, which clients need. The key of an output consists of the
-// construct's ID and a name, as in ShopIntakeUrl. The following names contain the name of an agent or a
-// workflow:
+// construct's ID and a name, as in ShopIntakeUrl. Some names contain the name of an agent or a workflow, for
+// example:
 //
 //   - Requests<Agent>Url is the URL of an agent's request queue.
 //   - Agent<Agent>Function is the name of an agent's function.

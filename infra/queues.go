@@ -111,9 +111,9 @@ func (s *Stepkeeper) queueProps(keep time.Duration) *awssqs.QueueProps {
 	return props
 }
 
-// removal returns the removal policy of queues and logs. It differs from Props.RemovalPolicy if the first
-// deployment fails: CloudFormation then deletes the queues and logs. They are empty at this time, and would
-// otherwise stay in the account without a stack.
+// removal returns the removal policy of queues, logs and secrets. Instead of RETAIN, it returns
+// RETAIN_ON_UPDATE_OR_DELETE, so that CloudFormation deletes them if the first deployment fails. They hold no
+// data of orders at this time, and would otherwise stay in the account without a stack.
 func (s *Stepkeeper) removal() awscdk.RemovalPolicy {
 	if s.props.RemovalPolicy == awscdk.RemovalPolicy_RETAIN {
 		return awscdk.RemovalPolicy_RETAIN_ON_UPDATE_OR_DELETE

@@ -17,8 +17,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Limits for the invocations by the schedule (rule 16). An invocation that does not start within a minute
-// goes to the queue MissedSweeps. The next invocation does the same work.
+// Limits for the invocations by the schedule (rule 16). An invocation that does not start within a minute, or
+// fails at each retry, goes to the queue MissedSweeps. The next invocation does the same work.
 const (
 	tickRetries = 2
 	tickAge     = 60 // seconds

@@ -44,8 +44,8 @@ func (s *Stepkeeper) addTables() {
 }
 
 // warnOfEmptyTables warns if Props.Tables contains Orders but not all other tables. A new stack creates the
-// missing tables empty, although running orders need their contents. The warning does not apply to the stack
-// that originally created the missing tables.
+// missing tables empty, although running orders need their contents. In the stack that originally created the
+// missing tables, ignore the warning.
 func (s *Stepkeeper) warnOfEmptyTables() {
 	there := s.props.Tables
 	if there.Orders == "" {

@@ -59,7 +59,7 @@ func RetryAfter(wait time.Duration, code, text string) error {
 }
 
 // NotYet returns the error of a service that cannot do the operation yet. The call has no effect and does not
-// count as a failure. The step asks again, until the time in the field pollFor has passed.
+// count as a failure. The step asks again after the given time, until the time in pollFor has passed.
 func NotYet(after time.Duration) error { return worker.NotYet(after) }
 
 // InDoubt returns the error of a failed call that may have had its effect.

@@ -28,8 +28,8 @@ const (
 	codeGone        = "not-deployed" // a table or queue from the outputs does not exist
 )
 
-// busyRetry is the wait before the client repeats a throttled call. The SDK has already repeated the call
-// without success.
+// busyRetry is the wait before the client repeats a call that AWS throttled, or that failed inside AWS. The
+// SDK has already repeated the call without success.
 const busyRetry = 300 * time.Millisecond
 
 var refusal = client.Errorf

@@ -28,7 +28,7 @@ type Outputs struct {
 	Finished bool // whether ended orders are in the index
 	// IntakeCommands reports whether the Scheduler accepts commands of applications from the intake queue.
 	IntakeCommands        bool
-	FairQueues            bool   // whether messages have the tenant of their order
+	FairQueues            bool   // whether the group of a message is its order's tenant
 	Application, Operator string // ARNs of managed policies; Operator is the first policy for operators
 	Concurrency           int    // maximum of concurrent executions; 0 means unknown
 	// Shared is the part of Concurrency for functions without reserved concurrency.
@@ -46,7 +46,7 @@ type Outputs struct {
 	Scheduled []string          // names of the workflows that have a schedule
 	Paused    bool              // whether the event source mappings are disabled
 	// Dead contains the URLs of the queues for dead letters, by source, such as "intake" or "requests-mail".
-	// It also contains "quarantine" and "missed-sweeps".
+	// It also contains "quarantine" and, if the stack has this queue, "missed-sweeps".
 	Dead          map[string]string
 	SweepInterval time.Duration // time from one sweep to the next
 	// Deployment is the deployment's name in metrics. It is "" if the stack does not have this output.

@@ -100,7 +100,7 @@ const (
 	linger = 3 * time.Millisecond
 )
 
-// underway is a batch that was sent. The channel done receives the batch's outcome.
+// underway is a batch that is being sent. The channel done receives the batch's outcome.
 type underway struct{ done chan outcome }
 
 type outcome struct {

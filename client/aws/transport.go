@@ -129,9 +129,9 @@ func (t *Transport) show(ctx context.Context, task *core.Task, detailed bool) (*
 	return &shown, nil
 }
 
-// deployed returns the definition that new orders of the task's workflow get, or nil if the definition is
-// unknown. The Scheduler stores a definition with its first order. If the deployed definition is not stored
-// yet, deployed returns a copy of def with the hash of the deployed definition.
+// deployed returns the definition that new orders of the task's workflow get, or nil if the workflow is not
+// deployed or def is nil. If the deployed definition cannot be read, for example because no order has used it
+// yet, the result is a copy of def with the hash of the deployed definition.
 func (t *Transport) deployed(ctx context.Context, task *core.Task, def *core.Definition) *core.Definition {
 	hash := t.Outputs.Hash(task.Workflow)
 	if hash == "" || def == nil {
@@ -201,8 +201,8 @@ func notFound(id string) error {
 		"no order %q is known; check the ID; one that was queued just now is known in a moment", id)
 }
 
-// present returns a task, or nil if the order may still be in the intake queue. It returns an error if the
-// order has no task after Patience, or if a different order has the same ID.
+// present returns a task, or nil if an order that this client sent may still be in the intake queue. Its
+// errors are an unknown order, an order without a task after Patience, and a different order with this ID.
 func (t *Transport) present(ctx context.Context, id string) (*core.Task, error) {
 	task, err := t.load(ctx, id)
 	if err != nil {
@@ -227,7 +227,7 @@ func (t *Transport) present(ctx context.Context, id string) (*core.Task, error) 
 	return task, nil
 }
 
-// Task reads the task repeatedly until the task has ended or the time wait has passed.
+// Task reads the task repeatedly until the task has ended or the duration wait has passed.
 func (t *Transport) Task(ctx context.Context, id string, wait time.Duration) (*client.Task, error) {
 	until := time.Now().Add(wait)
 	for p := t.pauses(); ; {

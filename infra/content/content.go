@@ -211,8 +211,8 @@ func (a *Content) maxTimeout(agent string) core.Duration {
 	return core.DurationOf(settings.Timeout - lambdaevent.Reserve - time.Second)
 }
 
-// leastQueueWait is the recommended minimum of the time that the requests of a step can wait in a queue
-// before the step fails. The start of a function, throttling, or the restart of a service can take this time.
+// leastQueueWait is the recommended minimum of queueAllowance × maxFailures, the total queue wait after which
+// a step fails. The start of a function, throttling, or the restart of a service can take this time.
 const leastQueueWait = 30 * core.Second
 
 // warnShortTimes warns about steps that fail after a short queue wait. If an account is busy or throttled,

@@ -18,7 +18,7 @@ import (
 //     roles.
 //   - The emulator refuses alarms on a math expression over metrics. This function removes these alarms.
 //   - Ref of a secret returns the name of the secret. On AWS it returns the ARN. This function replaces Ref
-//     by the attribute Id, which is the ARN in both cases.
+//     by the attribute Id, which is the ARN in the emulator and on AWS.
 func MiniStack(template map[string]any) error {
 	resources, _ := template["Resources"].(map[string]any)
 	walk(template, func(id any) bool {

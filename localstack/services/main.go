@@ -2,7 +2,7 @@
 // faults. Use it to run orders on an emulator:
 //
 //	go run ./localstack/services               # what make local-services does; until Ctrl-C
-//	go run ./localstack/services -agents DIR   # writes DIR/agents.yaml, whose agents call them
+//	go run ./localstack/services -agents DIR   # writes DIR/agents.yaml, whose agents call the services
 //
 // Run the command at the root of the checkout. The services listen on a port that belongs to this checkout.
 // `make local-deploy` configures the deployed agents with this port. The services lose their ledgers when the

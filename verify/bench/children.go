@@ -54,8 +54,8 @@ type family struct {
 
 // measureChildren runs one order with many child orders (P40, a step can have child orders). It measures how
 // many child orders end per second, and the size of the parent's document. It also counts the effects; the
-// number must equal the number of child orders. In the second case the runtime is closed and opened again
-// three times during the run.
+// number must equal the number of child orders. A second measurement closes and opens the runtime three
+// times.
 func measureChildren(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	for _, c := range []struct {
 		name string

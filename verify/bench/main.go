@@ -126,7 +126,7 @@ func profiled(file string, do func() error) error {
 
 func contestantCommand() *cobra.Command {
 	overHTTP := false
-	cmd := &cobra.Command{ // make bench-peers runs this command, also to record a build profile
+	cmd := &cobra.Command{ // make bench-peers runs this command
 		Use: "contestant FOLDER", Hidden: true, Args: cobra.ExactArgs(1), SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return serveContestant(cmd.Context(), args[0], overHTTP, cmd.InOrStdin(), cmd.OutOrStdout())

@@ -80,9 +80,9 @@ func (d *doorway) call(ctx context.Context, agent string, c worker.Call) (any, e
 	return nil, nil
 }
 
-// measureRoutes runs orders while one of two agents has a fault (P44, several agents can do one step). It
-// measures the calls of each agent and the durations of the orders. Each fault has two cases: the step has
-// both agents, or only the faulty agent.
+// measureRoutes runs orders with each fault of the agent near, and without a fault. It measures the calls of
+// each agent and the durations of the orders. It does so twice: with both agents for the step (P44, several
+// agents can do one step), and with only the agent near.
 func measureRoutes(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	for _, wrong := range []string{"", "sick", "slow", "gone"} {
 		for _, text := range []string{routed, strings.Replace(routed, "agents: [near, far]", "agent: near",

@@ -25,8 +25,8 @@ type Gate struct {
 	// first mutant have been compiled and measured. Therefore the gate tries at least one mutant. The zero
 	// value means no limit.
 	Within time.Duration
-	// Enough bounds the total time of the tests of one package for one mutant. The bound uses the times of
-	// the tests without a mutant, and the least likely tests are omitted. The zero value means no bound.
+	// Enough bounds the total time of the tests of one package for one mutant, as measured without a mutant.
+	// If necessary, only the likeliest tests run. The zero value means no bound.
 	Enough time.Duration
 	// By is the name of a test in simulate/internal/explore. If By is set, the gate runs only this test. ""
 	// means all tests of the rooms.
@@ -62,7 +62,7 @@ const (
 	// the run without a mutant.
 	leastTime = 10 * time.Second
 	slowdown  = 10
-	// quick bounds the total time of the tests in the first batch of a package.
+	// quick is the total time of tests after which the first batch of a package is complete.
 	quick = 2 * time.Second
 )
 

@@ -12,7 +12,7 @@ import (
 
 // Mutant is one change of the product that the tests must notice.
 type Mutant struct {
-	// Name begins with the rule or the invariant that the mutant breaks, as in "P21-no-quiet-time".
+	// Name begins with a rule, an invariant or a word for the package, as in "P21-no-quiet-time".
 	Name string
 	File string `json:"file"` // path of the changed file, such as "shared/core/reply.go"
 	// Func is the name of the changed function, such as "deciding.finish" for a method. New replaces Old in

@@ -217,9 +217,9 @@ func reason(out string) string {
 	return "skipped"
 }
 
-// batches returns the tests that reach the mutant, in up to two batches. The first batch holds the likeliest
-// tests. If the tests take longer than enough in total, the batches omit some, which the result reached
-// counts.
+// batches returns the tests that reach the mutant, in up to two batches, and the number of these tests. The
+// first batch holds the likeliest tests. If the tests take longer than the argument enough in total, the
+// batches omit some of them, but the number includes all.
 func (s *suite) batches(m *Mutant, enough time.Duration) (all []batch, reached int) {
 	if s.folder == "infra" {
 		enough *= 6 // each test of infra synthesises a stack

@@ -92,7 +92,7 @@ func Patched(file string, source []byte, all []Mutant) (text []byte, name string
 }
 
 // Switch returns the source of a file that selects the mutant in one package. The changed program reads the
-// environment variables once. If the variable names an unknown mutant, the program panics. Otherwise the
+// environment variables once. If STEPKEEPER_MUTANT names an unknown mutant, the program panics. Otherwise the
 // tests would run without a mutant, and the mutant would seem to survive.
 func Switch(name string, all []Mutant) []byte {
 	var names strings.Builder
@@ -180,8 +180,8 @@ func (p *patch) offset(at token.Pos) int { return p.fset.Position(at).Offset }
 
 func (p *patch) between(from, to token.Pos) string { return p.source[p.offset(from):p.offset(to)] }
 
-// mutate adds a changed copy of the function for each mutant. It also adds a switch to the original function,
-// which calls the copies.
+// mutate adds a changed copy of the function for each mutant. At the beginning of the original function, it
+// adds a switch that calls the copies.
 func (p *patch) mutate(all []Mutant) error {
 	ways, numbers := map[*ast.FuncDecl][]string{}, map[*ast.FuncDecl][]string{}
 	var problems []error
@@ -312,7 +312,7 @@ func arguments(f *ast.FuncDecl) []argument {
 	return all
 }
 
-// nameArguments gives names to the arguments without names, so that the statement from call can pass them.
+// nameArguments names the arguments without names, so that the statement that p.call returns can pass them.
 func (p *patch) nameArguments(f *ast.FuncDecl) {
 	for i, a := range arguments(f) {
 		if a.name == "" || a.name == "_" {

@@ -117,7 +117,7 @@ func nodes(template string) (texts []string) {
 	return texts
 }
 
-// literals returns the string literals of a Go file that have more than two words.
+// literals returns the string literals of a Go file that have more than two words, except struct tags.
 func literals(file string) (texts []string, err error) {
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
 	if err != nil {

@@ -32,8 +32,8 @@ const (
 	// settling is the delay until CloudWatch's metrics are complete.
 	settling = 5 * time.Minute
 	// uncalledFor is the time for which a value of MetricNotCalled counts. The Scheduler writes this metric
-	// if an agent replies that it does not call the service. A step that waits for the service gets an
-	// attempt every 7.5 minutes, and each attempt writes the metric again (P45, "not now" is not a failure).
+	// if an agent replies that it does not call the service. The next attempt of the step usually comes
+	// within 7.5 minutes, and writes the metric again (P45, "not now" is not a failure).
 	uncalledFor = 10*time.Minute + settling
 	metricsTime = 5 * time.Second
 )
@@ -276,7 +276,7 @@ func (t *transport) inError(swept, found []*float64) []*int {
 	return all
 }
 
-// latest returns the last value that is not older than within, or nil if there is no such value.
+// latest returns the last value, or nil if no value is at most as old as the duration within.
 func latest(values []*float64, within time.Duration) *float64 {
 	for i := minutes - 1; i >= minutes-int(within/time.Minute); i-- {
 		if values[i] != nil {

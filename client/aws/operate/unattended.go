@@ -23,8 +23,8 @@ import (
 )
 
 const (
-	// unattendedAfter is the age above which a request in a queue counts as waiting. An active consumer takes
-	// a request within seconds, but the message counts of SQS are a few seconds late.
+	// unattendedAfter is the default of Parts.Unattended. An active consumer takes a request within seconds,
+	// but the message counts of SQS are a few seconds late.
 	unattendedAfter = 10 * time.Second
 	// lookTimeout is the time limit of one check of all queues. It is short because other commands, such as a
 	// read of a task, include the check.
@@ -190,9 +190,9 @@ func (t *transport) depth(ctx context.Context, queue string) (port.Depth, error)
 		Policy: t.Outputs.Operator}, err)
 }
 
-// mapping reports whether the event source mapping of the queue u.Queue is off. It sets Reason, Fix and Since
-// of u if the mapping is off. If the mapping is on and its last invocation failed, the function sets Reason
-// and Fix, because the failure explains waiting requests.
+// mapping reports whether the event source mapping of the queue u.Queue is off or missing. It then sets
+// Reason and Fix of u, and Since if AWS reports the time. If the mapping is on and its last invocation
+// failed, the function sets Reason and Fix, because the failure explains waiting requests.
 func (t *transport) mapping(ctx context.Context, u *client.Unattended) (off bool, err error) {
 	uuid := t.Outputs.Mappings[u.Queue]
 	if uuid == "" || t.Parts.Lambda == nil {
@@ -235,9 +235,9 @@ func (t *transport) mapping(ctx context.Context, u *client.Unattended) (off bool
 	return false, nil
 }
 
-// await appends queues without a consumer to shown.Unattended. It checks the request queues of the agents of
-// the steps in flight, and the queue for replies. For a request queue without Since, await sets Since to the
-// earliest claim of the steps that use the queue.
+// await adds the queues without a consumer to shown.Unattended. It checks the request queues of the steps
+// that have been in flight for at least Parts.Unattended and, if there are such steps, the queue for replies.
+// If Since of a request queue is unknown, await sets it to the earliest claim of the queue's steps.
 func (t *transport) await(ctx context.Context, shown *client.Task, now time.Time) {
 	since := map[string]core.Time{}
 	queues := []string{port.Replies}

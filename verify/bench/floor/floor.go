@@ -1,6 +1,6 @@
 // Floor measures the smallest possible cost of a durable order with four steps on SQLite. It runs in its own
-// process with Go's default settings and without a build profile. Therefore optimisations of Stepkeeper do
-// not make the floor faster. Floor reads requests for measurements from standard input (package demo/load).
+// process with Go's default settings and without PGO. Therefore optimisations of Stepkeeper do not make the
+// floor faster. Floor reads requests for measurements from standard input (package demo/load).
 package main
 
 import (

@@ -13,7 +13,7 @@
 //
 // The program changes only functions, not the constants and variables of a package. The tests run with
 // -short. If STEPKEEPER_NEED_NODE is set, the tests of infra run without -short. For each mutant and package
-// only the likeliest tests run. Their total time is at most -enough, or six times -enough for infra.
+// only the likeliest tests run: one, or several that take at most -enough (infra: six times -enough).
 package main
 
 import (
