@@ -41,9 +41,9 @@ const MostSkew = 30 * time.Second
 
 // Checks runs the health checks of a deployment. It changes nothing.
 //
-// For a server, Checks covers health, release, message path, clock and dead letters. For a stack, Checks
-// covers access to the tables, permission to send, release, consumers of queues, dead letters, sweeps, stored
-// definitions, quotas and clock.
+// For a server, Checks covers health, release, message path, consumers of queues, clock and dead letters. For
+// a stack, Checks covers access to the tables, permission to send, release, consumers of queues, dead
+// letters, sweeps, stored definitions, quotas and clock.
 //
 // Checks returns an error if a server does not respond. If a single check of a stack cannot run, its result
 // is CheckUnknown.
@@ -162,7 +162,7 @@ func (h *overHTTP) checkSubmission(ctx context.Context) Check {
 	return NotChecked(name, err)
 }
 
-// Checks reads the server's health and converts it to checks.
+// Checks reads the server's health, tests a submission, and converts the results to checks.
 func (h *overHTTP) Checks(ctx context.Context) ([]Check, error) {
 	resp, err := h.send(ctx, http.MethodGet, "/healthz", "", nil)
 	if err != nil {

@@ -117,7 +117,7 @@ type options struct {
 
 var defaultLimit = retryLimit{attempts: 12, longest: 30 * time.Second}
 
-// Option changes a setting of New.
+// Option changes a setting of a Client.
 type Option func(*options)
 
 // WithRetry limits the attempts of one call. The argument attempts is the maximum number of attempts, and 1
@@ -150,8 +150,8 @@ func Over(via Transport, opts ...Option) *Client {
 	return &Client{via: via, retry: executor(o.limit)}
 }
 
-// Pauses between the attempts of one call. If the server sends Retry-After, the client waits for that time
-// instead.
+// Pauses between the attempts of one call. If the server sends Retry-After, the client waits at least for
+// that time instead.
 const (
 	firstPause   = 50 * time.Millisecond
 	longestPause = 5 * time.Second
@@ -217,7 +217,7 @@ func (c *Client) Submitted(ctx context.Context, id string) (json.RawMessage, err
 }
 
 // Workflows returns the workflows that the server has loaded. If a newer file of a workflow is not valid, the
-// result also contains the file's error.
+// result also contains the file's error. For a stack, Workflows returns an error.
 func (c *Client) Workflows(ctx context.Context) ([]Workflow, error) {
 	return again(ctx, c, c.via.Workflows)
 }
@@ -267,8 +267,9 @@ func (c *Client) Schedules(ctx context.Context) ([]Schedule, error) {
 // pollWait is the time for which the server waits for the end of an order in one call.
 const pollWait = 30 * time.Second
 
-// Wait blocks until an order ends: its steps are done, it is undone or cancelled, or it stops in Error. Only
-// ctx limits the time. Wait returns ErrNotFound if the order is unknown and this client has not queued it.
+// Wait blocks until an order ends: its steps are done, it is undone, cancelled or closed, or it stops in
+// Error. Only ctx limits the time. Wait returns ErrNotFound if the order is unknown and this client has not
+// queued it.
 func (c *Client) Wait(ctx context.Context, id string) (*Task, error) {
 	for {
 		t, err := again(ctx, c, func(ctx context.Context) (*Task, error) {

@@ -84,8 +84,8 @@ func StepOutput(output json.RawMessage) CommandOption {
 // run.
 //
 // The verdict states whether the Scheduler accepted the command, and the reason of a refusal. A refusal is
-// not an error. If the verdict of a command does not arrive, the error is an *Undecided. This applies to all
-// commands.
+// not an error. If the verdict of a command does not arrive, the error is an *Undecided. These rules apply
+// to all commands.
 func (c *Client) Cancel(ctx context.Context, id string, opts ...CommandOption) (Verdict, error) {
 	t, err := c.Get(ctx, id)
 	run := 0
@@ -201,8 +201,8 @@ func (c *Client) PlanMove(ctx context.Context, id, definition string) (Plan, err
 	})
 }
 
-// PlanMoveDocuments is PlanMove with additional results: the stored task, the content of the order, and both
-// definitions. A program can test the Move with these documents.
+// PlanMoveDocuments is PlanMove with additional results: the stored task, the content of the order, and its
+// present and its new definition. A program can test the Move with these documents.
 func (c *Client) PlanMoveDocuments(ctx context.Context, id, definition string) (Plan, error) {
 	return again(ctx, c, func(ctx context.Context) (Plan, error) {
 		return c.via.Plan(ctx, id, definition, true)

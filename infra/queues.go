@@ -122,8 +122,8 @@ func (s *Stepkeeper) removal() awscdk.RemovalPolicy {
 }
 
 // nameSenders sets the policy of each queue. The policy refuses unknown senders, even if a policy of the
-// sender's role permits the call (rules 20, 21). The intake queue and the control queue accept all principals
-// of the account that have permission to send. Every other queue accepts only the senders in its policy.
+// sender's role permits the call (rules 20, 21). Intake and control queues accept principals of the account
+// that may send, and intake queues also Submitters. Other queues accept only the senders in their policy.
 func (s *Stepkeeper) nameSenders() {
 	for _, name := range slices.Sorted(maps.Keys(s.queues)) {
 		q := s.queues[name].queue

@@ -6,9 +6,9 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// addTokenKeys adds the secret with the token keys if a workflow creates tokens (P39, a token is an answer's
-// permission). AWS generates the first key, so the template does not contain the key. Only the Scheduler may
-// read the secret.
+// addTokenKeys sets the secret with the token keys if a workflow creates tokens (P39, a token is an answer's
+// permission). The secret is Props.TokenKeys or a new secret. AWS generates the first key, so the template
+// does not contain the key. Only the Scheduler may read the secret.
 func (s *Stepkeeper) addTokenKeys() {
 	if !s.content.Tokens {
 		return

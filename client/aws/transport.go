@@ -336,8 +336,8 @@ func (t *Transport) Unlisted() string {
 	return "ended orders are not listed: this stack has no index of them; `show` knows each by its ID"
 }
 
-// Plan compares the order's definition with a different stored definition. The Scheduler stores a definition
-// with its first order.
+// Plan compares the order's definition with a different stored definition. A definition that no order has
+// used is not stored, so Plan returns an error for it.
 func (t *Transport) Plan(ctx context.Context, id, definition string, documents bool) (view.Plan, error) {
 	task, err := t.load(ctx, id)
 	if err == nil && task == nil {

@@ -216,7 +216,7 @@ func (a *Content) maxTimeout(agent string) core.Duration {
 const leastQueueWait = 30 * core.Second
 
 // warnShortTimes warns about steps that fail after a short queue wait. If an account is busy or throttled,
-// such a step fails although the service works, and the order is undone.
+// such a step fails although the service works, and the order may be undone.
 func (a *Content) warnShortTimes(file string, d *core.Definition) {
 	for i := range d.Steps {
 		s := &d.Steps[i]

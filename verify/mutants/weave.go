@@ -18,8 +18,8 @@ import (
 // If the variable is absent or empty, the program runs without a mutant.
 const Variable = "STEPKEEPER_MUTANT"
 
-// ReachedVariable is the name of an environment variable that holds the path of a file. If a changed program
-// runs without a mutant, it appends to the file the name of each mutant whose function it calls.
+// ReachedVariable is the name of an environment variable that holds the path of a file. If the variable is
+// set, a changed program appends to the file the name of each mutant whose function it calls.
 const ReachedVariable = "STEPKEEPER_MUTANTS_REACHED"
 
 // Weave writes changed copies of the sources under root into the folder. It also writes a file for `go test

@@ -326,8 +326,8 @@ func (f *finder) arguments(call *ast.CallExpr) {
 	}
 }
 
-// linted reports whether the call is errors.Is and the argument is an error of another package. The linter
-// staticcheck (SA1032) already reports swapped arguments of such a call.
+// linted reports whether the call is errors.Is and the argument is a selector, as for an error of another
+// package. The linter staticcheck (SA1032) already reports swapped arguments of such a call.
 func (f *finder) linted(call *ast.CallExpr, a ast.Expr) bool {
 	_, selected := a.(*ast.SelectorExpr)
 	return selected && f.of(call.Fun) == "errors.Is"
