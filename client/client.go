@@ -267,9 +267,8 @@ func (c *Client) Schedules(ctx context.Context) ([]Schedule, error) {
 // pollWait is the time for which the server waits for the end of an order in one call.
 const pollWait = 30 * time.Second
 
-// Wait blocks until an order ends: its steps are done, it is undone, cancelled or closed, or it stops in
-// Error. Only ctx limits the time. Wait returns ErrNotFound if the order is unknown and this client has not
-// queued it.
+// Wait blocks until an order is done, undone, cancelled or closed, or stops in Error. Only ctx limits the
+// time. Wait returns ErrNotFound if the order is unknown and this client has not queued it.
 func (c *Client) Wait(ctx context.Context, id string) (*Task, error) {
 	for {
 		t, err := again(ctx, c, func(ctx context.Context) (*Task, error) {

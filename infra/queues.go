@@ -140,9 +140,9 @@ func (s *Stepkeeper) nameSenders() {
 	s.allowAccounts()
 }
 
-// onlyThisAccount refuses principals of other accounts, unless except contains the principal. It also refuses
-// services of AWS that act for other accounts. A service has no account (rule 29). A service's request
-// contains the account for which it acts or, for example with SNS, the resource.
+// onlyThisAccount refuses principals of other accounts, unless the argument except contains the principal. It
+// also refuses services of AWS that act for other accounts. A service has no account (rule 29). A service's
+// request contains the account for which it acts or, for example with SNS, the resource.
 func (s *Stepkeeper) onlyThisAccount(q awssqs.Queue, except []string) {
 	account := awscdk.Stack_Of(s.Construct).Account()
 	ours := awscdk.Fn_Join(str(""), &[]*string{str("arn:*:*:*:"), account, str(":*")})

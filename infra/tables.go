@@ -88,9 +88,9 @@ type table struct {
 	capacity       Range // the zero value means on-demand capacity
 }
 
-// table imports an existing table or adds a new one. A new table is a global table with one Region, so that a
-// later deployment can add replicas to the same table (rule 14). The consistency between Regions is eventual,
-// because strong consistency requires three Regions.
+// table imports an existing table or adds a new one. A new table is a global table even if it has only one
+// Region, so that a later deployment can add replicas to the same table (rule 14). The consistency between
+// Regions is eventual, because strong consistency requires three Regions.
 func (s *Stepkeeper) table(t table) awsdynamodb.ITableV2 {
 	if t.there != "" {
 		return awsdynamodb.TableV2_FromTableArn(s.Construct, str(t.id), str(t.there))

@@ -11,8 +11,8 @@ import (
 
 const cloudWatch = "cloudwatch.amazonaws.com"
 
-// addTopics adds the topic for alerts, to which the functions publish, and the topic for alarms, to which
-// CloudWatch publishes. Props.AlertTopic and Props.AlarmTopic replace these topics.
+// addTopics adds the topic to which the functions publish alerts and, unless Alarms is AlarmsNone, the topic
+// to which CloudWatch publishes alarms. Props.AlertTopic and Props.AlarmTopic replace these topics.
 func (s *Stepkeeper) addTopics() {
 	if s.alerts = s.props.AlertTopic; s.alerts == nil {
 		s.alerts = s.addTopic("Alerts", "Stepkeeper", s.key)

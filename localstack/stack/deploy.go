@@ -35,8 +35,8 @@ func Deploy(ctx context.Context, c aws.Config, a *Assembly) (map[string]string, 
 	return DeployAs(ctx, c, a, a.Stack)
 }
 
-// DeployAs deploys the stack under another name. Two names can exist at the same time, because CloudFormation
-// generates the names of all resources.
+// DeployAs deploys the stack under another name. Several such stacks can exist at the same time, because
+// CloudFormation generates the names of all resources.
 func DeployAs(ctx context.Context, c aws.Config, a *Assembly, name string) (map[string]string, error) {
 	if err := upload(ctx, c, a); err != nil {
 		return nil, err
