@@ -10,7 +10,7 @@ type equivalent struct {
 	Why     string
 }
 
-// equivalents lists the known equivalent mutants. The program can draw them, but does not try or count them.
+// equivalents lists the known equivalent mutants. The program may draw them, but does not run tests for them.
 var equivalents = []equivalent{
 	{"shared/deployment", "reader.engine",
 		`e.Queues = r.urls(VarQueues, true, "", port.Intake, port.Replies, port.Control, port.Quarantine)`,

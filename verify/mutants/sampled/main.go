@@ -134,7 +134,7 @@ func run(ctx context.Context, o options) error {
 	return below(counts, o.floor)
 }
 
-// mostRooms is the largest number of rooms in one draw. More rooms would need too many test binaries.
+// mostRooms is the most rooms that the flag -changed chooses. More rooms would need too many test binaries.
 const mostRooms = 6
 
 // changed returns at most mostRooms rooms, and the seed. It chooses from the changed rooms, or from all rooms
