@@ -193,7 +193,8 @@ func (w *Workflow) Now() time.Time { return w.clock.Now() }
 // Option changes an order before Submit stores it.
 type Option func(*message.SubmitOrder)
 
-// WithID sets the ID of the order. The default IDs are order-1, order-2 and so on.
+// WithID sets the ID of the order. The default is order-1, order-2 and so on; each command also uses a
+// number.
 func WithID(id string) Option { return func(o *message.SubmitOrder) { o.OrderID = id } }
 
 // WithDeadline sets the deadline of the order.
