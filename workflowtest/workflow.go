@@ -193,8 +193,7 @@ func (w *Workflow) Now() time.Time { return w.clock.Now() }
 // Option changes an order before Submit stores it.
 type Option func(*message.SubmitOrder)
 
-// WithID sets the ID of the order. The default is order-1, order-2 and so on; each command also uses a
-// number.
+// WithID sets the ID of the order. The default is order-1, order-2 and so on. Commands use numbers too.
 func WithID(id string) Option { return func(o *message.SubmitOrder) { o.OrderID = id } }
 
 // WithDeadline sets the deadline of the order.
