@@ -251,6 +251,11 @@ func TestAlertsShareAConnection(t *testing.T) {
 	w.options.OnAlert = embedded.OnAlert{Webhook: hook.URL, Window: time.Minute, Reminder: time.Hour}
 	s := w.open()
 	submit(t, s, "o-1", "")
+	// Until the order is in Error, a minute more would make its requests late, and it would be undone.
+	if _, err := s.Wait(t.Context(), "o-1",
+		func(x *core.Task) bool { return x.ProcessState == core.Error }); err != nil {
+		t.Fatal(err)
+	}
 	eventually(t, "three alerts", func() bool {
 		clock.Advance(time.Minute)
 		return alerts.Load() >= 3
