@@ -15,8 +15,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// The coordinator waits for pollEvery between two listings of the orders. If a listing takes long, the
-// coordinator waits longer, but at most pollAtLeast.
+// After a listing of the orders, the coordinator waits five times as long as the listing took, but at least
+// pollEvery and at most pollAtLeast. Until the last kill it waits for pollEvery.
 const (
 	pollEvery   = 200 * time.Millisecond
 	pollAtLeast = 2 * time.Second

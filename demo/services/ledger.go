@@ -37,7 +37,7 @@ CREATE TABLE parts (
 CREATE INDEX parts_seq ON parts (seq);
 `
 
-// Kinds of rows in the table ledger.
+// Kinds of rows that the method record appends. The method reverse appends rows of the kind undo.
 const (
 	kindDo    = "do"
 	kindFence = "fence" // undo of a key without a do; the service refuses later dos of the key

@@ -44,8 +44,8 @@ func Expectation(text []byte) (string, audit.Order) {
 	return head.OrderID, expect
 }
 
-// exact returns the exact value of a number in an order. It returns 0 if the text is not a number or the
-// number is too large.
+// exact returns the value of a number in an order: the exact value, or a float64 if the number has an
+// exponent. It returns 0 if the text is not a number or the number is too large.
 func exact(n json.Number) *big.Rat {
 	f, err := n.Float64()
 	if err != nil || math.Abs(f) > 1e15 {

@@ -115,8 +115,8 @@ func (s *Stage) Audit(ctx context.Context, orders []audit.Order) (audit.Result, 
 	return result, nil
 }
 
-// Folder returns the folder for a run, and a function that removes a temporary folder. If given is "", the
-// folder is temporary.
+// Folder returns the folder for a run, and a function that removes a temporary folder. If the parameter
+// given is "", the folder is temporary.
 func Folder(given, prefix string) (dir string, remove func() error, err error) {
 	if given != "" {
 		return given, func() error { return nil }, os.MkdirAll(given, 0o755)

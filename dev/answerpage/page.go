@@ -87,7 +87,7 @@ func Read(t *core.Task, def *core.Definition, order json.RawMessage, of core.Tok
 	return q
 }
 
-// fields returns the fields of show, sorted by name.
+// fields returns the members of the object show, sorted by name. Any other value becomes one nameless field.
 func fields(show json.RawMessage) (all []Field) {
 	var members map[string]json.RawMessage
 	if len(show) == 0 {

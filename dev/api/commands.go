@@ -165,8 +165,8 @@ func (e *edge) registerMove(doc huma.API) {
 	}, e.plan)
 }
 
-// answer fills in the run if the sender has left it out. It also fills in the round, unless the answer is for
-// an event. It passes the answer on to the backend.
+// answer fills in the present run and round if the sender has left them out. It fills in no round for an
+// event. It passes the answer on to the backend.
 func (e *edge) answer(ctx context.Context, in *answerInput) (*verdictOutput, error) {
 	b := &in.Body
 	a := core.Answered{ID: b.ID, Step: b.Step, Name: b.Event, Round: b.Round, Value: b.Value,

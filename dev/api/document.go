@@ -133,7 +133,7 @@ func schemaOf[T any](doc huma.API) *huma.Schema {
 	return doc.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
 }
 
-// responses describes the responses of an operation that huma does not handle.
+// responses returns the responses of an operation: those in by, and a Problem for each status in problems.
 func responses(doc huma.API, by map[int]*huma.Response, problems ...int) map[string]*huma.Response {
 	all := map[string]*huma.Response{}
 	for status, r := range by {

@@ -14,7 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// eventPause is the time between two heartbeats in a stream without events.
+// eventPause is the time between two heartbeats of a stream, with or without events between them.
 const eventPause = 15 * time.Second
 
 type eventsInput struct {

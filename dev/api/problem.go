@@ -44,7 +44,7 @@ const (
 	codeExpired        = "expired"
 )
 
-// unavailableRetry is the pause that a 503 response asks for.
+// unavailableRetry is the pause that a response with CodeUnavailable asks for.
 const unavailableRetry = 2 * time.Second
 
 // Problem is an error as application/problem+json (RFC 9457).

@@ -162,8 +162,8 @@ func readLines(ctx context.Context, body io.Reader, lines chan<- line) {
 	}
 }
 
-// nextLine reads and decodes a line. It returns io.EOF with the last line. For a line that is longer than the
-// limit, l.err is set. blank reports whether the line has only white space.
+// nextLine reads and decodes a line. It returns io.EOF with the last line. If the line is too long or is not
+// an order, l.err is set. blank reports whether the line has only white space.
 func nextLine(in *bufio.Reader, number int) (l line, blank bool, err error) {
 	var text []byte
 	long := false
@@ -196,8 +196,8 @@ func nextLine(in *bufio.Reader, number int) (l line, blank bool, err error) {
 }
 
 // submitGroups divides the lines into groups, and submits the groups. A group contains the lines that are
-// ready, up to the limits of a group. If two lines have the same order ID, the second
-// one waits for the result of the first one.
+// ready, up to the limits of a group. If two lines have the same order ID, the second line waits for the
+// result of the first line.
 func (e *edge) submitGroups(ctx context.Context, lines <-chan line, groups chan<- *group) {
 	var pending []*group
 	onTheWay := map[string]bool{}

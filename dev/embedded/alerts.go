@@ -48,7 +48,7 @@ const (
 	commandTime = 30 * time.Second
 	// atOnce limits the concurrent webhook requests, and the concurrent runs of the command.
 	atOnce = 4
-	// mostDrained limits the bytes that are read of a webhook's response. A longer one ends the connection.
+	// mostDrained limits the bytes read of a webhook's response. A longer response ends the connection.
 	mostDrained = 64 << 10
 	// mostOutput limits the command's output in an error, in bytes.
 	mostOutput = 500
@@ -219,7 +219,7 @@ func (a alertSinks) post(ctx context.Context, body []byte) error {
 	return fmt.Errorf("the webhook answered %s", resp.Status)
 }
 
-// run runs the command. At the deadline it ends the command and all processes that the command has started.
+// run runs the command. At the deadline it ends the command and, on Unix, the command's child processes.
 func (a alertSinks) run(ctx context.Context, body []byte) error {
 	if len(a.Command) == 0 {
 		return nil

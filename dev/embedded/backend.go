@@ -115,7 +115,7 @@ func (s *Runtime) carry(ctx context.Context) (_ context.Context, done func(), er
 
 // Reject handles a refused message from the SQS endpoint, as the Scheduler handles a refused message from a
 // queue. Reject sends the application a status, or puts the message into quarantine. If clients may not send
-// this kind of message, Reject only logs the message.
+// this kind of message, Reject only logs and counts the refusal.
 func (s *Runtime) Reject(ctx context.Context, r api.Rejected) error {
 	var forbidden *core.Refusal
 	if errors.As(r.Err, &forbidden) && forbidden.Code == api.CodeForbidden {

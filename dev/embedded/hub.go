@@ -16,7 +16,7 @@ type hub struct {
 	mu       sync.Mutex
 	active   map[string]int64 // versions of active tasks, by order ID
 	passive  map[string]int64 // versions of the last 4096 tasks that became inactive, by order ID
-	order    [4096]string     // ring buffer of the keys of passive
+	order    [4096]string     // ring buffer of the order IDs in passive
 	next     int
 	watchers map[string][]*watcher
 	ended    map[core.State]int64 // number of tasks that came to rest since the start, by state

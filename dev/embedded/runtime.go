@@ -234,7 +234,7 @@ type sweepFailure struct {
 	at   time.Time
 }
 
-// isNews reports whether err must be logged. An error with the same text is logged at most once a minute.
+// isNews reports whether err must be logged. An error with the last logged text must wait a minute.
 func (f *sweepFailure) isNews(err error, now time.Time) bool {
 	if err.Error() == f.text && now.Sub(f.at) < time.Minute {
 		return false

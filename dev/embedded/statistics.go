@@ -137,7 +137,7 @@ func (s *Runtime) Statistics(ctx context.Context) (view.Statistics, error) {
 	return out, err
 }
 
-// overdue returns the orders that have been due for longer than the interval between sweeps.
+// overdue counts the orders, up to view.MostOverdue, that have been due for longer than the sweep interval.
 func (s *Runtime) overdue(ctx context.Context) (o view.Overdue, err error) {
 	before := s.clock.Now().Add(-s.options.SweepEvery)
 	for shard := range s.store.Shards() {

@@ -7,7 +7,7 @@ import "github.com/stepkeeper/stepkeeper/shared/port"
 // requests only).
 const normalFirst = 10
 
-// keptGroups limits the number of groups in memory. An empty group is deleted only if there are more groups.
+// keptGroups is the number of groups up to which groups without messages stay in memory.
 const keptGroups = 64
 
 // line orders the visible messages. Messages of high priority come first, except in every tenth receive.

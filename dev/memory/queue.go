@@ -10,8 +10,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Queue implements port.Queue in memory. Within a priority and a group, messages are first received in the
-// sequence in which they were sent. A Queue is safe for concurrent use.
+// Queue implements port.Queue in memory. Within a priority and a group, messages are received in the
+// sequence in which they became visible. A Queue is safe for concurrent use.
 //
 // A Queue does not copy bodies. It encodes a value only if the delay is longer than longDelay, because bytes
 // need less memory. It does not check the size of a value, because the size is known only after encoding.

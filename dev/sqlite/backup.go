@@ -128,8 +128,8 @@ func finish(ctx context.Context, file string, answered int64) error {
 	return err
 }
 
-// appear renames a complete file. If the file system has hard links, appear does not replace an existing
-// file.
+// appear gives a complete file its final name. If the file system has hard links, appear does not replace an
+// existing file.
 func appear(unfinished, to string) error {
 	err := os.Link(unfinished, to)
 	if err != nil && !errors.Is(err, fs.ErrExist) { // the file system has no hard links

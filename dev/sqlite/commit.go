@@ -45,7 +45,7 @@ func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
 	return errs
 }
 
-// keep copies the parts of w that the caller may change after the caller's context has ended.
+// keep copies the bytes of w, because the committer may still use them when ctx has ended the call of Commit.
 func keep(w *port.Write) port.Write {
 	k := *w
 	k.Record.Document, k.Content = bytes.Clone(w.Record.Document), bytes.Clone(w.Content)

@@ -21,7 +21,7 @@ type probing struct {
 	at      time.Time
 }
 
-// Probe tests whether the store can write. It writes as many bytes as the largest order has, and removes
+// Probe tests whether the store can write. It writes port.MaxOrder bytes, and removes
 // them. It returns the error of the write, or the known damage of the file. Probe tests at most once a
 // second, however often it is called.
 func (s *Store) Probe() error {

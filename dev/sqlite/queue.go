@@ -82,8 +82,8 @@ func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
 }
 
 // Receive returns at most max messages. If no message is visible, Receive waits for a message, for at most
-// the duration wait. If ctx ends before that, Receive returns the error of ctx. If the queue is empty,
-// Receive makes no commit.
+// the duration wait. If ctx ends before that, Receive returns the error of ctx. Receive makes no
+// commit while no message is visible.
 func (q *Queue) Receive(ctx context.Context, max int, wait,
 	visibility time.Duration) ([]port.Delivery, error) {
 	if err := port.CheckReceive(max, wait, visibility); err != nil {

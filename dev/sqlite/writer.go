@@ -192,7 +192,7 @@ func (s *statement) first(args ...any) ([]driver.Value, error) {
 	return row, err
 }
 
-// each calls yield for each row. After the call, the values are invalid, except the bodies of messages.
+// each calls yield for each row. yield may keep the values, but not the slice.
 func (s *statement) each(yield func([]driver.Value), args ...any) error {
 	rows, err := s.stmt.(driver.StmtQueryContext).QueryContext(context.Background(), s.bind(args))
 	if err != nil {

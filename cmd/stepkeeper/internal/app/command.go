@@ -85,7 +85,7 @@ type Suggestions struct {
 	Suggest  []string
 }
 
-// Flags maps the name of a flag to the flag's variable. This is a pointer, a Choice or a Whole.
+// Flags maps the name of a flag to a pointer to the flag's variable, a Choice or a Whole.
 type Flags map[string]any
 
 // Choice is a flag that accepts only the values in the field Of. The field To points to a string or to a list

@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// Unread returns the error for a file that cannot be read. The parameter do is the advice, and what describes
-// the file.
+// Unread returns the error for a file that cannot be read. The parameter do is the advice. The
+// parameter what describes the file.
 func Unread(err error, do, what string) *failure.Error {
 	var missing *fs.PathError
 	if errors.Is(err, fs.ErrNotExist) && errors.As(err, &missing) {

@@ -114,8 +114,8 @@ func (o *orderCommand) checkOrders() error {
 	return nil
 }
 
-// confirm asks the user to confirm a command. If the user declines, the parameter not is the text of the
-// returned error.
+// confirm asks the user to confirm a command. If the user declines, the last parameter is the text of
+// the returned error.
 func confirm(a *app.App, question, what, not string) (bool, error) {
 	ok, err := a.Streams.Confirm(question)
 	if err != nil {

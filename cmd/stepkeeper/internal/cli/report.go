@@ -94,7 +94,7 @@ func (r *report) acknowledged() int {
 }
 
 // unreadable adds a record that is not sent. behind is the number of orders that were sent before the record
-// was read. The results are printed in the order of the file.
+// was read. The results are printed in the sequence of the file.
 func (r *report) unreadable(at place, behind int, id, why string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

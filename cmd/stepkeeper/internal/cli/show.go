@@ -79,7 +79,7 @@ func runShow(ctx context.Context, o *showOptions) error {
 }
 
 // submitted returns the content of an order. It returns nil if a cancel came before the order, or if the
-// order's record has expired.
+// order was erased or has expired.
 func submitted(ctx context.Context, a *app.App, id string) (json.RawMessage, error) {
 	return app.Ask(ctx, a, "order "+id, func(c *client.Client, ctx context.Context) (json.RawMessage, error) {
 		order, err := c.Submitted(ctx, id)
