@@ -23,8 +23,8 @@ func (s *Step) decision() (decided Decided, at string, ok bool) {
 	return decided, "", ok
 }
 
-// DecisionText returns the decision about a step, and a text that states it. The text is empty if the step
-// is not decided.
+// DecisionText returns the decision about a step, and a text that states it. The text is empty if there is no
+// decision.
 func (s *Step) DecisionText() (Decided, string) {
 	was, at, ok := s.decision()
 	switch {
@@ -39,7 +39,7 @@ func (s *Step) DecisionText() (Decided, string) {
 // TimedOut reports whether no answer came in time, and the workflow has no value for this case.
 func (d Decided) TimedOut() bool { return d.By == ByTimeout && string(d.Value) == "null" }
 
-// Shown returns a value as text for people. A long value becomes "another value".
+// Shown returns a value as text for people. A value of more than MaxApproval bytes becomes "another value".
 func Shown(value json.RawMessage) string {
 	if len(value) > MaxApproval {
 		return "another value"
@@ -171,7 +171,7 @@ func (a *Answers) Excludes(by string) string {
 }
 
 // Complete returns the first value that enough people gave, and the names of these people. It leaves
-// Decided.At zero. It returns false if no value has enough votes.
+// Decided.At zero. It returns false if no value has enough votes, or if the step was not claimed.
 func (a *Answers) Complete() (Decided, bool) {
 	if a.Need == 0 {
 		return Decided{}, false

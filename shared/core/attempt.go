@@ -9,8 +9,8 @@ import (
 // one step).
 func (d *StepDefinition) AllAgents() []string { return append([]string{d.Agent}, d.Others...) }
 
-// AskedAgent returns the agent of the step's last attempt. Without an attempt, it returns the first agent of
-// the step.
+// AskedAgent returns the agent of the step's last attempt. Without an attempt, or after a Move, it returns
+// the first agent of the step.
 func (d *StepDefinition) AskedAgent(s *Step) string { return cmp.Or(s.Claim.Agent, d.Agent) }
 
 // TimeoutOf returns the timeout of the step's present attempt, which is a do or an undo.
@@ -42,7 +42,7 @@ func (d *StepDefinition) FirstCompleteBy(s *Step) Time {
 	return min(s.Claim.StopBy, s.Claim.At.Add(d.Timeout+s.Claim.Allowance))
 }
 
-// NextLook returns the time of the next check of a waiting step. This is the end of the wait, or the next
+// NextLook returns the time of the next check of a waiting step. This is the end of the wait, or an earlier
 // reminder of an open question (P37, a question has a time).
 func (d *StepDefinition) NextLook(s *Step) Time {
 	if d.Answer == nil || d.Answer.Remind <= 0 || s.Answers == nil || s.State != Waiting {
@@ -85,8 +85,8 @@ func ShortNote(note string) string {
 const MaxOutput = 48 << 10
 
 // KnownUntil returns the time until which the service certainly remembers the key of a step. 0 means for
-// ever. The time counts from the step's first claim, or from the operator's latest fact about the step if the
-// fact is later. If no request was sent since then, the time counts from now.
+// ever. KeyRetention counts from the step's first claim, or from the operator's latest fact about the step if
+// the fact is later. It counts from now if the step has no claim, or no claim after the fact.
 func (t *Task) KnownUntil(def *Definition, i int, now Time) Time {
 	s, agent := &t.Steps[i], def.Agents[def.Steps[i].Agent]
 	if agent.KeyRetention == 0 {
@@ -103,16 +103,16 @@ func (t *Task) KnownUntil(def *Definition, i int, now Time) Time {
 	return since.Add(agent.KeyRetention - agent.ClockSkew)
 }
 
-// KeyMayExpire reports whether the step is in doubt, and its service may forget the key before a call that
-// starts now has ended (P18, resubmit uses a remembered key). A step is in doubt if nobody knows whether its
-// call took effect.
+// KeyMayExpire reports whether the step was handed back, failed or waits for its undo, and its service may
+// forget the key before a call that starts now has ended (P18, resubmit uses a remembered key). An earlier
+// call may have had an effect, which a call with a forgotten key could repeat.
 func (t *Task) KeyMayExpire(def *Definition, i int, now Time) bool {
 	s, until := &t.Steps[i], t.KnownUntil(def, i, now)
 	return s.AwaitsWake() && s.Attempted() && until != 0 && now.Add(def.Steps[i].TimeoutOf(s)) > until
 }
 
-// NotDone returns the agents of the step's recent attempts that failed or were overdue. It ignores older
-// attempts, so that it never returns all agents of the step.
+// NotDone returns the agents of the step's unsuccessful attempts, except superseded ones. It looks only at
+// the last len(d.Others) attempts, so that it never returns all agents of the step.
 func (t *Task) NotDone(d *StepDefinition, s *Step) (agents []string) {
 	for _, a := range t.Attempts.Last {
 		if a.Step == s.Name && a.Number > s.Attempt-len(d.Others) && a.Outcome != OutcomeSuperseded {

@@ -37,7 +37,7 @@ func (c *Children) At(index int) int {
 	return slices.IndexFunc(c.Open, func(o OpenChild) bool { return o.Index == index })
 }
 
-// Opened reports whether a request to an open child has this cause.
+// Opened reports whether the last request to an open child has this cause.
 func (c *Children) Opened(cause string) bool {
 	return c != nil && slices.ContainsFunc(c.Open, func(o OpenChild) bool { return o.Cause == cause })
 }
@@ -78,8 +78,8 @@ func (c *Children) Running() bool {
 	return c != nil && slices.ContainsFunc(c.Open, func(o OpenChild) bool { return !o.inDoubt() })
 }
 
-// OpenChildren returns the IDs of the children that the step waits for. These children got a request and
-// have not ended.
+// OpenChildren returns the IDs of the children that the step waits for. These children got a request and have
+// not reported an end.
 func (t *Task) OpenChildren(s *Step) (ids []string) {
 	if s.State != Waiting || s.Children == nil || t.Terminal() {
 		return nil

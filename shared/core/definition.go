@@ -68,8 +68,8 @@ type Definition struct {
 	// ResendAfter is the longest time that a final status stays unsettled. After this time, the Supervisor
 	// sends Settle (P11, an end is reported until settled).
 	ResendAfter Duration `json:"tellAfter"`
-	// HopBudget is the largest number of forward claims between two commands of the operator (P23, a hop
-	// budget bounds claims).
+	// HopBudget is the largest number of counted forward claims after the start of a run or a Resubmit (P23,
+	// a hop budget bounds claims).
 	HopBudget int `json:"hopBudget"`
 	// Notify lists the kinds of status messages that an order with a reply-to gets.
 	Notify []StatusKind `json:"notify"`
@@ -124,8 +124,8 @@ type StepDefinition struct {
 	Input     json.RawMessage `json:"input,omitempty"` // template of the input; see Expressions
 	After     []string        `json:"after,omitempty"`
 	When      string          `json:"when,omitempty"` // condition; "" is always true
-	// Timeout is the longest time that the agent may work on one attempt, or that the step waits for an
-	// answer.
+	// Timeout is the longest time that the agent may work on one attempt without MaxDuration. For an answer,
+	// it is the longest wait if the question states none.
 	Timeout Duration `json:"timeout"`
 	// MaxQueueTime is the longest total time in the agent's queue. After this time, the task stops in Error
 	// (P32).
@@ -222,9 +222,9 @@ const (
 // MaxID is the longest ID of a task, in bytes.
 const MaxID = 128
 
-// ChildID returns the ID of a child task. The ID contains the parent's run, because the order of a task never
-// changes, but the parent's next run may give the child another order. An ID that would be longer than MaxID
-// is cut, and ends with two adjacent ChildMarks and a hash. No other ID has two adjacent ChildMarks.
+// ChildID returns the ID of a child task. The ID contains the parent's run if it is above 0, because the
+// order of a task never changes, but the parent's next run may give the child another order. A longer ID than
+// MaxID is cut, and ends with two ChildMarks and a hash. No other ID has two adjacent ChildMarks.
 func (p Parent) ChildID() string {
 	id := p.OrderID + ChildMark + p.Step + ChildMark + strconv.Itoa(p.Index)
 	if p.Run > 0 {
@@ -246,7 +246,7 @@ const ChildMark = "~"
 // applies if the question has none.
 type Answer struct {
 	// Ask is the name of an earlier step whose call sends the question (P38, an ask sends the question).
-	// Expressions cannot read the output of the step Ask.
+	// Expressions cannot read the output of that step.
 	Ask    string   `json:"ask,omitempty"`
 	Event  string   `json:"event,omitempty"`  // name of the event; "" means an approval
 	Values []string `json:"values,omitempty"` // allowed answers to an approval
@@ -259,7 +259,7 @@ type Answer struct {
 	// Remind is the interval at which the question is sent again while it is open (P37, a question has a
 	// time). 0 means never.
 	Remind Duration `json:"remind,omitempty"`
-	// TimeoutValue is the output of the step if no answer has come in time.
+	// TimeoutValue is the value of the decision if no answer has come in time.
 	TimeoutValue json.RawMessage `json:"timeoutValue,omitempty"`
 }
 
@@ -376,9 +376,9 @@ type Environment struct {
 }
 
 // Expressions evaluates the templates and conditions of one Definition. Its methods are pure functions of
-// their arguments, and safe for concurrent use. An error is a permanent failure of the step (P20, what
-// happens next is computed). The operator sees the text of the error, so the text must not contain order
-// data.
+// their arguments, and safe for concurrent use. An error of Input, When, Refused or Items is a permanent
+// failure of the step (P20, what happens next is computed). The operator sees the text of the error, so the
+// text must not contain order data.
 type Expressions interface {
 	Input(step int, env Environment) (json.RawMessage, error)
 	// InputReads returns the names of the steps whose results Input depends on.
@@ -396,15 +396,15 @@ type Expressions interface {
 	CheckOrder(order json.RawMessage) error
 	// Refused is called only if Answer.Refuse is set.
 	Refused(step int, env Environment) (bool, error)
-	// Items returns the number of elements in a step's list, and calls each with every element in order. It
-	// is called only if the step is an Each with an Input.
+	// Items returns the number of elements in a step's list, and calls the function each with every element
+	// in order. It is called only if the step is an Each with an Input.
 	Items(step int, env Environment, each func(index int, item json.RawMessage)) (count int, err error)
 	// ChildOrder is called only if Each.Order is set.
 	ChildOrder(step int, env Environment) (json.RawMessage, error)
 }
 
 // Link computes the lookup tables of the definition. Call it once after loading, before the definition is
-// shared. Steps must not change afterwards. Link ignores unknown names in After, which validation refuses.
+// shared. Its Steps must not change afterwards. Link ignores names that validation refuses.
 func (d *Definition) Link() {
 	d.byName = make(map[string]int, len(d.Steps))
 	for i := range d.Steps {

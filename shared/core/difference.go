@@ -23,7 +23,7 @@ func Differences(from, to *Definition, t *Task) []Difference {
 	for i := range from.Steps {
 		d := &from.Steps[i]
 		s := t.Step(d.Name)
-		// The next run of a Compensated task uses new keys, so every difference is allowed.
+		// The next run of a Compensated task uses new keys, so every difference of a step is allowed.
 		bound := s != nil && t.ProcessState != Compensated && s.Begun()
 		j := to.Index(d.Name)
 		if j < 0 {
@@ -87,8 +87,8 @@ func attemptedOrSkipped(s *Step) string {
 	return "attempted"
 }
 
-// fixed returns the differences that are refused for a step that has begun, because its key would mean
-// another call. Another input is allowed if it is proven that the step has no lasting effect.
+// fixed returns the differences that are refused if the step has begun (bound), because its key stands for
+// the old call. Another input is allowed if it is proven that the step has no lasting effect.
 func fixed(d, n *StepDefinition, bound bool, s *Step) (all []Difference) {
 	undo := func(d *StepDefinition) string {
 		if d.Undo == nil {
@@ -134,7 +134,7 @@ func sameInput(d, n *StepDefinition) bool {
 }
 
 // WithoutEffect reports whether it is proven that no attempt of the step has a lasting effect. The proof
-// comes from the service (P22a, a proven refusal permits undo) or from the operator.
+// comes from the service (P22a, a proven refusal permits undo) or the operator, or no claim was made.
 func (s *Step) WithoutEffect() bool {
 	return s.NoEffect != 0 || !s.Attempted() && s.FailureCode != "" || s.State == Compensated &&
 		s.Resolved != nil && s.Resolved.Fact != Happened && s.Resolved.At > s.Claim.At
@@ -187,7 +187,7 @@ func (a *Answer) waits(n *Answer) bool {
 	return a.OnTimeout == n.OnTimeout && a.Remind == n.Remind && bytes.Equal(a.TimeoutValue, n.TimeoutValue)
 }
 
-// order returns a difference for each predecessor that has not begun, although the step itself has begun.
+// order returns a difference for each new predecessor of a begun step that has not begun itself.
 func order(n *StepDefinition, t *Task) (all []Difference) {
 	for _, name := range n.After {
 		if s := t.Step(name); s == nil || !s.Begun() {
@@ -201,9 +201,9 @@ func order(n *StepDefinition, t *Task) (all []Difference) {
 // MovedTo returns the task with another definition pinned, and with the steps in the order of that
 // definition.
 //
-// Attempted and skipped steps keep their states. If a removed step returns, its attempt numbers continue (P1,
-// every claim has a new attempt). The previous final status was settled before the move, and is not sent
-// again.
+// Steps keep their states, but a Failed step that was never claimed becomes Pending. If a removed step
+// returns, its attempt numbers continue (P1, every claim has a new attempt). The previous final status was
+// settled before the move, and is not sent again.
 func (t *Task) MovedTo(from, to *Definition) *Task {
 	c, removed := t.Clone(), maps.Clone(t.Attempts.Removed)
 	if removed == nil {
@@ -225,7 +225,7 @@ func (t *Task) MovedTo(from, to *Definition) *Task {
 		if was := from.Index(name); s.Corrected != nil && !sameInput(&from.Steps[was], &to.Steps[i]) {
 			s.Corrected = nil // the input of the new definition applies (P51, a call can get another input)
 		}
-		// The new definition may change the question, and one key must never stand for two questions.
+		// The question may change, but the key of a sent reminder must not stand for two questions.
 		if a := s.Answers; a != nil && a.RemindedAt != 0 {
 			kept := *a
 			kept.Moved, s.Answers = true, &kept

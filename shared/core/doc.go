@@ -9,6 +9,5 @@
 // constants of [State] describe these states.
 //
 // The package does no I/O, reads no clock, draws no random number and starts no goroutine. Its comments cite
-// the rules of docs/explanation/protocol.md by the letter P and a number, and the holes behind the rules by
-// the letter H and a number.
+// the rules of docs/explanation/protocol.md by the letter P and a number.
 package core

@@ -20,7 +20,7 @@ type SendRequest struct {
 	Name      string    `json:"name"` // the agent's operation, such as "charge"
 	Grade     Grade     `json:"grade"`
 	// Key is the idempotency key (P2, attempts of a run share a key). An undo has the key of the do that it
-	// reverses.
+	// reverses. A reminder of a question has its own key.
 	Key     string   `json:"key"`
 	Timeout Duration `json:"timeout"`
 	// MaxDuration is the longest time of an attempt that reports progress at least every Timeout (P43, long
@@ -61,10 +61,9 @@ const (
 	StatusStarted      StatusKind = "started"
 	StatusStepFinished StatusKind = "step-finished"
 	// StatusUndoing reports that the undo of a step waits, because a call of the step may still take effect
-	// (P21, an undo waits for quiet). The status is sent once, and is not sent again after an error.
+	// (P21, an undo waits for quiet). The status is sent once. It is lost if the send fails.
 	StatusUndoing StatusKind = "undoing"
-	// StatusProgress carries the report of a running attempt (P43). The status is not sent again after an
-	// error.
+	// StatusProgress carries the report of a running attempt (P43). The status is lost if the send fails.
 	StatusProgress  StatusKind = "progress"
 	StatusCompleted StatusKind = "completed"
 	StatusFailed    StatusKind = "failed" // the task is in Error and needs an operator
@@ -183,7 +182,7 @@ func Settles(def *Definition, t *Task, effects []Effect) bool {
 	return status && alert && parent
 }
 
-// AlertOf returns the alert of a task. It reads only values that were fixed when the task stopped, so that
+// AlertOf returns the alert of a task. It leaves out the changes that came after the task stopped, so that
 // the alert is the same each time (P12, effects are emitted again).
 func AlertOf(def *Definition, task *Task) RaiseAlert {
 	t := task.Clone()
@@ -201,7 +200,7 @@ func AlertOf(def *Definition, task *Task) RaiseAlert {
 		Phase: t.Phase,
 		Step:  t.Reason.Step, Code: t.Reason.Code, Message: t.Reason.Text, At: t.End.At}
 	if a.Undone = t.ProcessState == Compensated; a.Undone {
-		a.Accepts.Resubmit = t.Parent == nil // only the parent resubmits a child
+		a.Accepts.Resubmit = t.Parent == nil // only the parent starts an undone child again
 		return a
 	}
 	a.Accepts = Accepted{Resubmit: t.ExpiredKey(def, t.End.At) == "", Undo: t.UndoRefusal(def) == ""}

@@ -87,7 +87,7 @@ type Wake struct {
 	Attempt int    `json:"attempt,omitempty"`
 }
 
-// Settle asks the Scheduler to send the final status again (P11).
+// Settle asks the Scheduler to send all messages about the task's end, such as the final status (P11).
 type Settle struct{}
 
 // The commands below are also the bodies of HTTP requests. Their tags describe and limit the fields. A field
@@ -148,7 +148,7 @@ type Close struct {
 	ID      string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
 	Command int    `json:"command" minimum:"0" doc:"the task's command number as last seen; any other number is refused, because another command came first"`
 	// Absent lists the children that the task waits for, but that will send it no end: they are not stored,
-	// are damaged, or ended in a way that an undo does not change. The actor that decides sets Absent.
+	// are damaged, or have ended. In an undo, a Processed child is not absent. The actor sets Absent.
 	Absent []string `json:"-"`
 	Sender
 }
@@ -168,8 +168,8 @@ type Move struct {
 type Erase struct {
 	ID      string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
 	Command int    `json:"command" minimum:"0" doc:"the task's command number as last seen; any other number is refused, because another command came first"`
-	// ActiveAncestor is the ID of an ancestor of this order that is not at rest, or "" if all ancestors are
-	// at rest. The actor that decides sets ActiveAncestor.
+	// ActiveAncestor is the ID of an ancestor of this order that has not ended with its end reported. It is
+	// "" if there is none. The actor that decides sets ActiveAncestor.
 	ActiveAncestor string `json:"-"`
 	KnownHash      string `json:"-"` // hash of the submission, which the erased task keeps
 	Sender
@@ -182,7 +182,7 @@ type Answered struct {
 	Run   int             `json:"run,omitempty"`
 	Step  string          `json:"step,omitempty"`
 	Name  string          `json:"name,omitempty"`  // name of the event
-	Round int             `json:"round,omitempty"` // round of Step, from 1; 0 if Step is empty
+	Round int             `json:"round,omitempty"` // round of the step, from 1; 0 with Name
 	Value json.RawMessage `json:"value,omitempty"`
 	By    string          `json:"by,omitempty"`
 	Note  string          `json:"reason,omitempty"` // reason in the words of the person who answers

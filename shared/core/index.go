@@ -25,14 +25,14 @@ func Live(t *Task) Time {
 	return live
 }
 
-// AwaitsWake reports whether the step continues with a Wake. Such a step was handed back, has failed, waits
+// AwaitsWake reports whether a Wake can continue the step. Such a step was handed back, has failed, waits
 // for its undo, or is Waiting.
 func (s *Step) AwaitsWake() bool {
 	return s.HandedBack() || s.State == Failed || s.State == UndoWait || s.State == Waiting
 }
 
-// OnlyWaits reports whether a running task waits only for times, answers and child orders. No agent has a
-// request of such a task, and no attempt will be repeated.
+// OnlyWaits reports whether a running task waits only for times, answers and child orders. Such a task has no
+// request in flight, and no step that waits for another attempt.
 func OnlyWaits(t *Task) bool {
 	if t.ProcessState != Processing && t.ProcessState != Compensating {
 		return false
@@ -65,9 +65,9 @@ func Index(t *Task) (bucket string, at Time) {
 
 // Reindex sets Due and Attention after a change.
 //
-// Only the Supervisor sets exact, because it has handled everything that is due now. With exact, Due may
-// become later. Without exact, Due can become earlier, or 0 if the task is at rest. So a busy task seldom
-// rewrites its index entry (P9).
+// Only the Supervisor passes true for exact, because it has handled everything that is due now. Due then
+// becomes the result of Live, which may be later. If exact is false, a Due that is set becomes only earlier,
+// or 0 if Live returns zero. So a busy task seldom rewrites its index entry (P9).
 func Reindex(t *Task, exact bool) {
 	live := Live(t)
 	switch {
@@ -81,7 +81,7 @@ func Reindex(t *Task, exact bool) {
 	t.Attention = t.ProcessState == Error && live == 0
 }
 
-// Push sets a due time that is too early to the result of Live. It reports whether the task changed. The
+// Push replaces a due time that is too early by the result of Live. It reports whether the task changed. The
 // Supervisor calls Push if it found nothing overdue. The commit is conditional on the version (P10, moving a
 // due time is conditional).
 func Push(t *Task) (*Task, bool) {

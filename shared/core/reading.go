@@ -24,7 +24,7 @@ func (s *Step) Quiet() Time {
 // LastStop returns the latest stopBy of all attempts in this run.
 func (s *Step) LastStop() Time { return max(s.Stops.Do, s.Stops.Undo, s.Claim.StopBy) }
 
-// Begun reports whether the step was claimed in this run, was skipped, or failed without a claim.
+// Begun reports whether the step was claimed in this run, was skipped, or failed and the order went on.
 func (s *Step) Begun() bool { return s.Attempted() || s.State == Skipped || s.FailureCode != "" }
 
 // HandedBack reports whether the step is a call that waits for its next claim.
@@ -78,8 +78,8 @@ func (t *Task) InFlight() bool {
 	return false
 }
 
-// AtRest reports whether the task has ended or stopped, and its end was reported (P11, an end is reported
-// until settled). Sweeps ignore a task at rest.
+// AtRest reports whether the task has ended, or stopped with nothing in flight, and its end was reported
+// (P11, an end is reported until settled). Sweeps ignore a task at rest.
 func (t *Task) AtRest() bool {
 	return (t.Terminal() || t.ProcessState == Error && !t.InFlight()) && t.End.ResendAt == 0
 }
@@ -139,7 +139,7 @@ func (s *Step) Passed() bool {
 	return s.State == Processed || s.State == Skipped || s.State == Compensated
 }
 
-// Apart reports whether the order is stored in an item or row of its own, with ContentHash as its key.
+// Apart reports whether the order is stored in an item or row of its own, which ContentHash identifies.
 func (t *Task) Apart() bool { return len(t.Order) == 0 && t.ContentHash != "" && t.Erased == nil }
 
 // IsTombstone reports whether a Cancel created the task before its order came (P17, a cancel is kept).

@@ -57,9 +57,9 @@ func redact(text []byte, isJSON bool) (redacted []byte) {
 // span is a part of a text. The zero value means that no part was found.
 type span struct{ start, end int }
 
-// nextToken finds the first token from a position on. A token is a key's ID of eight hexadecimal digits, a
-// dot, the encoded content, a dot, and the MAC. The MAC may be cut. nextToken reads each character at most
-// twice.
+// nextToken finds the first token from a position on. A token is a signing key's ID of eight hexadecimal
+// digits, a dot, the encoded content, a dot, and the MAC. The MAC may be cut. nextToken reads each character
+// at most twice.
 func nextToken(text []byte, from int, isJSON bool) span {
 	var digits [maxKeyID]int // starts of the last consecutive hexadecimal digits
 	// row is the number of consecutive digits before i, and plain is the end of the last JSON escape.

@@ -34,9 +34,9 @@ func (t *Task) UndoRefusal(def *Definition) string {
 }
 
 // CloseRefusal returns why the task cannot be closed, or "" if it can be closed. A close is refused while a
-// call may still take effect, because the operator's findings become final.
+// call may still take effect, because no reply can change a closed task.
 func (t *Task) CloseRefusal(def *Definition, absent []string, now Time) string {
-	silent := false // the task waits for children that never end
+	silent := false // true if the task waits for children that will send no end
 	for i := range t.Steps {
 		for _, id := range t.OpenChildren(&t.Steps[i]) {
 			if !slices.Contains(absent, id) {
@@ -91,8 +91,8 @@ func (t *Task) ResolveRefusal(def *Definition, i int, fact Fact, now Time) strin
 		return "no request of the step was ever sent, so there is nothing in doubt; fix: correct the " +
 			"workflow or the order"
 	case t.Phase == Undoing && fact == Happened && def.Steps[i].PointOfNoReturn:
-		// The fact happened would contradict the proof on which the undo relies (P22a, a proven refusal
-		// permits undo).
+		// The undo relies on the proof that the step had no effect, which the fact Happened would contradict
+		// (P22a, a proven refusal permits undo).
 		return "the step is the point of no return, and the order is being undone because the step was " +
 			"proven to have had no effect; fix: reverse its effect at the service, then state undone"
 	case now <= t.LastActivity(def, i):

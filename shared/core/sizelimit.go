@@ -26,9 +26,9 @@ type SizeLimit struct {
 // InlineOrder returns the length in bytes of the longest order that is stored within its task's document.
 func (m SizeLimit) InlineOrder(def *Definition) int { return cmp.Or(m.Inline, InlineOrder(def)) }
 
-// Reserve returns the size of the longest document of a new task, without outputs and texts. A definition
-// whose reserve is over the limit cannot run. The measured document contains the order, because an order is
-// longer than the hash that may replace it.
+// Reserve returns the size of the longest document of a new task, without the outputs and failure texts of
+// its steps. A definition whose reserve is over the limit cannot run. The measured document contains the
+// order, because an order is longer than the hash that may replace it.
 func (m SizeLimit) Reserve(def *Definition) int {
 	id := strings.Repeat("x", MaxID)
 	return m.Size(longest(def, &Task{
@@ -100,8 +100,8 @@ const (
 // them.
 func farAfter(t *Task) Time { return max(t.Created, 1).Add(longTime) }
 
-// upperBound returns an upper bound of the document's size without encoding the document. It counts six
-// bytes for each byte of text, and three bytes for each byte of an output.
+// upperBound returns an upper bound of the document's size without encoding the document. It counts six bytes
+// for each byte of text, and three bytes for each byte of JSON, such as an output.
 func upperBound(t *Task) int {
 	n := roughHeader + roughStep*len(t.Steps) +
 		6*(len(t.Reason.Text)+len(t.Reason.Code)+len(t.Undo.Reason.Code)+len(t.Undo.Reason.Text)) +
@@ -146,8 +146,8 @@ func unknownSize(fields map[string]json.RawMessage) (n int) {
 	return n
 }
 
-// longest returns a copy of the task with the longest values that later events may store. Outputs and
-// reasons stay as they are. Only the lengths of the values matter.
+// longest returns a copy of the task with the longest values that later events may store. Outputs and the
+// reasons of verdicts keep at least their length. Only the lengths of the values matter.
 func longest(def *Definition, t *Task) *Task {
 	c, far := t.Clone(), farAfter(t)
 	c.Version, c.ProcessState, c.Phase = maxCount, Compensating, Forward
@@ -179,7 +179,7 @@ func longest(def *Definition, t *Task) *Task {
 	c.Start.Cause, c.End.Cause, c.Reason.Step = cause, cause, name
 	c.Undo.Reason = Reason{Step: name, Code: strings.Repeat("x", cutCode)}
 	c.Reason.Code, c.Reason.Text = strings.Repeat("\x00", MaxCode), strings.Repeat("\x00", MaxMessage)
-	// An erasure needs no space of its own, because it removes these texts.
+	// An erasure needs no space of its own, because it removes the texts of Reason and Closing.
 	c.Closing = &Closing{By: strings.Repeat("\x00", MaxID), Reason: strings.Repeat("\x00", MaxMessage)}
 	c.Attempts.Last, c.Attempts.Earlier = []Attempt{{Step: name, Number: 1, Began: far, Ended: far,
 		Outcome: OutcomeFailed}}, Earlier{Failed: manyOf, Later: manyOf, Overdue: manyOf, Superseded: manyOf}
@@ -327,16 +327,16 @@ func longestValue(d *Answer) json.RawMessage {
 // CodeOutputTooLarge means that an output did not fit.
 const CodeOutputTooLarge = "output-too-large"
 
-// noReason replaces the reason of a verdict if it does not fit.
+// noReason replaces the reason of a verdict if the reason does not fit.
 const noReason = "the order has no room for the reason"
 
 // InlineOrder returns the length in bytes of the longest order that is stored within its task's document,
 // unless SizeLimit sets another length. A longer order is stored in an item or row of its own.
 //
-// The length follows from the bill of DynamoDB, which rounds the size of each write up to whole KiB. An
-// order that fits into the first KiB beside the rest of the document costs nothing. A longer order can make
-// each commit cost one unit more. An order in an item of its own costs about as much as 1.3 writes. The sizes
-// below were measured with small outputs (docs/explanation/cost.md).
+// The length follows from the bill of DynamoDB, which rounds the size of each write up to whole KiB. An order
+// that fits into the first KiB beside the rest of the document adds no cost. A longer order can make each
+// commit cost one write unit more. An order in an item of its own costs about as much as 1.3 writes. The
+// sizes below were measured with small outputs (docs/explanation/cost.md).
 func InlineOrder(def *Definition) int {
 	const kibibyte, spare, header, step, least = 1 << 10, 45, 300, 85, 100
 	room := kibibyte - spare - header

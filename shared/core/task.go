@@ -47,7 +47,7 @@ const (
 )
 
 // Task is the work for one order, stored as one document. Each commit replaces the whole document, if the
-// stored version is still the loaded version. Callers must not change a task that Decide has returned.
+// stored version is still the loaded version. Callers may change only the Version of a task from Decide.
 type Task struct {
 	OrderID string
 	// Version is the version of the stored document. The actor that commits the task sets it (P8, every
@@ -55,11 +55,11 @@ type Task struct {
 	Version    int64
 	Workflow   string
 	Definition string // hash of the definition that the task runs
-	// TokenKey is the ID of the key for the tokens in the task's inputs (P39, a token is an answer's
+	// TokenKey is the ID of the signing key for the tokens in the task's inputs (P39, a token is an answer's
 	// permission). It is "" if the inputs have no tokens.
 	TokenKey string
-	// ContentHash is the hash of the submission. It is the key of an order that is stored in an item or row
-	// of its own. It is "" if Order holds the order, or if no order has come.
+	// ContentHash is the hash of the submission. It identifies an order that is stored in an item or row of
+	// its own. It is "" if Order holds the order, or if no order has come.
 	ContentHash string
 	// Order is the order as submitted, byte for byte. It is empty in three cases: the order has an item or
 	// row of its own (see Apart), its content was erased, or a Cancel came before the order (P17, a cancel is
@@ -73,7 +73,7 @@ type Task struct {
 	Run          int   // number of the run, from 0 (P2, attempts of a run share a key)
 	Commands     Commands
 	Attempts     Attempts
-	Hops         int // number of forward claims after the last command (P23, a hop budget bounds claims)
+	Hops         int // number of counted forward claims since Start (P23, a hop budget bounds claims)
 	StatusSeq    int // sequence number of the last status message
 	Start        Start
 	Undo         Reversal
@@ -170,7 +170,7 @@ type Step struct {
 	EndState State
 	Output   json.RawMessage
 	// NoEffect is the time of the proof that no attempt had an effect (P22a, a proven refusal permits undo).
-	// It is zero without such a proof. A new claim clears NoEffect.
+	// It is zero without such a proof. A new claim or a "done" clears NoEffect.
 	NoEffect Time
 	Error    *StepError // last failure
 	// FailureCode is the code of the failure after which the task goes on without the step (P42, orders can
@@ -221,8 +221,8 @@ type Stops struct{ Do, Undo Time }
 // Failures counts the failures of a step since a command last reset the counts.
 type Failures struct {
 	Do, Undo int
-	// Queued is the total queue time of the attempts that were handed back without a counted failure (P32,
-	// queue time is not a failure).
+	// Queued is the total time of the attempts that were overdue because of a backlog (P32, queue time is not
+	// a failure).
 	Queued Duration
 }
 

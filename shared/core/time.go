@@ -71,8 +71,8 @@ func (t Time) String() string {
 	return string(b)
 }
 
-// AppendText appends the time in RFC 3339 with milliseconds. Unlike time.Time.Format, it allocates nothing
-// and parses no layout.
+// AppendText appends the time in RFC 3339 with milliseconds. If the time is in range, it allocates nothing
+// and parses no layout, unlike time.Time.Format.
 func (t Time) AppendText(b []byte) ([]byte, error) {
 	switch {
 	case t == 0:
@@ -104,7 +104,7 @@ func (t Time) MarshalJSON() ([]byte, error) {
 	return append(b, '"'), nil
 }
 
-// UnmarshalJSON reads any RFC 3339 time and cuts it to milliseconds.
+// UnmarshalJSON reads any RFC 3339 time and cuts it to milliseconds. null and "" mean "no time".
 func (t *Time) UnmarshalJSON(b []byte) error {
 	if string(b) == "null" || string(b) == `""` {
 		*t = 0

@@ -9,11 +9,11 @@ type TokenOf struct {
 
 // Tokens makes and checks the tokens of answers (P39). The same arguments always give the same token.
 type Tokens interface {
-	// Current returns the ID of the key for the tokens of new orders.
+	// Current returns the ID of the signing key for orders that have none yet.
 	Current() string
-	// Holds reports whether the key with the ID is loaded.
+	// Holds reports whether the signing key with the ID is loaded.
 	Holds(key string) bool
-	// Token returns a token that is made with a key. It returns an error if the key is not loaded.
+	// Token returns a token that is made with a signing key. It returns an error if the key is not loaded.
 	Token(key, order string, of TokenOf) (string, error)
 	// Read checks a received token of an order, and returns what the token permits. The error is a *Refusal.
 	Read(order, token string, now Time) (TokenOf, error)
@@ -22,7 +22,7 @@ type Tokens interface {
 // CodeNoTokens is the refusal code if a token is needed and no signing key exists.
 const CodeNoTokens = "no-tokens"
 
-// maxKeyID is the length of a key's ID, in characters.
+// maxKeyID is the length of a signing key's ID, in characters.
 const maxKeyID = 8
 
 // ByToken replaces the person's name if the token of an answer names no person.

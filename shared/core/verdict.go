@@ -13,7 +13,7 @@ const MaxVerdicts = 8
 // MaxRefused is the number of refused commands of each kind that a task remembers beside its verdicts.
 const MaxRefused = 16
 
-// AheadCommand is the key in Commands.Refused for commands of any kind whose number is above the task's.
+// AheadCommand is the name in Commands.Refused for commands of any kind whose number is above the task's.
 const AheadCommand = "command"
 
 // refusedBefore returns a verdict for a command whose refusal the task remembers, or nil. The original reason
@@ -85,11 +85,11 @@ func (v *Verdict) Drop() {
 // Remember keeps the ID of a refused command. If a copy of the command comes in the same run, the task
 // refuses the copy too, even if the verdict is no longer stored. If the list for the command is full, the
 // result depends on the command:
-//   - cancel: The task refuses every other cancel of the run (P17, a cancel is kept).
-//   - AheadCommand: The number of the task rises above the number of the command, so that the command stays
-//     refused because of its number (P5). Only a forged number is larger than the number of the task.
+//   - cancel: The task refuses each further cancel of the run (P17, a cancel is kept).
+//   - AheadCommand: The number of the task rises above the command's, by at most furthestAhead, so that the
+//     command stays refused because of its number (P5). Only a forged number is above the task's.
 //   - answer: The task forgets the oldest answer (P36, answers may come early, late or twice).
-//   - every other command: The number of the task grows, so that the commands in the list stay refused
+//   - any other command: The number of the task grows, so that the commands in the list stay refused
 //     because of their numbers (P5).
 func (c *Commands) Remember(id, command string, number int) {
 	all := c.Refused[command]
@@ -118,7 +118,7 @@ func (c *Commands) Remember(id, command string, number int) {
 }
 
 // Forget empties the lists of refused commands at the start of a run. It keeps the list AheadCommand,
-// because the number of the task grows across runs and may reach the numbers in that list.
+// because the number of the task grows across runs and may reach the numbers of those commands.
 func (c *Commands) Forget() {
 	ahead := c.Refused[AheadCommand]
 	c.Refused = nil

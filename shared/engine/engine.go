@@ -88,8 +88,8 @@ type Config struct {
 type Engine struct{ Config }
 
 // Load reads the tasks of the jobs in one call, and then their definitions. It returns the jobs that did not
-// fail. On the first try, it does not read the task of a submission, because most orders are new. If the
-// order exists, the commit fails, and the job is loaded and decided again (P14, submit creates once).
+// fail. On the first try, it does not read a task that the messages may create, because most orders are new.
+// If the order exists, the commit fails, and the job is loaded and decided again (P14, submit creates once).
 func (e *Engine) Load(ctx context.Context, jobs []*Job) []*Job {
 	var ids []string
 	var loading []*Job
@@ -162,7 +162,7 @@ func (e *Engine) attempt(ctx context.Context, jobs []*Job) (again []*Job) {
 		case err != nil:
 			j.Fail(err)
 		case j.changed:
-			j.Task.Version = 1 // the decision has returned a copy, which may be changed
+			j.Task.Version = 1 // the changed task is a copy, so Version may be set
 			if j.loaded != nil {
 				j.Task.Version = j.loaded.Version + 1
 			}

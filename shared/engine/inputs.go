@@ -13,8 +13,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// errNoKeys means that the workflow of the order makes tokens, but this Scheduler has no keys for them. The
-// order waits for a Scheduler that has the keys.
+// errNoKeys means that the workflow of the order makes tokens, but this Scheduler has no signing keys. The
+// order waits for a Scheduler that has them.
 var errNoKeys = errors.New("there is no key for the tokens of its workflow; deploy it with the workflow")
 
 // input holds the arguments of a decision about one message.
@@ -81,8 +81,8 @@ func (e *Engine) inputs(ctx context.Context, j *Job, m *Message, at *protocol.At
 	return in, err
 }
 
-// keys loads the keys of tokens again if the task uses a key that is not loaded (P39, a token is an answer's
-// permission). It returns errNoKeys if the workflow makes tokens and there are no keys.
+// keys loads the signing keys again if the task uses one that is not loaded (P39, a token is an answer's
+// permission). It returns errNoKeys if the workflow makes tokens and there are no signing keys.
 func (e *Engine) keys(ctx context.Context, j *Job, at *protocol.At) (err error) {
 	if !e.Claims || j.Task == nil {
 		return nil
@@ -135,7 +135,7 @@ func (e *Engine) childTarget(ctx context.Context, t *core.Task, ask core.AskChil
 }
 
 // withAbsent adds to a Close the open children that will not end by themselves (P48, close ends an order as
-// it stands). Such a child is not stored, is damaged, or has ended in a way that an undo does not change.
+// it stands). Such a child is not stored, is damaged, or has ended (in an undo, other than Processed).
 func (e *Engine) withAbsent(ctx context.Context, t *core.Task, ev core.Close) (core.Event, error) {
 	for i := range t.Steps {
 		s := &t.Steps[i]
@@ -158,10 +158,10 @@ func (e *Engine) withAbsent(ctx context.Context, t *core.Task, ev core.Close) (c
 	return ev, nil
 }
 
-// withActiveAncestor adds to an Erase the nearest ancestor of the task that is not at rest (P52, erase
-// removes content, not identity). An ancestor that is no longer stored counts as ended. A damaged ancestor
-// counts as not at rest, because it may still need its child. The function also adds the hash of the
-// content, which the erased task keeps.
+// withActiveAncestor adds to an Erase the nearest ancestor of the task that has not ended with its end
+// reported (P52, erase removes content, not identity). An ancestor that is no longer stored counts as ended.
+// A damaged ancestor counts as not ended, because it may still need its child. The function also adds the
+// hash of the content, which the erased task keeps.
 func (e *Engine) withActiveAncestor(ctx context.Context, t *core.Task, ev core.Erase) (core.Event, error) {
 	ev.KnownHash = message.HashOf(t)
 	for p := t.Parent; p != nil && ev.ActiveAncestor == ""; {

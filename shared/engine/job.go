@@ -16,9 +16,9 @@ type Message struct {
 	// needs (P27, the embedded runtime survives its queues).
 	Event core.Event
 	// Again means that the message was handled before, or may have been handled before. With Again, the
-	// effects of the message are sent again even if the message changes nothing. Without Again, a message
-	// that changes nothing sends only its answer, so that copies of a message do not multiply calls (P12a,
-	// who emits again).
+	// effects of the message are sent again even if the message changes nothing. Without Again, most messages
+	// that change nothing send only their answers (see repeats), so that copies of a message do not multiply
+	// calls (P12a, who emits again).
 	Again bool
 	Order []byte // content of a submission
 	From  Sender // sender of a reply (P3, a reply names request and sender)
@@ -96,8 +96,8 @@ type status int
 const (
 	unread status = iota // the task was not read
 	read                 // the task was loaded, perhaps from the cache
-	// reread means that the task was loaded from the store itself. This happens if a message names a later
-	// run or attempt than the task (core.ErrStale), or if a create finds that the task exists.
+	// reread means that the task was loaded from the store itself. This happens after core.ErrStale, and if a
+	// message that may create the task is refused, or finds that the task exists.
 	reread
 	tooLarge // the document of a new task is too large
 	inDoubt  // a write may have been stored although the store did not confirm it (P12a)

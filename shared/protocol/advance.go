@@ -261,8 +261,8 @@ func (r *deciding) undoNext(i int) bool {
 	return r.undoStep(i)
 }
 
-// undoStep begins the undo of a step, or the wait before the undo, as the step's grade requires. It reports
-// whether the step is Compensated already.
+// undoStep begins the undo of a step, or the wait before the undo, as the step's grade requires. It does
+// nothing while a do that no fence stops is in flight. It reports whether the step is Compensated already.
 func (r *deciding) undoStep(i int) bool {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	if d.Each != nil {

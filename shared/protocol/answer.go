@@ -154,7 +154,7 @@ func (r *deciding) questionOf(i int) (question *core.Answers, known bool) {
 	if err == nil && r.err == nil {
 		question, _, err = core.ReadQuestion(text, d.Timeout)
 	}
-	if err != nil || r.err != nil { // the claim will fail with this error
+	if err != nil || r.err != nil { // the claim will fail with err; r.err ends this decision
 		return &core.Answers{}, false
 	}
 	return question, true

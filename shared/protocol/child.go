@@ -41,7 +41,7 @@ func (r *deciding) askedByParent(_ int, ev core.Event) (string, error) {
 		t.Parent = &e.Parent
 	}
 	switch mode := modeOf(t); {
-	case t.Erased != nil: // the child reports that it has expired (P52, erase removes content, not identity)
+	case t.Erased != nil: // it only reports its end (P52, erase removes content, not identity)
 	case e.Ask == core.AskStart && mode == compensated && newer:
 		r.followParent(e.To)
 		again := core.Resubmit{}

@@ -47,10 +47,10 @@ func (r *deciding) addVerdict(list *[]core.Verdict, v core.Verdict) {
 	r.verdict = &v
 }
 
-// operators returns the rule for a numbered command. The function do executes the command, or returns the
-// reason of a refusal. The number of the command must be the number of the task, so that an old command that
-// comes again is refused (P5). An erased task refuses every command (P52, erase removes content, not
-// identity).
+// operators returns the rule for a numbered command. The argument do is the function that executes the
+// command, or returns the reason of a refusal. The number of the command must be the number of the task, so
+// that an old command that comes again is refused (P5). An erased task refuses every command (P52, erase
+// removes content, not identity).
 func operators(do func(r *deciding, ev core.Event) (refused string)) rule {
 	return action(func(r *deciding, _ int, ev core.Event) (string, error) {
 		reason := isErased
@@ -121,7 +121,7 @@ func (r *deciding) cancelCommand(_ int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// startUndo starts the undo of a task that has stopped in Error, or of a child that is Processed. It ends
+// startUndo starts or continues the undo of a task in Error, or starts that of a Processed child. It ends
 // every wait (P9a, a waiting step has two times).
 func (r *deciding) startUndo(why core.Why) {
 	if t := r.t; t.Phase == core.Undoing {
@@ -234,7 +234,7 @@ func (r *deciding) resume(e core.Resubmit) {
 		if t.Steps[i].Attempted() && r.kind(i).resume(r, i) {
 			again = append(again, i)
 		}
-		// An answer may have refused the step, or its time may have ended.
+		// A refused answer, or the end of the time for one, may have failed the step.
 		if r.err != nil || t.ProcessState != core.Processing {
 			return
 		}
@@ -279,9 +279,9 @@ func (r *deciding) renewDeadline(at core.Time) {
 	}
 }
 
-// closeCommand ends a task in its present state for the operator (P48, close ends an order as it stands).
-// The steps keep their states. Children that never ended are cancelled, because their requests may still
-// arrive.
+// closeCommand ends a task in its present state for the operator (P48, close ends an order as it stands). The
+// steps keep their states. Children that have reported no end are cancelled, because the requests to start
+// them may still arrive.
 func (r *deciding) closeCommand(ev core.Event) (refused string) {
 	if reason := r.t.CloseRefusal(r.def, ev.(core.Close).Absent, r.at.Now); reason != "" {
 		return reason

@@ -233,8 +233,8 @@ type Decision struct {
 	// Effects lists the messages to send after the commit. It may have messages even if nothing changed
 	// (P12).
 	Effects []core.Effect
-	// Settles reports whether Effects include all messages about the present end. A handler that has sent
-	// all effects then commits Settled(task) (P11, an end is reported until settled).
+	// Settles reports whether Effects include all messages about the present end. An actor that has sent all
+	// effects then commits core.Settled(Task) (P11, an end is reported until settled).
 	Settles bool
 	Ignored string        // reason if the event changed nothing; otherwise ""
 	Verdict *core.Verdict // verdict on a command, or nil
@@ -246,8 +246,8 @@ type At struct {
 	Now   core.Time
 	By    string                   // name of the instance that decides
 	Waits map[string]core.Duration // queue wait of each agent's requests (P32, queue time is not a failure)
-	// Queues holds the time that each agent needs for the requests now in its queue, by agent. Some agents
-	// may be missing (P44, several agents can do one step).
+	// Queues holds the estimated time that an agent needs for the requests now in its queue, by agent. Some
+	// agents may be missing (P44, several agents can do one step).
 	Queues    map[string]core.Duration
 	SizeLimit core.SizeLimit // limit of the stored document
 	Tokens    core.Tokens    // maker of tokens (P39); nil if no signing key exists

@@ -96,7 +96,7 @@ func (r *deciding) enterError(phase core.Phase, i int) {
 }
 
 // stopForOperator stops the task in Error. It clears the complete-by times of the steps that await a Wake,
-// because such a time would keep the task in the index for ever.
+// because a task in Error waits for the operator.
 func (r *deciding) stopForOperator(phase core.Phase) {
 	for i := range r.t.Steps {
 		s := &r.t.Steps[i]
@@ -281,15 +281,15 @@ func Restart(def *core.Definition, order []byte, t *core.Task, at At) (Decision,
 		case r.claimStands(s):
 			r.kind(i).resend(r, i)
 		case undo && (s.State == core.Pending || s.State == core.Waiting) && s.CompleteBy != 0:
-			// The undo does not wait for the step, so the Wake comes at once (P9a, a waiting step has two
-			// times).
+			// The undo does not wait for the step's time, so the Wake comes at once (P9a, a waiting step has
+			// two times).
 			r.wake(s, 0)
 		case (forward || undo) && s.AwaitsWake() && s.CompleteBy != 0:
 			r.wake(s, s.Wait.At)
 		}
 	}
-	// The Wake that a passed deadline sends for the whole task is lost too (P23a, a deadline stops or undoes
-	// the order).
+	// The Wake for the whole task, which a passed deadline sends, may be lost too (P23a, a deadline stops or
+	// undoes the order).
 	if undo && !asked {
 		r.emit(core.SendWake{OrderID: t.OrderID, Run: t.Run})
 	}

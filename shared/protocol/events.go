@@ -70,8 +70,8 @@ func cause(what, step string, n int) string {
 	return what + "/" + strconv.Itoa(n)
 }
 
-// causeAnswer returns the cause of an answer. It contains a hash of the answer's ID, so that it is no longer
-// than the cause of a reply.
+// causeAnswer returns the cause of an answer. It contains a hash of the answer's name, run, round and ID, so
+// that it is no longer than the cause of a reply.
 func causeAnswer(e core.Answered) string {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(e.Name + "/" + strconv.Itoa(e.Run) + "/" + strconv.Itoa(e.Round) + "/" + e.ID))

@@ -96,7 +96,7 @@ func (r *deciding) takeCall(i int, op core.Operation) {
 	until := r.t.KnownUntil(r.def, i, r.at.Now)
 	r.take(i, state, c)
 	s.Claim.StopBy = r.at.Now.Add(d.Longest(s) + c.Allowance)
-	if until != 0 && !s.Claim.Undo { // a later copy could take effect a second time (P18)
+	if until != 0 && !s.Claim.Undo { // after until, the call could take effect twice (P18)
 		s.Claim.StopBy = min(s.Claim.StopBy, max(until, r.at.Now.Add(d.TimeoutOf(s))))
 	}
 	s.CompleteBy = d.FirstCompleteBy(s)

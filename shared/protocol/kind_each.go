@@ -24,7 +24,7 @@ const (
 	codeChildInDoubt = "child-in-doubt"
 )
 
-// collectedSize is the size in bytes of the frame {"index":9999,"output":}, which each collected output has.
+// collectedSize bounds the size in bytes of {"index":9999,"output":} and a comma, which surround each output.
 const collectedSize = 26
 
 func (eachKind) prepare(r *deciding, i int) (prepared, error) {
@@ -46,8 +46,8 @@ func (eachKind) prepare(r *deciding, i int) (prepared, error) {
 	return prepared{children: count, atOnce: count == 0}, nil
 }
 
-// readItems reads the step's list into r.items. It keeps only the elements near the n-th element, and the
-// elements of open children. It returns the number of elements. Its errors contain no data of the order.
+// readItems reads the step's list into r.items. It keeps only those of open children, and those less than
+// Concurrency places from n. It returns their total number. Its errors contain no data of the order.
 func (r *deciding) readItems(i, n int) (count int, err error) {
 	if !r.orderKnown() {
 		return 0, nil
@@ -188,7 +188,7 @@ func (eachKind) resend(r *deciding, i int) {
 	r.askOpen(i, r.cause)
 }
 
-// woken asks all open children again. A request may be lost, and an operator may have ended a child.
+// woken asks all open children again, because a request or the report of an end may be lost.
 func (eachKind) woken(r *deciding, i int) {
 	if r.t.Steps[i].Claim.Undo { // the step is undone alone (P42, orders can go on after failures)
 		r.undoAlone(i)
@@ -293,7 +293,7 @@ func (r *deciding) childInDoubt(i int, e core.ChildEnded) {
 	r.enterError(r.t.Direction(), i)
 }
 
-// collect stores a child's output if the step needs it.
+// collect stores a child's output if the step needs it. If it does not fit, collect cancels the children.
 func (r *deciding) collect(i int, e core.ChildEnded) {
 	s, d := &r.t.Steps[i], r.def.Steps[i].Each
 	single := r.def.Steps[i].Input == nil
@@ -412,8 +412,8 @@ func (r *deciding) undoChildren(i int) bool {
 	return false
 }
 
-// fillUndo asks more children to undo, until the limit of concurrent children is reached. It reports whether
-// all children are undone.
+// fillUndo asks more children for their undo, until the limit of concurrent children is reached. It reports
+// whether all children are undone.
 func (r *deciding) fillUndo(i int) bool {
 	s, d := &r.t.Steps[i], r.def.Steps[i].Each
 	c := s.Children

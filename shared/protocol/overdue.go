@@ -73,8 +73,8 @@ func (r *deciding) undoOverdue(i int, ev core.Event) (string, error) {
 }
 
 // backlog hands a step back without counting a failure (P32, queue time is not a failure). Most likely the
-// request still waits in the agent's queue. backlog doubles the allowance, so that the next request can wait
-// longer. After maxQueueTime in total, the task stops for the operator.
+// request still waits in the agent's queue. backlog doubles the allowance, up to the rest of maxQueueTime, so
+// that the next request can wait longer. After maxQueueTime in total, the task stops for the operator.
 func (r *deciding) backlog(i int) string {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	r.recordAttempt(i, core.OutcomeOverdue, core.CodeQueue)
@@ -93,8 +93,8 @@ func (r *deciding) backlog(i int) string {
 	return ""
 }
 
-// waitOverdue sends a new Wake for a step whose Wake was lost. It counts no failure. It does not change the
-// end of the wait, which each sweep would otherwise move.
+// waitOverdue sends the Wake of a step whose Wake was lost, or whose wait was too long for a message. It
+// counts no failure, and does not move the end of the wait.
 func (r *deciding) waitOverdue(i int, _ core.Event) (string, error) {
 	s := &r.t.Steps[i]
 	if !s.CompleteBy.Passed(r.at.Now) {

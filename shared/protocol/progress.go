@@ -5,7 +5,7 @@ import (
 )
 
 // progressInterval is the shortest time between two stored reports of progress (P43, long work reports
-// progress). A step with a short timeout has a shorter interval.
+// progress). It is a quarter of the timeout if the timeout is below 2 minutes.
 const progressInterval = 30 * core.Second
 
 // progressed moves the complete-by time of a step to a later time, but at most to stopBy (P43).

@@ -232,7 +232,7 @@ func (r *deciding) applyPolicy(i int) {
 }
 
 // stopsOnFailure reports whether a failure of the step stops the task. The step's policy can require this. A
-// claimed point of no return also requires this, even if it is still in flight.
+// claimed point of no return without a proof of no effect also requires this, even if it is still in flight.
 func (r *deciding) stopsOnFailure(i int) bool {
 	return r.policyOf(i) == core.OnFailureStop || r.t.PastPointOfNoReturn(r.def)
 }
@@ -337,7 +337,7 @@ func (r *deciding) handBackUncounted(i int, e core.Reply) {
 	wait += core.Duration(float64(wait) / 2 * jitter(r.t.OrderID, r.t.Run, s.Name, s.Attempt))
 	wait = max(wait, min(e.RetryAfter, maxRetryAfter))
 	r.handBackUncharged(s, r.at.Now.Add(min(wait, max(h.most-held, minHold))))
-	s.Error.Since, s.Error.Polling = h.since, h.polling // the function release has removed the earlier values
+	s.Error.Since, s.Error.Polling = h.since, h.polling // recordFailure has removed the earlier values
 }
 
 // endHold ends a series of uncounted hand-backs. The last failure stays for people to see.

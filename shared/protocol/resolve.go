@@ -6,8 +6,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// resolveCommand stores the operator's fact about a step in doubt. The task stays in Error until a Resubmit
-// or Undo.
+// resolveCommand stores the operator's fact about a step in doubt. The task stays in Error until a Resubmit,
+// Undo or Close.
 func (r *deciding) resolveCommand(ev core.Event) (refused string) {
 	e := ev.(core.Resolve)
 	i := r.t.Index(e.Step)

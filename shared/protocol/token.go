@@ -6,8 +6,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// pinKey assigns a key to a task whose workflow makes tokens. The task keeps the key, so that a repeated
-// request contains the same token (P12, effects are emitted again).
+// pinKey assigns a signing key to a task whose workflow makes tokens. The task keeps the key, so that a
+// repeated request contains the same token (P12, effects are emitted again).
 func (r *deciding) pinKey() error {
 	switch {
 	case !r.def.Tokens: // a key from before a Move is removed (P49, move pins another definition)

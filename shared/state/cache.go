@@ -24,7 +24,7 @@ type cache struct {
 
 	mu       sync.Mutex
 	entries  *simplelru.LRU[string, *entry]
-	gens     [stripes]uint32 // tasks with the same hash share one, so that a few tasks are not cached
+	gens     [stripes]uint32 // tasks with the same hash share one, so a few are not cached
 	bytes    int
 	maxBytes int
 }
@@ -78,7 +78,7 @@ func (c *cache) generation(id string) uint32 {
 	return *c.stripe(id)
 }
 
-// loaded caches a loaded task if no commit of the task began or ended during the load.
+// loaded caches a task that has not ended, if no commit of the task began or ended during the load.
 func (c *cache) loaded(t *core.Task, gen uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,8 +96,8 @@ func (c *cache) begin(id string) uint32 {
 	return *g
 }
 
-// committed ends a commit. It removes the entry if it is unknown whether the commit was stored. It also
-// removes a task at rest, because such a task is seldom loaded again.
+// committed ends a commit. It removes the entry if the commit failed or overlapped with another. It also
+// removes an ended task at rest, because such a task is seldom loaded again.
 func (c *cache) committed(change Change, gen uint32, stored bool) {
 	t := change.Task
 	c.mu.Lock()

@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// DecodeTask reads a stored document. It keeps unknown fields in Unknown, and EncodeTask writes them again,
-// so that old and new code can run side by side. It returns ErrNewerTask for a newer schema.
+// DecodeTask reads a stored document. It keeps unknown members of the task and its steps, and EncodeTask
+// writes them again, so that old and new code can run together. It returns ErrNewerTask for a newer schema.
 func DecodeTask(data []byte) (*core.Task, error) {
 	if !jsontext.Value(data).IsValid(jsontext.AllowDuplicateNames(true)) {
 		return nil,

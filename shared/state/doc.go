@@ -5,7 +5,7 @@
 // index fields from the task, and stores a definition before a task pins its hash.
 //
 // States: A record is stored on the condition of its version, which grows by one with each write (P8, every
-// commit is conditional). Members that this program does not know are kept. A document of a newer schema is
+// commit is conditional). Unknown members of a task or a step are kept. A document of a newer schema is
 // refused, and is not changed.
 //
 // Failures: port.ErrConflict means that another writer was first. After port.ErrUnavailable it is unknown

@@ -11,7 +11,7 @@ import (
 )
 
 // field describes a member of a stored object of type T: its name, its meaning, and the functions that write
-// and read it. A member that is null, 0, false or empty is not written.
+// and read it. A member that is nil, 0, false or empty is not written.
 type field[T any] struct {
 	name  string
 	says  string // meaning of the member, for the documentation
@@ -132,7 +132,7 @@ func after[T any](name, says string, at func(*T) *core.Time) field[T] {
 	return member(name, says, at, (*writer).after, (*decoder).after)
 }
 
-// raw makes a field of JSON that is stored byte for byte.
+// raw makes a field of JSON that is stored byte for byte, but with U+FFFD for invalid UTF-8.
 func raw[T any](name, says string, at func(*T) *json.RawMessage) field[T] {
 	return field[T]{
 		name: name, says: says,
@@ -145,13 +145,13 @@ func raw[T any](name, says string, at func(*T) *json.RawMessage) field[T] {
 	}
 }
 
-// pointer makes a field of an optional part. The part is nil if the member is absent. A nil check accepts
-// every value.
+// pointer makes a field of an optional part. The part is nil if the member is absent. If check is nil, every
+// value is accepted.
 func pointer[T, V any](name, says string, at func(*T) **V, check func(*V) error) field[T] {
 	return part(name, says, at, func(v *V) bool { return v == nil }, check)
 }
 
-// part makes a field of a value that encoding/json encodes. A nil check accepts every value.
+// part makes a field of a value that encoding/json encodes. If check is nil, every value is accepted.
 func part[T, V any](name, says string, at func(*T) *V, absent func(V) bool, check func(V) error) field[T] {
 	return field[T]{
 		name: name, says: says,

@@ -39,7 +39,7 @@ type Config struct {
 	// result of core.InlineOrder.
 	Inline int
 	// Tombstones means that the store keeps the hash of each ended order after the order has expired (P26,
-	// an ID never runs twice). Commit gives the store this hash when an order comes to rest.
+	// an ID never runs twice). Commit gives the store this hash when an ended order comes to rest.
 	Tombstones bool
 	// CacheBytes limits the memory of cached tasks, in bytes. 0 means 64 MiB.
 	CacheBytes int
@@ -93,8 +93,8 @@ type Loaded struct {
 	Err  error
 }
 
-// Load returns the tasks in the order of the IDs. Its reads are strongly consistent (P8, every commit is
-// conditional). The caller must not change the tasks.
+// Load returns the tasks in the order of the IDs, from the cache or the store. Its reads of the store are
+// strongly consistent (P8, every commit is conditional). The caller must not change the tasks.
 func (s *Store) Load(ctx context.Context, ids []string) []Loaded {
 	loaded := make([]Loaded, len(ids))
 	var missing []string
