@@ -234,7 +234,7 @@ type sweepFailure struct {
 	at   time.Time
 }
 
-// isNews reports whether err must be logged. An error with the last logged text must wait a minute.
+// isNews reports whether err has another text than the last logged error, or a minute has passed since.
 func (f *sweepFailure) isNews(err error, now time.Time) bool {
 	if err.Error() == f.text && now.Sub(f.at) < time.Minute {
 		return false

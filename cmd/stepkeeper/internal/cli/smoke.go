@@ -48,7 +48,7 @@ type smokeReport struct {
 	Open     int                `json:"open"`     // number of orders that did not end in time
 	Problems []smokeProblem     `json:"problems"` // problems that the audit found
 	Submit   float64            `json:"submitSeconds"`
-	Total    float64            `json:"totalSeconds"` // time until the last order ended
+	Total    float64            `json:"totalSeconds"` // time until the last order ended or the time limit
 	TookP50  float64            `json:"tookP50Seconds"`
 	TookP95  float64            `json:"tookP95Seconds"`
 	TookMax  float64            `json:"tookMaxSeconds"` // longest time from receipt to end
