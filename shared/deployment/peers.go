@@ -12,7 +12,7 @@ type Peer struct {
 	// common prefix. A named queue belongs to the account and Region of the intake queue.
 	Queue   string
 	Senders []string // role IDs that the agent's replies may come from; empty means any role
-	// High is the request queue for high priority, in the form of Queue. It is "" if there is no such queue
+	// High is the request queue for high priority, written as in Queue. It is "" if there is no such queue
 	// (P46, priority changes the order of requests only).
 	High string
 }
@@ -21,8 +21,8 @@ type Peer struct {
 const Start = "~"
 
 // Peers returns the value of VarAgents, such as "~=START,payment=QUEUE=ROLE+ROLE=HIGH,shipping=QUEUE". The
-// queues of the peers contain Start in place of the argument start, the common prefix of their names. This
-// keeps the value short: all variables of a function together must not exceed 4,096 bytes.
+// caller has replaced the common prefix of the queue names, which is the argument start, by Start. This keeps
+// the value short: all variables of a function together must not exceed 4,096 bytes.
 func Peers(start string, peers []Peer) string {
 	entries := []string{Start + "=" + start}
 	for _, p := range peers {

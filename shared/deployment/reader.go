@@ -108,7 +108,7 @@ func (r *reader) object(name string, required bool, into any) {
 
 // urls reads a JSON object that maps logical names to queues. needed lists the logical names that must be
 // present. A value is the URL or the name of a queue. A named queue belongs to the account and Region of the
-// queue whose URL is the parameter beside. If beside is "", this is the intake queue.
+// queue whose URL is the parameter beside, or of the intake queue if beside is "".
 func (r *reader) urls(name string, required bool, beside string, needed ...string) map[string]string {
 	urls := map[string]string{}
 	before := len(r.problems)
@@ -135,8 +135,8 @@ var queueName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
 // busARN matches the ARNs of event buses.
 var busARN = regexp.MustCompile(`^arn:[a-z-]+:events:[a-z0-9-]+:[0-9]{12}:event-bus/[A-Za-z0-9/._-]{1,256}$`)
 
-// place returns the URL of a queue. The parameter given is this URL, or the name of a queue beside the queue
-// whose URL is the parameter beside. For VarReplyTo, given may also be the ARN of an event bus.
+// place returns the URL of a queue. The parameter given is this URL or the queue's name, see urls. For
+// VarReplyTo, given may also be the ARN of an event bus.
 func (r *reader) place(variable, logical, given, beside string) string {
 	switch {
 	case isURL(given), variable == VarReplyTo && busARN.MatchString(given):

@@ -60,7 +60,7 @@ type Scheduler struct {
 // Supervisor holds the settings of the Supervisor.
 type Supervisor struct {
 	Engine
-	// Capacity is the number of requests that each agent takes at a time (P32, queue time is not a failure).
+	// Capacity is how many messages each consumer takes at a time (P32, queue time is not a failure).
 	Capacity   map[string]int
 	SweepEvery time.Duration // interval between sweeps
 	Workflows  string        // folder of compiled workflows with schedules; may be absent

@@ -58,8 +58,8 @@ var throttles = []string{
 
 // meaning converts an error of the SDK to an error of package port. It returns port.ErrUnavailable if
 // DynamoDB refused all tries for lack of capacity or because of a conflicting transaction. It returns
-// port.ErrTooLarge if the item is too large. After any other error, the item may be stored. If doubt is true,
-// meaning returns neither of the two errors, because the item may be stored.
+// port.ErrTooLarge if the item is too large. For the caller, any other error means that the item may be
+// stored. If doubt is true, meaning returns neither of the two errors, because the item may be stored.
 func meaning(ctx context.Context, what string, doubt bool, err error) error {
 	if err == nil {
 		return nil
@@ -80,14 +80,13 @@ func meaning(ctx context.Context, what string, doubt bool, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// errOvertaken means that a try of the write got no response, and that a newer version is stored now. The
-// newer version may build on the write.
+// errOvertaken means that a try of the write failed without a refusal, and that a newer version is stored.
+// The newer version may build on the write.
 var errOvertaken = errors.New(
 	"an answer was lost, and newer versions are stored: perhaps they stand on this one")
 
-// refusal returns the error of a write whose condition failed. It returns errOvertaken if a try of the write
-// got no response and the stored version is newer than the write's version. In all other cases it returns the
-// argument otherwise.
+// refusal returns the error of a write whose condition failed. It returns errOvertaken if doubt is true and
+// the stored version is newer than the write's version. In all other cases it returns the argument otherwise.
 func refusal(there attrs, version int64, doubt bool, otherwise error) error {
 	if stored := numberOf(there["Version"]); doubt && stored > version {
 		return fmt.Errorf("version %d of now %d: %w", version, stored, errOvertaken)

@@ -29,13 +29,13 @@ import (
 //
 // Erase overwrites the content with an item that only records the time (P52, erase removes content, not
 // identity). Overwriting needs no permission to delete items. The store also overwrites the content of a
-// create that was refused because the stored order has different content. A create never replaces an erased
-// item with content. If orders expire, the erased item expires a week after its order. From then on, the
-// tombstone prevents a create from putting the content.
+// refused create if the stored order does not use that content. A create never replaces an erased item with
+// content. If orders expire, the erased item expires at the time of the erasure plus Options.TTL and a week.
+// After that, the tombstone of an order at rest prevents a create from putting the content.
 //
-// These rules require that an order is kept for longer than a handling lasts. A handling reads the tombstone,
-// then puts the content and the order's item. It takes at most 15 minutes on Lambda. An order is kept for at
-// least an hour.
+// These rules require that an order is kept for longer than a create takes, from the read of the tombstone to
+// the put of the order's item. On Lambda, a create takes at most 15 minutes. An order is kept for at least an
+// hour.
 //
 // The item of the content contains the version of the order that set the time to live. A late write of an
 // older version therefore cannot change the time to live.
@@ -117,8 +117,8 @@ func (s *Store) Erase(ctx context.Context, id, hash string) error {
 }
 
 // dropRefused erases the content of a refused create if the stored order does not use that content. The
-// stored order then has different content, or its document contains the content. If the erasure fails, the
-// content stays, as it does after a crash.
+// stored order then has different content, its document contains the content, or a Cancel came before it. If
+// the erasure fails, the content stays, as it does after a crash.
 func (s *Store) dropRefused(ctx context.Context, w *port.Write, there attrs) {
 	hash := textOf(there[hashMember])
 	// The task of a Cancel that came before its order has no hash.

@@ -97,8 +97,8 @@ func (s *Store) item(r *port.Record, writer []byte) (attrs, error) {
 	return a, nil
 }
 
-// shownItem returns the document's members as attributes. It returns false if a member differs from the
-// record's field or has a reserved name.
+// shownItem returns the document's members as attributes. It returns false if the document cannot be
+// converted, or if a member differs from the record's field or has a reserved name.
 func shownItem(r *port.Record) (attrs, bool) {
 	a, err := attributesOf(r.Document)
 	if err != nil {

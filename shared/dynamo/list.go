@@ -118,8 +118,8 @@ func (l *listing) open(ctx context.Context) ([]*port.Record, error) {
 }
 
 // buckets returns the buckets that can contain tasks of the query's state. A task in Error is in the bucket
-// due while it has a step in flight or an end to report. Afterwards it is in the bucket attention. Only a
-// query with InFlight needs the tasks in Error from the bucket due.
+// due while it has a step in flight or an end to report. Afterwards it is in the bucket attention. Of the
+// queries for Error, only those with InFlight need the bucket due.
 func (l *listing) buckets() []port.Bucket {
 	if l.query.State == "Error" && !l.query.InFlight {
 		return []port.Bucket{port.AttentionBucket}

@@ -19,8 +19,9 @@ const (
 	readEvery = 20 * time.Millisecond
 )
 
-// recent holds the tasks that earlier listings have read. The key is the task's entry in the index. If the
-// entry has changed, for example because the task has ended, the next listing reads the task again.
+// recent holds the tasks that earlier listings have read. The key of the map is the task's entry in the
+// index. If the entry has changed, for example because the task has ended, the next listing reads the task
+// again.
 type recent struct {
 	mu   sync.Mutex
 	read map[port.Due]reading

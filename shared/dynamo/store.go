@@ -187,8 +187,8 @@ func (s *Store) create(ctx context.Context, w *port.Write, item attrs, writer []
 }
 
 // put puts the item if the condition holds, and then returns a nil item. If the condition does not hold, put
-// returns the stored item, which is empty if no item is stored (rule 8). doubt reports whether a try got no
-// response.
+// returns the stored item, which is empty if no item is stored (rule 8). doubt reports whether a try failed
+// without a refusal by DynamoDB.
 func (s *Store) put(ctx context.Context, table string, item attrs, condition string, names map[string]string,
 	values attrs) (there attrs, doubt bool, err error) {
 	return put(ctx, s.client, &dynamodb.PutItemInput{

@@ -16,7 +16,7 @@ import (
 type check struct {
 	scope   Scope
 	program *program
-	// names of the steps whose output is certainly not null at the current node, and names from notFailed
+	// results of notSkipped for the conditions that are certainly met at the current node
 	done []string
 }
 

@@ -221,7 +221,7 @@ func (x *Expressions) CheckOrder(order json.RawMessage) error {
 	return x.order.Check(order)
 }
 
-// value evaluates a program. It reads a plain path from the JSON, without decoding the whole document.
+// value evaluates a program. If the program is only a path, value decodes only the part at the path.
 func (p *program) value(env *core.Environment) (any, error) {
 	if p.path == nil {
 		e := evaluation{env: env}

@@ -22,8 +22,8 @@ type Scope struct {
 	Visible map[string]bool
 	// Value reports whether the expression may read the value of an answer, as value.
 	Value bool
-	// Answered contains the steps that wait for an answer. The value is true if only certain people may
-	// answer. nil means that the expression must not make tokens (P39, a token is an answer's permission).
+	// Answered contains the steps that wait for an answer. The value is true if a token must name a person.
+	// nil means that the expression must not make tokens (P39, a token is an answer's permission).
 	Answered map[string]bool
 	// Decided contains the steps that wait for an answer, as keys. The outputs of these steps have only the
 	// members of core.Decided. nil means that every member is allowed.
@@ -54,7 +54,7 @@ type Scope struct {
 type program struct {
 	source string
 	root   ast.Node
-	path   *path               // set if the expression is a plain path, whose JSON is copied
+	path   *path               // set if the expression is only a path
 	steps  map[ast.Node]string // names of the steps whose output the nodes read
 	facts  map[ast.Node]fact   // failures that the nodes read
 

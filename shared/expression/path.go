@@ -11,7 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// path is an expression that is only a path, such as order.items[0].sku. Its value is copied from the JSON,
+// path is an expression that is only a path, such as order.items[0].sku. Its value is read from the JSON,
 // without decoding the whole document.
 type path struct {
 	// name of the document, such as "order" or "steps", or the property of a step's failure

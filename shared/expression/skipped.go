@@ -10,8 +10,8 @@ import (
 	"github.com/expr-lang/expr/parser"
 )
 
-// skipped returns an error if n reads a member of an output that may be null. The expression, and therefore
-// its step, would fail in every order in which the output is null.
+// skipped returns an error if n reads, without ?., a member of an output that may be null. The expression,
+// and therefore its step, would fail in every order in which the output is null.
 func (c *check) skipped(n *ast.MemberNode) error {
 	step, reads := c.program.steps[unchain(n.Node)]
 	if !reads || n.Optional || slices.Contains(c.done, step) {
@@ -95,9 +95,9 @@ func conjunction(condition string, scope Scope) (parts []string, p *program) {
 	return parts, c.program
 }
 
-// notSkipped returns the steps whose output is certainly not null if the condition n has the value of the
-// argument holds. For a step that has certainly not failed, notSkipped returns the name from notFailed
-// instead.
+// notSkipped draws conclusions from a condition n that is true, or that is false if holds is false. It
+// returns the names of the steps whose output is then certainly not null. For a step that has then certainly
+// not failed, it returns the name from notFailed.
 func (p *program) notSkipped(n ast.Node, holds bool) []string {
 	if f, ok := p.facts[unchain(n)]; ok && f.name == factFailed && !holds {
 		return []string{notFailed(f.step)}
@@ -136,7 +136,7 @@ func (p *program) comparedToNull(output, null ast.Node) string {
 // notFailed returns a name for the fact that a step has not failed. No step has a name of this form.
 func notFailed(step string) string { return "not failed: " + step }
 
-// given checks a node that is evaluated only if the given steps were not skipped.
+// given checks a node that is evaluated only if the conclusions in steps, from notSkipped, are right.
 func (c *check) given(steps []string, n ast.Node, inside int) error {
 	before := len(c.done)
 	c.done = append(c.done, steps...)

@@ -136,7 +136,7 @@ func splice(b []byte, p *path, env *core.Environment) ([]byte, error) {
 	if raw = bytes.Trim(raw, white); len(raw) == 0 {
 		return append(b, "null"...), nil
 	}
-	if len(raw) > 4*MaxResult { // longer than MaxResult, because AppendFormat removes white space
+	if len(raw) > 4*MaxResult { // AppendFormat removes white space, so raw may be longer than MaxResult
 		return nil, errLarge
 	}
 	b, err = jsontext.AppendFormat(b, raw, loose...)

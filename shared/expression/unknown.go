@@ -11,9 +11,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
-// Unknown returns an error for each path in an expression that the schema of the order does not declare. It
-// also returns the part of the schema that describes the value of the expression. The argument item is the
-// part for the item of a child order.
+// Unknown returns an error for each path that an expression reads and the schema of the order does not
+// declare. It also returns the part of the schema that describes the value of the expression. The argument
+// item is the part of the schema for the name item, from which a step makes a child order.
 func Unknown(source string, order, item schema.Part) (value schema.Part, unknown []*Error) {
 	tree, err := parser.ParseWithConfig(source, settings())
 	if err != nil { // Check reports the error

@@ -29,7 +29,7 @@ func (x *Expressions) Usage(env core.Environment) Usage {
 	return u
 }
 
-// add counts the programs of one evaluation. It does not evaluate a plain path, because the path is copied.
+// add counts the nodes and steps of the programs of one evaluation. A plain path counts no steps.
 func (u *Usage) add(env *core.Environment, programs ...*program) {
 	e := evaluation{env: env}
 	for _, p := range programs {

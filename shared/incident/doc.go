@@ -1,11 +1,11 @@
-// Package incident notifies the operator of orders in Error. Its alerts are about all orders that stop at the
-// same step with the same error code.
+// Package incident notifies the operator of orders in Error. An alert is about all orders that stop at the
+// same step with the same error code. Undone orders, and refused new orders, have alerts too, see ID.
 //
 // An incident is a workflow, a step and an error code with orders in Error. It has these alerts:
 //
 //   - The first order opens the incident, and its alert is published at once.
-//   - When the window is over and more orders have stopped, the next alert is published. After that, an alert
-//     is published each time the number of orders has doubled.
+//   - The next alert is published when the number of orders has doubled since the last alert, but not within
+//     the window after the last alert.
 //   - While the incident lasts, reminders are published.
 //   - The last alert states that no order is in Error any more.
 //

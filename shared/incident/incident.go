@@ -198,8 +198,8 @@ func (s *Incidents) raise(ctx context.Context, id ID, a core.RaiseAlert) error {
 	return nil
 }
 
-// isNoted reports whether the document records a stopped order of the incident from the last noteEvery, as
-// far as this process knows. The incident then stays open for long enough, so no write is necessary. For
+// isNoted reports whether this process knows that the document records an order of the incident which stopped
+// within the last noteEvery. The incident then stays open for long enough, so no write is necessary. For
 // undone orders isNoted returns false, because the incident must record whether there is more than one undone
 // order.
 func (s *Incidents) isNoted(id ID, now core.Time) bool {
@@ -238,7 +238,7 @@ func (s *Incidents) load(ctx context.Context) (d document, e port.LedgerEntry, e
 	if e, err = s.cfg.Records.Entry(ctx, Key); err != nil || len(e.Output) == 0 {
 		return d, e, err
 	}
-	// a person has damaged the document by hand; later stopped orders open their incidents again
+	// the document is damaged, for example by hand; later stopped orders open their incidents again
 	if err := json.Unmarshal(e.Output, &d); err != nil {
 		s.cfg.Log.ErrorContext(ctx, "the record of open incidents cannot be read, and begins anew", "key",
 			Key, "error", err)
@@ -276,7 +276,7 @@ func (s *Incidents) change(ctx context.Context, f func(*document) bool) (err err
 
 // Sweep starts the publication of all alerts that are due. It does not wait for the publications, which log
 // their errors. Sweep returns the number of orders in Error, by workflow. The result is nil if no open
-// incident is about orders in Error. If the count fails, Sweep returns an error.
+// incident is about orders in Error. If the count or a change of the document fails, Sweep returns an error.
 func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) {
 	l := look{now: s.cfg.Clock.Now(), seen: s.seen()}
 	d, _, err := s.load(ctx)
@@ -285,7 +285,7 @@ func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) 
 	}
 	var errs []error
 	if slices.ContainsFunc(d.Open, func(x Incident) bool { return !x.Undone && !x.Intake }) {
-		// If the count fails, first alerts are published nevertheless, but no incident ends.
+		// If the count fails, the alerts that need no count are published nevertheless.
 		if l.counted, err = s.countOf(ctx, d, port.Query{}, l.now); err != nil {
 			errs = append(errs, fmt.Errorf("the orders in Error were not counted: %w", err))
 		}
@@ -374,8 +374,8 @@ type counted struct {
 	whole     bool // all orders in Error were counted; false if there are more than mostCounted
 }
 
-// countOf counts the orders in Error that the query selects. An empty query selects the orders without a
-// request in flight.
+// countOf counts at most mostCounted orders in Error that the query selects. Without q.InFlight, an adapter
+// may omit orders with a step in flight or an end to report.
 func (s *Incidents) countOf(ctx context.Context, d document, q port.Query, now time.Time) (counted, error) {
 	all := counted{orders: map[ID]found{}, workflows: map[string]port.Stopped{}}
 	q.State, q.Limit = string(core.Error), pageSize

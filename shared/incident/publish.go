@@ -123,9 +123,9 @@ func (s *Incidents) visit(ctx context.Context, x Incident, l look) error {
 	return nil
 }
 
-// isLeft reports whether orders of the incident are in Error and have a request in flight. A sweep does not
-// count these orders, so isLeft must check before an incident ends. The check reads all open orders. If the
-// check finds an order or fails, isLeft returns true for the duration Window without another check.
+// isLeft reports whether orders of the incident are in Error with a step in flight or an end to report. A
+// sweep may omit these orders, so isLeft must check before an incident ends. The check reads all open orders.
+// If the check finds an order or fails, isLeft returns true for the duration Window without another check.
 func (s *Incidents) isLeft(ctx context.Context, x Incident, now time.Time) bool {
 	s.mu.Lock()
 	at, was := s.left[x.ID]

@@ -27,7 +27,7 @@ type Alert struct {
 	Kind            AlertKind `json:"kind"`
 	Deployment      string    `json:"deployment"` // name of the stack, or address of the server
 	core.RaiseAlert           // details of the incident's first order
-	// Orders is the number of the incident's orders in Error now. It is 0 if the orders were undone.
+	// Orders is the number of the incident's orders in Error now. It is 0 for undone or refused orders.
 	Orders int       `json:"orders"`
 	Most   int       `json:"most"`  // highest number of orders that were in Error at the same time
 	Since  core.Time `json:"since"` // beginning of the incident
@@ -112,8 +112,8 @@ func Quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// many adds commands for all orders of the incident. A dry run comes first, because some of the orders may
-// refuse the command.
+// many adds commands for all orders of the incident. A dry run comes before the repair, because some of the
+// orders may refuse the command.
 func (a Alert) many(add func(purpose string, words ...string)) {
 	add("Show the first one", "show", a.OrderID)
 	if a.Others {

@@ -29,7 +29,7 @@ func HashOf(t *core.Task) string {
 func ContentHash(o SubmitOrder) string {
 	b := append(make([]byte, 0, 128+len(o.Order)), `{"order":`...)
 	b, err := rawjson.AppendCanonical(b, o.Order)
-	if err != nil { // a child's order that a service produced may contain a key twice
+	if err != nil { // a child's order that a service produced may contain a member twice
 		b = append(b, o.Order...)
 	}
 	for _, m := range [...][2]string{

@@ -260,7 +260,7 @@ func (o *SubmitOrder) checkFields() error {
 
 // orderID reports whether a new order may have this ID. It excludes "." and ".." because browsers remove them
 // from the path of a URL. It excludes a leading "-" because a command line would read the ID as a flag. Older
-// versions accepted such IDs.
+// versions accepted such IDs, so idPattern permits them.
 func orderID(id string) bool {
 	return idPattern.MatchString(id) && id[0] != '-' && id != "." && id != ".."
 }

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// firstBackoff is the time for which a message stays hidden after its first failed handling.
+// firstBackoff is the time for which a message stays hidden after it has failed once.
 const firstBackoff = 2 * time.Second
 
-// Backoff returns the time for which a delivery stays hidden after a failed handling. The time is 2 s after
+// Backoff returns how long a delivery stays hidden if its receiver fails to process it. The time is 2 s after
 // the first receive, doubles with each further receive, and is never longer than visibility. A hash of the
 // message's ID adds up to half of the time, so that messages that failed together return at different times.
 func (d *Delivery) Backoff(visibility time.Duration) time.Duration {

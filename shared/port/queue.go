@@ -128,8 +128,8 @@ func Dead(queue string) string { return "dead-" + queue }
 
 // Alerts notifies the operator.
 type Alerts interface {
-	// Raise raises an alert. It returns nil if the operator will certainly see this alert, or an alert of the
-	// same incident that counts the order.
+	// Raise raises an alert. It returns nil only if the operator will certainly see this alert, or an alert
+	// of the same incident that counts the order.
 	Raise(ctx context.Context, alert core.RaiseAlert) error
 }
 

@@ -186,7 +186,7 @@ type ClockFunc func() time.Time
 // Now calls the function.
 func (f ClockFunc) Now() time.Time { return f() }
 
-// CallAt calls the function run when the clock reaches the given time. If the clock has a method At, as in
+// CallAt calls the parameter run when the clock reaches the given time. If the clock has a method At, as in
 // tests, this method makes the call. Otherwise a timer of the machine makes the call. stop cancels the call.
 func CallAt(clock Clock, at time.Time, run func()) (stop func()) {
 	if w, ok := clock.(interface {

@@ -2,7 +2,7 @@ package port
 
 import "context"
 
-// Span describes a handling that has ended.
+// Span describes the handling of a message or task, after the handling has ended.
 type Span struct {
 	OrderID string
 	Run     int

@@ -52,7 +52,7 @@ func circular(s *jsonschema.Schema, done map[*jsonschema.Schema]bool) bool {
 }
 
 // Member returns the part for a field of an object. known is true if the schema declares the field, or
-// explicitly allows additional fields, or declares no fields at all.
+// explicitly allows additional fields, or neither declares nor forbids fields.
 func (p Part) Member(name string) (member Part, known bool) {
 	closed := false
 	for _, s := range p.all() {

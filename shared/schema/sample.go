@@ -12,9 +12,9 @@ import (
 
 // Limits of a sample.
 const (
-	maxDrawn    = 12    // deepest level that is drawn
+	maxDrawn    = 12    // number of levels that are drawn
 	maxParts    = 5_000 // number of values in the sample
-	maxOptional = 3     // deepest level on which optional fields are drawn
+	maxOptional = 3     // number of levels on which optional fields are drawn
 	maxText     = 10_000
 )
 
@@ -143,8 +143,8 @@ func orZero(n *int) int {
 	return *n
 }
 
-// number draws a number. It adds i steps to the least allowed number. If there is no least number, it begins
-// with 0, or with a number below a negative maximum.
+// number draws a number. It adds i times multipleOf, or i, to the least allowed number. If there is no least
+// number, it begins with 0, or with a number below a negative maximum.
 func number(s *jsonschema.Schema, i int) json.Number {
 	step, least := big.NewRat(1, 1), new(big.Rat)
 	if s.MultipleOf != nil {

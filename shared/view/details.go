@@ -31,8 +31,8 @@ type LaterCommand struct {
 }
 
 // Detailed returns the view of a single order. Besides the result of Of, the view has the messages, the
-// inputs of the attempted steps, and the commands that the task would accept. If def or order is nil, the
-// view has no inputs.
+// inputs of the attempted steps, and the commands that the task would accept. If def or order is nil, or
+// movedAfterEnd returns true, the view has no inputs.
 func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now time.Time) Task {
 	v := Of(t, def)
 	v.Accepts, v.AcceptsLater = accepts(t, def, order, core.TimeOf(now))
@@ -63,8 +63,8 @@ func movedAfterEnd(t *core.Task) bool {
 }
 
 // Pinned completes v, the view of t. It adds the definition that new orders get, and the commands with which
-// the task would accept a move to this definition. It adds nothing if t has this definition already, or has
-// ended for good.
+// the task would accept a move to this definition. It adds nothing if t has this definition already, or is
+// Processed, Cancelled or Closed.
 func (v *Task) Pinned(t *core.Task, def, deployed *core.Definition, now time.Time) {
 	final := t.ProcessState == core.Processed || t.ProcessState == core.Cancelled ||
 		t.ProcessState == core.Closed
@@ -117,8 +117,8 @@ type Documents struct {
 	Definitions []json.RawMessage `json:"definitions" nullable:"false" doc:"compiled definitions: the one that the order runs, the one that it would be pinned to, and those of the child orders of both"`
 }
 
-// DocumentsOf encodes a task, its order, its definition def, and the definition to, which may be nil. It also
-// encodes the definitions of child orders, which load returns.
+// DocumentsOf encodes a task, its order, its definition def, and the definition in the parameter to, which
+// may be nil. It also encodes the definitions of child orders, which load returns.
 func DocumentsOf(t *core.Task, order json.RawMessage, def, to *core.Definition,
 	load func(hash string) (*core.Definition, error)) (*Documents, error) {
 	task, err := state.EncodeTask(t)

@@ -9,7 +9,7 @@ import (
 
 const (
 	askSuffix = "-ask"
-	askMade   = " ask" // key that marks the step and its generated call; no file can contain it
+	askMade   = " ask" // field that marks the step and its generated call; not valid in a file
 	maxName   = 40     // longest name of a step; schema.json has the same limit
 )
 

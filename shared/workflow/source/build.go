@@ -10,7 +10,7 @@ import (
 )
 
 // builder makes the definition from the tree, and checks its meaning. It treats a malformed value as an
-// absent one, because the schema check has already reported it. Therefore one run reports all problems of a
+// absent one, because the schema check has already reported it. Parse can therefore report all problems of a
 // file.
 type builder struct {
 	report  *report
@@ -99,7 +99,7 @@ func formOf(step *value) *form {
 	return nil
 }
 
-// step reads a step, except its expressions, which depend on the order of all steps.
+// step reads a step, except its expressions, which need the sequence of all steps.
 func (b *builder) step(f field) core.StepDefinition {
 	v := f.value
 	if form := formOf(v); form != nil {
@@ -234,7 +234,7 @@ func (b *builder) agents() {
 }
 
 // text returns the text in a field, or "" if the field is absent or is not a text. The methods truth, whole
-// and float read truth values and numbers in the same way.
+// and float are similar. The default is false or the parameter absent.
 func (b *builder) text(v *value, key string) string {
 	if f := v.get(key); f != nil && f.shape == isText {
 		return f.text

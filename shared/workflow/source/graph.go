@@ -110,9 +110,9 @@ func (g *graph) sort() (cycle []int) {
 	return nil
 }
 
-// cycle returns the steps of a cycle. waiting is positive for the steps that sort could not place. From one
-// of these steps, cycle walks to a predecessor that sort could not place either. It stops when it reaches a
-// step for the second time.
+// cycle returns the steps of a cycle. waiting is positive for the steps that sort could not place. cycle
+// starts at one of these steps, and repeatedly goes to a predecessor that sort could not place either. It
+// stops when it reaches a step for the second time.
 func (g *graph) cycle(waiting []int) []int {
 	at := 0
 	for waiting[at] == 0 {

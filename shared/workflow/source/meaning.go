@@ -135,8 +135,8 @@ func (b *builder) stops(i int) {
 	}
 }
 
-// undoable checks whether a step declares an undo if it needs one. Steps after a point of no return are never
-// undone. But a point of no return with a condition may be skipped, so the steps after it need an undo.
+// undoable checks whether a step declares an undo if it needs one. The steps after a point of no return
+// usually need no undo. But if the point of no return has a condition, it may be skipped, so they need one.
 func (b *builder) undoable(i int) {
 	s := &b.def.Steps[i]
 	if s.Kind() != core.KindCall { // other kinds of steps have no effect to undo
@@ -333,8 +333,8 @@ func (b *builder) long(i int) {
 	}
 }
 
-// ledgerTime is the part of an agent's time that is reserved for writing the ledger, besides the call (P31, a
-// plain service needs a ledger).
+// ledgerTime is the part of an agent's time that the call must leave for writing the ledger (P31, a plain
+// service needs a ledger).
 const ledgerTime = 2 * core.Second
 
 // holds reports a problem if a timeout is longer than the agent's environment allows. The environment would

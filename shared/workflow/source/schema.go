@@ -209,7 +209,7 @@ func knownFields(path []string, v *value) []string {
 }
 
 // resolved follows the references of a schema. If the schema has if, then and else, resolved returns the
-// resolved alternative then if meant returns true for it. Otherwise it resolves the alternative else.
+// schema in Then if meant accepts this schema. Otherwise it resolves the schema in Else.
 func resolved(s *jsonschema.Schema, meant func(*jsonschema.Schema) bool) *jsonschema.Schema {
 	for s.Ref != nil {
 		s = s.Ref

@@ -13,8 +13,8 @@ import (
 )
 
 // templates reads the inputs, the conditions and the output, and checks their expressions. The expressions of
-// a step can read the outputs of all direct and indirect predecessors. These outputs do not change (P12,
-// effects are emitted again).
+// a step can read the outputs of all direct and indirect predecessors. These outputs do not change any more,
+// so a repeated evaluation has the same result (P12, effects are emitted again).
 func (b *builder) templates() {
 	names := make([]string, len(b.def.Steps))
 	for i := range b.def.Steps {
@@ -174,7 +174,7 @@ func (b *builder) appendTemplate(data []byte, v *value, scope expression.Scope, 
 	return append(data, "null"...)
 }
 
-// path matches a text that looks like an expression.
+// path matches a text that looks like an expression which is only a path.
 var path = regexp.MustCompile(`^(order|steps)(\??\.[A-Za-z_][A-Za-z0-9_]*|\[[0-9]+\])+$`)
 
 // literal warns if a text was probably meant to be an expression.

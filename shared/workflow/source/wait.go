@@ -38,7 +38,7 @@ func (b *builder) until(f field, s *core.StepDefinition, scope expression.Scope)
 	s.Input = b.template(v, "until", scope)
 }
 
-// span returns the longest time that one attempt of a step may take.
+// span returns the timeout of a step. For a wait, it returns the time span without a time from the order.
 func span(s *core.StepDefinition) core.Duration {
 	if s.Wait != nil {
 		return s.Wait.For + s.Wait.Spread
