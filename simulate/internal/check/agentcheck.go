@@ -16,8 +16,8 @@ func Begins(iv *world.Invocation, d port.Delivery) {
 	iv.Agency.Req, _ = d.Value.(*message.Request)
 }
 
-// reminds reports whether a request is a reminder with the key of the question that it repeats (P37, a
-// question has a time).
+// reminds reports whether a request is a reminder (P37, a question has a time). The key of a reminder begins
+// with the key of the waiting step.
 func reminds(r *message.Request) bool {
 	return strings.HasPrefix(r.Key, core.Key(r.OrderID, r.Run, strings.TrimSuffix(r.Step, "-ask"))+"/")
 }
@@ -82,7 +82,7 @@ func pivots(r *message.Request) bool { return r.PointOfNoReturn && r.Operation =
 
 // callsPivot checks a call of a point of no return. The ledger must record each call before the call begins.
 // It must also show whether an earlier attempt was called. After a reply with noEffect, the agent must not
-// call the same attempt or an earlier one.
+// make the call of the same attempt or of an earlier attempt.
 func callsPivot(iv *world.Invocation, c worker.Call) {
 	w, a := iv.W, &iv.Agency
 	w.Checks.Did("P31")
@@ -157,7 +157,7 @@ func Moves(iv *world.Invocation, before, after port.LedgerEntry) {
 	}
 	want, command := before.State, before.Command
 	mine := before.Attempt == r.Attempt
-	later := worker.StateNone // proof that the only call was not sent
+	later := worker.StateNone // state if the handling made no call, or a call without effect
 	if pivots(r) {
 		later = worker.StateLater // P22a forbids the state none
 	}
@@ -280,7 +280,7 @@ func answersPlain(iv *world.Invocation, r *message.Reply) {
 		a.Called && a.Outcome == world.CallDone && isUndo && e.State == worker.StateUndoStarted:
 		w.Violate("P31", "%s was called and answered, and its ledger still says %q", a.Req.Key, e.State)
 	case isUndo && done && !a.Called && e.State != worker.StateFenced:
-		// This rule holds after any result of a check, because no undo has begun.
+		// This rule also holds if a check of the service reported the undo as done.
 		w.Violate("P31", "the undo of %s is answered done, and its ledger says %q", a.Req.Key, e.State)
 	case a.Called || a.Happened || a.Checked:
 	case !isUndo && done && a.First.State != worker.StateDone && !(a.Entered && a.State == worker.StateDone):

@@ -136,9 +136,9 @@ func checkEffects(w *world.Simulation, o *world.Order) {
 	}
 }
 
-// Undoing checks an undo before it takes effect. If a step was claimed later than the undone step, its effect
-// must not exist (invariant 9). The effect of a point of no return must not exist either (P22a, a proven
-// refusal permits undo).
+// Undoing checks an undo before it takes effect, unless the step is undone alone. No step that was first
+// claimed after the undone step may have an effect (invariant 9), and no point of no return may have an
+// effect (P22a, a proven refusal permits undo).
 func Undoing(w *world.Simulation, s *world.Remote, c worker.Call) {
 	t := w.Store.Task(s.Order)
 	if o := w.ByID[s.Order]; o != nil && o.Seen.Alone[fmt.Sprintf("%s/%d", s.Step, c.Attempt)] {
@@ -184,8 +184,8 @@ func Audit(w *world.Simulation) {
 	Letters(w)
 }
 
-// Letters checks the dead letters. If a dead letter names an order that has no task, the order must have been
-// refused (invariant 19).
+// Letters checks the dead letters. If a dead letter names an order that was never stored, the order must have
+// been refused (invariant 19).
 func Letters(w *world.Simulation) {
 	for _, name := range w.Names {
 		for _, l := range w.Queues[name].Dead {
@@ -200,8 +200,8 @@ func Letters(w *world.Simulation) {
 	}
 }
 
-// NoEffect reports whether a step has no lasting effect that an undo must remove. Such a step has no undo.
-// Either it is the ask of a question, or it is neither a point of no return nor a step after one.
+// NoEffect reports whether a step has no lasting effect that an undo must remove. A step without an undo has
+// none if it sends a question, or if no point of no return is before it or in it.
 func NoEffect(w *world.Simulation, t *core.Task, step string) bool {
 	def, d := w.StepOf(t, step)
 	ask := slices.ContainsFunc(def.Steps, func(o core.StepDefinition) bool {

@@ -16,7 +16,7 @@ func (m *move) answers(was, s *core.Step) {
 		m.fail("P35", "step %s is answered, and is %s with %d failures", s.Name, s.State, s.Failures.Do)
 	}
 	for _, v := range model.VerdictsOf(s) {
-		if v.ID == "" { // a vote that the claim has removed has no verdict
+		if v.ID == "" { // the step's claim has removed the vote and its ID
 			continue
 		}
 		if yes, known := m.o.Seen.Answered[v.ID]; known && yes != v.Accepted {
@@ -45,7 +45,7 @@ func (m *move) answers(was, s *core.Step) {
 }
 
 // votes checks that an accepted answer is never lost and that each person has at most one vote (P35, P36).
-// There is one exception: the claim removes the votes of people who may not answer.
+// There is one exception: when the step is claimed, the votes of people who may not answer are removed.
 func (m *move) votes(was, s *core.Step, decided bool) {
 	if was.Answers == nil || was.Answers.Round != s.Answers.Round || m.before.Run != m.after.Run {
 		return

@@ -80,7 +80,7 @@ func (m *move) wait(was, s *core.Step) {
 	}
 	m.did("P34")
 	at, known := seen.Wakes[claim]
-	if !known { // this commit contains both the claim and the end
+	if !known { // the claim was not checked, such as a claim in the order's first commit
 		at = was.Wait.At
 	}
 	switch {

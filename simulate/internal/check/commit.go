@@ -31,8 +31,8 @@ func (m *move) storedBefore(id string) int {
 	return slices.IndexFunc(m.before.Commands.Verdicts, func(v core.Verdict) bool { return v.ID == id })
 }
 
-// kept reports whether a verdict, with the index at before the commit, was certainly still stored when the
-// commit decided its last command. A task keeps only eight verdicts.
+// kept reports whether a verdict was certainly still stored when the commit decided its last command. The
+// parameter at is its index before the commit. A task keeps only eight verdicts.
 func (m *move) kept(at int) bool {
 	added := m.added()
 	return added < 8 && len(m.before.Commands.Verdicts)-at+added-1 <= 8
@@ -387,8 +387,8 @@ func (m *move) settled() {
 // AlertID returns an ID for the alert of an end.
 func AlertID(at core.Time, run, command int) string { return fmt.Sprintf("%s/%d/%d", at, run, command) }
 
-// replies checks replies that must change nothing (invariant 4). These are replies of another run, step or
-// operation, and of an earlier attempt. The outcome done of a do counts from any attempt.
+// replies checks that stale replies alone cause no commit (invariant 4). A reply is stale if its run, step or
+// operation is not in the task, or its attempt is an earlier one. A done of a do counts from any attempt.
 func (m *move) replies() {
 	if m.w.Cur == nil || m.before == nil || len(m.w.Cur.Letters) == 0 || settling(m.o, m) ||
 		len(m.w.Cur.Sight(m.after.OrderID).Extra) > 0 {

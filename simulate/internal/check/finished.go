@@ -22,9 +22,9 @@ func (m *move) settledHere(s *world.Sight) {
 	}
 }
 
-// Finished checks the end of a handling. Each deleted message must have no further effect on the task (P8,
-// every commit is conditional; P15, a late "done" counts). The handling must have sent all effects of its
-// commit (P12, effects are emitted again; P13, delete after sending).
+// Finished checks the end of a handling. Messages that the handling deleted without a commit must change
+// nothing (P8, every commit is conditional; P15, a late "done" counts). The handling must have sent all
+// effects of its commit (P12, effects are emitted again; P13, delete after sending).
 func Finished(iv *world.Invocation, gone func(id string) bool) {
 	if iv.Dead || len(iv.W.Below) > 0 {
 		return

@@ -139,8 +139,8 @@ func calls(h *world.History) (n int) {
 	return n
 }
 
-// because checks the input of a step that reads the failure of the step before it. The input must contain the
-// code of this failure (P42, orders can go on after failures).
+// because checks the field "because" in the input of a request. The field must contain the failure code of
+// the step's first predecessor (P42, orders can go on after failures).
 func because(w *world.Simulation, t *core.Task, r *message.Request) {
 	if t == nil || t.Run != r.Run || r.Operation == core.UndoOp {
 		return

@@ -69,8 +69,8 @@ func (m *move) step(i int) {
 	}
 }
 
-// rule checks a step that fails by a rule. Such a step is never claimed, and it fails only if its rule is
-// true (P50, a rule can fail the order).
+// rule checks a step that fails by a rule. Such a step is never claimed, and it fails only for a reason that
+// failedByRule permits (P50, a rule can fail the order).
 func (m *move) rule(i int, was *core.Step) {
 	s, d := &m.after.Steps[i], &m.def.Steps[i]
 	if s.Attempt > 0 && was.Attempt == 0 || s.State == core.Failed && !m.failedByRule(i) {
@@ -146,8 +146,8 @@ func (m *move) progressed(was, s *core.Step) {
 	}
 }
 
-// goesOn checks a step of a task that may go on although a step has failed (P42, orders can go on after
-// failures).
+// goesOn checks a step with onFailure: continue. After its failure the task goes on (P42, orders can go on
+// after failures).
 func (m *move) goesOn(was, s *core.Step) {
 	m.did("P42")
 	t := m.after

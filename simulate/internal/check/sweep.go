@@ -27,7 +27,8 @@ func Leased(iv *world.Invocation, name string, ours bool) {
 	iv.Shards[name] = ours
 }
 
-// Looks checks that a Supervisor reads the index only of shards whose leases it has (P16).
+// Looks checks that a Supervisor reads the index only of shards whose leases it has (P16, the Supervisor
+// hands back and gives up).
 func Looks(iv *world.Invocation, shard int) {
 	if ours, asked := iv.Shards["sweep/"+strconv.Itoa(shard)]; asked && !ours {
 		iv.W.Violate("P16", "a Supervisor sweeps shard %d, which another one has", shard)
@@ -69,8 +70,7 @@ func DueBy(w *world.Simulation, now time.Time) (all []DueAt) {
 }
 
 // Swept checks the tasks that a sweep has loaded. The sweep must have decided everything that is overdue
-// (P16, the Supervisor hands back and gives up). If a due time was too early, the sweep must have moved it
-// (P10, moving a due time is conditional).
+// (P16). If a due time was too early, the sweep must have moved it (P10, moving a due time is conditional).
 func Swept(iv *world.Invocation, due []DueAt) {
 	w := iv.W
 	if iv.Dead || iv.Trouble {

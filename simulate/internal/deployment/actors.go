@@ -71,7 +71,7 @@ func NewSimulation(sc world.Scenario, c world.Chooser) *world.Simulation {
 	w.Cells, w.Ends = map[world.Cell]int{}, map[core.State]int{}
 	w.Below = sc.Families()
 	w.Store = &world.Store{W: w, Rows: map[string]*world.Row{}, Defs: memory.NewDefinitions()}
-	putDefinitions(w, slices.Concat(w.Defs[1:], w.Below)) // other orders have pinned these definitions
+	putDefinitions(w, slices.Concat(w.Defs[1:], w.Below)) // as if other orders had pinned these definitions
 	return w
 }
 
@@ -238,8 +238,8 @@ func Boot(p *world.Process) {
 	}
 }
 
-// Equip creates the actor of a process that has none. Such a process is new, or an exploration has copied it.
-// A copy keeps its recorded queue waits.
+// Equip creates the actor of a process that has none. Such a process has just started, or an exploration has
+// copied it. A copy keeps its recorded queue waits.
 func Equip(p *world.Process) {
 	w := p.W
 	switch {
@@ -263,7 +263,7 @@ func parts(p *world.Process) engine.Parts {
 	return engine.Parts{
 		State: stateOf(p), Queues: queuesPort{p}, Alerts: alarm{p}, Leases: leases{p}, Clock: p, Name: p.Name,
 		WakeSlack: time.Second, Logger: slog.New(ear{p.W}),
-		Tokens: func(context.Context, bool) (core.Tokens, error) { // a newer version has a newer key
+		Tokens: func(context.Context, bool) (core.Tokens, error) { // newer versions have a newer token key
 			if p.Deploy > 0 {
 				return model.LaterKeys, nil
 			}
@@ -364,7 +364,7 @@ func carriedOn(w *world.Simulation, try int) error {
 		iv.GaveUp = true
 		return world.ErrCut
 	}
-	for _, s := range iv.Sights { // the next try decides on the call, not on the failures of requests
+	for _, s := range iv.Sights { // the next try repeats the call, not the failures of requests
 		s.Extra, s.Refused = nil, nil
 	}
 	return nil

@@ -23,10 +23,10 @@ import (
 // Choices, tapes and diagrams contain the ID.
 const FirstID = "o1"
 
-// Moved returns the scenario of a stored order after a Move to another definition of its workflow. The new
-// definition is to, or, if to is nil, the one in docs with the given hash. The parameter at is the time of
-// the Move, at which the scenario begins (P49, move pins another definition). The order gets the ID FirstID.
-// Moved returns an error if the order cannot be moved or simulated.
+// Moved returns the scenario of a stored order after a Move to another definition of its workflow. The
+// parameter to is the new definition; nil means the one in docs with the given hash. The parameter at is the
+// time of the Move, at which the scenario begins (P49, move pins another definition). The order gets the ID
+// FirstID. Moved returns an error if the order cannot be moved or simulated.
 func Moved(docs *view.Documents, hash string, to *core.Definition, at core.Time) (world.Scenario, error) {
 	t, err := state.DecodeTask(docs.Task)
 	if err != nil {
@@ -134,9 +134,9 @@ func begin(w *world.Simulation, t *core.Task) {
 }
 
 // behindIt records the past effects of a step's calls in the simulated service and ledger. If the task does
-// not show the result of a call, behindIt chooses it:
+// not show the result of a call, behindIt chooses a result:
 //   - A do was refused, took effect without a reply, or never arrived.
-//   - An undo removed the effect, or it did not.
+//   - An undo removed the effect, or did not remove it.
 func behindIt(w *world.Simulation, t *core.Task, i int) {
 	s, d := &t.Steps[i], &w.Def.Steps[i]
 	key := core.Key(t.OrderID, t.Run, s.Name)

@@ -55,7 +55,7 @@ func application(w *world.Simulation) {
 		o := &world.Order{Id: id, Seen: world.NewHistory(),
 			Submit: message.SubmitOrder{Schema: message.Schema,
 				OrderID: id, Workflow: w.Def.Name, Order: content(w)}}
-		if i%2 == 0 && w.Driver == nil && w.Room.Limit == 0 { // every second order has a content item
+		if i%2 == 0 && w.Driver == nil && w.Room.Limit == 0 { // stored apart from the task
 			o.Submit.Order = append(slices.Clip(o.Submit.Order),
 				bytes.Repeat([]byte(" "), core.InlineOrder(w.Def))...)
 		}
@@ -382,7 +382,7 @@ func aim(w *world.Simulation, o *world.Order) string {
 	case k < n:
 		hash := defs[n-1-k].Hash
 		if _, err := w.Store.Defs.Definition(context.Background(), hash); err == nil {
-			return hash // a definition that is not stored gets an unknown hash
+			return hash // otherwise the definition is not stored, and the result is an unknown hash
 		}
 	}
 	return strings.Repeat("0", len(w.Def.Hash))

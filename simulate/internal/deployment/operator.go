@@ -112,8 +112,8 @@ func undoFails(t *core.Task) bool {
 	})
 }
 
-// triedInVain reports whether the phase with faults is over, the order has had 12 commands, and a further
-// Resubmit cannot help. A Resubmit cannot help in these cases:
+// triedInVain reports whether the phase with faults is over, the order has had at least 12 commands, and a
+// further Resubmit cannot help. A Resubmit cannot help in these cases:
 //   - an input cannot be computed
 //   - an output is too large
 //   - a step without an agent has failed

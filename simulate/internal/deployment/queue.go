@@ -25,7 +25,7 @@ func Put(q *world.Queue, m port.Message, delay int64) *world.Letter {
 	return l
 }
 
-// plan schedules a poll of the queue at the time t.
+// plan schedules a poll of the queue at the time t, or at q.Stopped if q.Stopped is later.
 func plan(q *world.Queue, t int64) {
 	t = max(t, q.W.Now, q.Stopped)
 	if q.PollAt >= 0 && q.PollAt <= t {
@@ -62,7 +62,7 @@ func poll(q *world.Queue) {
 			return
 		}
 		p := consumer(q)
-		if p == nil { // no consumer runs, so try again in a second
+		if p == nil { // no consumer is free, so try again in a second
 			q.Stopped = w.Now + 1000
 			return
 		}
@@ -87,7 +87,7 @@ func visible(q *world.Queue) bool {
 	return slices.ContainsFunc(q.Messages, func(l *world.Letter) bool { return l.Visible <= q.W.Now })
 }
 
-// consumer returns a running consumer of the queue, or nil. Usually the consumers take turns.
+// consumer returns a free consumer of the queue, or nil. The usual choice is the consumer of the last poll.
 func consumer(q *world.Queue) *world.Process {
 	n := len(q.Consumers)
 	first := q.Turn + q.W.Choose("consumer", q.Name, n, 0.2)
@@ -190,7 +190,7 @@ func (q queuePort) Send(_ context.Context, messages []port.Message) []error {
 }
 
 // tooLarge reports whether the fault ItemTooLarge can affect a message (P28, what is too large fails once).
-// For a request, it records the failure of the step that the same handling must commit.
+// For a request, it also records the failure of the step, which the same handling must commit.
 func tooLarge(w *world.Simulation, m port.Message) bool {
 	switch v := m.Value.(type) {
 	case *message.Request:

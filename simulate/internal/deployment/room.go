@@ -32,8 +32,8 @@ func drawRoom(w *world.Simulation) model.Room {
 	}
 	r := model.Room{Least: map[string]int{}, Failing: w.Choose("world", "failing", 2, 0.5) == 1}
 	for _, d := range w.Defs {
-		// Reserve assumes the longest order ID, reply-to and content. The orders of this run are shorter by
-		// this number of bytes.
+		// Reserve assumes the longest order ID, reply-to and content. spared is the size that is not needed
+		// if ID and reply-to are empty and the content is that of this run.
 		spared := 2*128 + core.InlineOrder(d) - len(content(w))
 		r.Least[d.Hash] = core.SizeLimit{Size: state.Size}.Reserve(d) - spared
 		// The limit includes the newer definition, because a Move is accepted only if the new document fits

@@ -89,7 +89,7 @@ func output(w *world.Simulation, agent string, c worker.Call) any {
 		}
 		return json.RawMessage("{")
 	}
-	if all := w.Conf(agent).Outputs[c.Name]; len(all) > 0 { // the output depends only on the key
+	if all := w.Conf(agent).Outputs[c.Name]; len(all) > 0 { // each key has one output
 		key := fnv.New32a()
 		_, _ = key.Write([]byte(c.Key)) // Write never returns an error
 		return all[(int(key.Sum32()>>1)+w.Traits[agent].Sample)%len(all)]
@@ -167,14 +167,14 @@ func works(ctx context.Context, iv *world.Invocation, c worker.Call) error {
 }
 
 // deferred defers the reply of a call. The work continues outside the agent, and the reply comes later.
-// Sometimes the reply never comes.
+// Sometimes the work stops, and the reply never comes.
 func deferred(w *world.Simulation, iv *world.Invocation, c worker.Call, after int64) error {
 	s, agent := w.ServiceOf(c, iv.P.Agent), iv.P.Agent
 	within := time.Duration(0)
 	if w.Choose("within", c.Key, 2, 0.5) == 1 {
 		within = time.Duration(w.Spread("within", c.Key+"/for", 2*after)) * time.Millisecond
 	}
-	lost := w.Sc.Only == nil && w.Choose("deferred", c.Key, 2, 0.1) == 1 // the reply may never come
+	lost := w.Sc.Only == nil && w.Choose("deferred", c.Key, 2, 0.1) == 1 // the work may stop
 	s.Pending++
 	w.After(after, func() {
 		s.Pending--
@@ -192,7 +192,7 @@ func deferred(w *world.Simulation, iv *world.Invocation, c worker.Call, after in
 	return worker.Deferred(within)
 }
 
-// longStep returns the step of a call that may last longer than its timeout, or nil if the step may not.
+// longStep returns the step of a call, or nil if the call may not last longer than the step's timeout.
 func longStep(w *world.Simulation, c worker.Call) *core.StepDefinition {
 	t := w.Store.Task(c.OrderID)
 	if t == nil || c.Operation == core.UndoOp {
@@ -233,8 +233,8 @@ func takes(w *world.Simulation, conf world.Service, key string, left int64) int6
 	return d
 }
 
-// tooLong simulates a call that takes longer than its caller waits. At a fenced service the call may take
-// effect later. At any other service it has no effect, as the author of the workflow declares.
+// tooLong simulates a call that takes longer than its caller waits. A call with the grade fenced takes effect
+// later. Any other call has no effect: the other grades declare that calls end in time.
 func tooLong(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.Call, left,
 	takes int64) (any, error) {
 	landLater(w, s, c, takes)
@@ -313,9 +313,9 @@ func land(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.C
 	return output(w, iv.P.Agent, c), nil
 }
 
-// hang simulates a call that does not end while its caller waits. The call may take effect before the caller
-// stops waiting. At a fenced service it may also take effect later. If begins is true, other calls of the
-// service may also hang for some time.
+// hang simulates a call that does not end while its caller waits. At a fenced service the call may take
+// effect later. If begins is true, the call may instead take effect at once, and other calls to the service
+// may also hang for some time.
 func hang(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.Call, begins bool) {
 	w.Trace("service", iv.P.Name, "hangs: "+c.Key)
 	if begins {

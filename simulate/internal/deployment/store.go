@@ -125,8 +125,8 @@ func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
 	return errs
 }
 
-// lateTime is the shortest time in milliseconds after which the caller of a create gets the error of a lost
-// reply.
+// lateTime is the shortest time in milliseconds after which the fault LateDoubt gives the caller of a create
+// an error.
 const lateTime = 10 * 60_000
 
 // later adds a field to the document of a write if the process runs a newer version. Older versions do not

@@ -135,7 +135,7 @@ func (m *Model) takes(i int, c core.Answered) (yes, vote bool) {
 	if !May(question, c.By) {
 		return false, false
 	}
-	if v, decided := m.decidedAs(s); decided { // a repeated answer adds no vote
+	if v, decided := m.decidedAs(s); decided { // the step is decided, so no answer adds a vote
 		return string(v.Value) == string(c.Value) && (v.By != core.ByTimeout || string(v.Value) != "null"),
 			false
 	}
@@ -154,7 +154,7 @@ func (m *Model) takes(i int, c core.Answered) (yes, vote bool) {
 
 // question returns the question of a step, which names the people who may answer. After the claim, this is
 // the stored question. Before the claim, it is the evaluated input, if all steps that the input reads have
-// ended (P36).
+// ended (P36). Otherwise the question is empty.
 func (m *Model) question(i int) *core.Answers {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	if s.Answers != nil && s.Answers.Need > 0 {
@@ -209,7 +209,7 @@ func May(a *core.Answers, by string) bool {
 	return by != a.NotSelf && (len(a.Who) == 0 || slices.Contains(a.Who, by))
 }
 
-// decidedAs returns the decision about a step. A decision that a Resubmit must still apply also counts.
+// decidedAs returns the decision about a step, or the complete votes that a Resubmit must still apply.
 func (m *Model) decidedAs(s *core.Step) (core.Decided, bool) {
 	if v, ok := DecidedOf(s); ok {
 		return v, true

@@ -32,19 +32,19 @@ func (m *Model) ready(i int) bool {
 	return true
 }
 
-// forward claims the ready steps until no further step is ready. It also claims the steps whose indexes are
-// in the parameter again.
+// forward claims the ready steps until no further step is ready. It also claims the steps with the given
+// indexes again. It reports whether the task changed.
 func (m *Model) forward(again ...int) bool {
 	changed := false
 	for {
 		skipped := false
-		// Leave out each step of the parameter again that has ended meanwhile (P42, orders can go on after
+		// Leave out each step with a given index that has ended meanwhile (P42, orders can go on after
 		// failures).
 		claims := slices.DeleteFunc(slices.Clone(again), func(i int) bool {
 			return m.T.Steps[i].State != core.Pending && m.T.Steps[i].State != core.Failed
 		})
 		for i := range m.T.Steps {
-			// After the decision about a question, its ask is not needed (P38, an ask sends the question).
+			// A decided question needs no call that sends it (P38, an ask sends the question).
 			if s := &m.T.Steps[i]; m.needless(s.Name) && (s.State == core.Failed || s.State == core.Pending &&
 				s.Attempted()) {
 				s.FailureCode = core.CodeOvertaken
@@ -218,9 +218,9 @@ func (m *Model) claimOne(i int, undo bool) {
 	m.post('r', s.Name, s.Attempt, 0)
 }
 
-// route returns the agent for the next attempt of the step (P44, several agents can do one step). It ignores
-// the agents of recent failed attempts, and returns the first remaining agent. It prefers a later agent if
-// the later agent's queue wait is more than 20 % shorter. The result "" means the step's own agent.
+// route returns the agent for the next attempt of the step (P44, several agents can do one step). It leaves
+// out the agents of the latest failed attempts. It returns the first remaining agent, or a later one whose
+// queue wait, counted as at least 100 ms, is more than 20 % shorter. The result "" means d.Agent.
 func (m *Model) route(i int) string {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	names := d.AllAgents()
@@ -249,8 +249,8 @@ func (m *Model) route(i int) string {
 	return least
 }
 
-// first numbers the first claim of the step, after the first claims of all other steps (P7, undo covers every
-// attempted step).
+// first gives the step's first claim the next number in the run (P7, undo covers every attempted step). At a
+// later claim, first stores the time of the first claim.
 func (m *Model) first(s *core.Step) {
 	if s.First.Nth != 0 {
 		s.First.At = s.FirstClaim()

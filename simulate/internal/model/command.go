@@ -137,8 +137,8 @@ func (m *Model) command(c *message.Control) {
 const mostRefused = 16
 
 // remember stores the ID of a refused command or answer. The task then refuses each repetition in the same
-// run (P5; P17, a cancel is kept; P36, answers may come early, late or twice). A full list is emptied, drops
-// its oldest answer, or takes no further Cancel.
+// run (P5; P17, a cancel is kept; P36, answers may come early, late or twice). If the list is full, an answer
+// replaces the oldest ID, a Cancel is not stored, and any other command empties the list.
 func (m *Model) remember(kind, id string) {
 	refused := map[string][]string{}
 	maps.Copy(refused, m.T.Commands.Refused)
@@ -233,8 +233,8 @@ func (m *Model) turn(why core.Why) {
 	m.advance()
 }
 
-// forgotten reports whether the service of at least one step may have forgotten the step's key (P18, resubmit
-// uses a remembered key). Only attempted steps between two attempts count.
+// forgotten reports whether the service of at least one step may forget the step's key before a next attempt
+// ends (P18, resubmit uses a remembered key). Only attempted steps between two attempts count.
 func (m *Model) forgotten() bool {
 	for i := range m.T.Steps {
 		if m.mayForget(i) {

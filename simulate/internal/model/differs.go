@@ -53,7 +53,7 @@ func predicted(t *core.Task) core.Task {
 			continue
 		}
 		a := *s.Answers
-		a.Moved, a.RemindedAt = a.RemindedAt != 0 && !a.Moved, 0 // true if the reminder can be repeated
+		a.Moved, a.RemindedAt = a.RemindedAt != 0 && !a.Moved, 0 // Moved: the reminder can be repeated
 		a.Verdicts, a.Votes = withoutReasons(a.Verdicts), slices.Clone(a.Votes)
 		for k := range a.Votes {
 			a.Votes[k].At = 0

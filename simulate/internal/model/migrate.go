@@ -107,7 +107,8 @@ func (m *Model) move(definition string) {
 			}
 		}
 		s.Claim.Agent = ""
-		if s.Answers != nil && s.Answers.RemindedAt != 0 { // P37: a move stops the repetition of reminders
+		// a move stops reminders (P37, a question has a time)
+		if s.Answers != nil && s.Answers.RemindedAt != 0 {
 			a := *s.Answers
 			a.Moved, s.Answers = true, &a
 		}
@@ -138,8 +139,7 @@ func (m *Model) move(definition string) {
 	}
 }
 
-// askOn applies the new definition's times to the open questions of a task that goes forward (P37, a question
-// has a time).
+// askOn applies the new definition's times to the open questions of a task that goes forward (P37).
 func (m *Model) askOn() {
 	for i := range m.T.Steps {
 		if m.T.ProcessState == core.Processing && m.Def.Steps[i].Answer != nil &&

@@ -342,7 +342,7 @@ func (m *Model) stop(phase core.Phase) {
 	m.enter(core.Error, phase)
 }
 
-// Waits reports whether a step waits for a time, an answer or its next attempt.
+// Waits reports whether a step has failed, or waits for a time, an answer or its next attempt.
 func Waits(s *core.Step) bool {
 	return s.State == core.Pending && s.Attempted() || s.State == core.Failed || s.State == core.UndoWait ||
 		s.State == core.Waiting

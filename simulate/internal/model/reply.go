@@ -128,8 +128,8 @@ func LongestHold(d *core.StepDefinition, code string) core.Duration {
 	return d.PollFor
 }
 
-// held hands a step back without a counted failure (P45). The attempt does not count for the hop budget
-// either. The wait contains jitter, so the method wait takes it from the committed task.
+// held hands a step back without a counted failure (P45), and returns the attempt to the hop budget. After
+// LongestHold it stops the task instead. The method wait takes the wait from the committed task (jitter).
 func (m *Model) held(i int, r *message.Reply) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	most := LongestHold(d, r.Error.Code)

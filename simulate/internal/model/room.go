@@ -30,8 +30,8 @@ func (m *Model) holds(i int, output json.RawMessage) bool {
 }
 
 // fits reports whether a document is within the limit. The document's size lies between need-vague and
-// need+vague. If the limit is in the same range, the result comes from the parameter as, which looks at the
-// committed task.
+// need+vague. If the limit is in the same range, the result is that of as(), which looks at the committed
+// task.
 func (m *Model) fits(need, vague int, as func() bool) bool {
 	return need+vague <= m.Room.Limit || need-vague <= m.Room.Limit && m.Real != nil && as()
 }
@@ -53,9 +53,9 @@ func (m *Model) keepsReserve(moved *core.Task, command string) bool {
 	})
 }
 
-// needs returns the largest size that the document of a task can reach. It does not count the output of step
-// t.Steps[but], if but is not -1. The result vague is the possible error of the size, because the model does
-// not know some reasons.
+// needs returns the largest size that the document of a task can reach. The parameter but is the index of a
+// step whose output does not count, or -1. The result vague is the possible error of need: the model does not
+// know the texts of some verdicts.
 func (m *Model) needs(t *core.Task, but int) (need, vague int) {
 	need, vague = m.Room.Least[t.Definition]+len(t.OrderID)+len(t.ReplyTo), 60
 	for k := range t.Steps {

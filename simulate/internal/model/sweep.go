@@ -25,7 +25,7 @@ func (m *Model) Sweep() (rule string) {
 	unreported := t.End.ResendAt != 0 && t.End.ResendAt <= m.Now
 	for _, i := range steps {
 		if !t.Steps[i].InFlight() && m.Backlog(port.Control) {
-			continue // the Wake of the step may still be in the control queue (P32)
+			continue // the Wake may still be queued (P32, queue time is not a failure)
 		}
 		m.overdue(i)
 		rule = "P16"
@@ -92,8 +92,7 @@ func (m *Model) ask(s *core.Step) {
 	m.post('w', s.Name, s.Attempt, 0)
 }
 
-// queueing reports whether the request or its reply may still wait in a queue (P32, queue time is not a
-// failure).
+// queueing reports whether the request or its reply may still wait in a queue (P32).
 func (m *Model) queueing(agent string) bool {
 	return m.Backlog(port.Requests(agent)) || m.Backlog(port.Replies)
 }

@@ -41,7 +41,7 @@ func extra(of *core.StepDefinition) core.StepDefinition {
 	s.Undo = nil
 	s.OnFailure = core.OnFailureStop
 	s.PointOfNoReturn = false
-	if s.Answer != nil { // only one step may use an ask
+	if s.Answer != nil { // two steps must not name the same call in ask
 		a := *s.Answer
 		a.Ask, a.Remind, s.Answer = "", 0, &a
 	}
@@ -54,7 +54,7 @@ func revised(d *core.Definition) {
 	last := extra(&d.Steps[0])
 	for i := range d.Steps {
 		s := &d.Steps[i]
-		if s.Wait != nil { // a wait that has begun keeps its end
+		if s.Wait != nil { // the longer spread does not change a wait that has begun
 			wait := *s.Wait
 			wait.Spread += core.Second
 			s.Wait = &wait
@@ -85,8 +85,8 @@ func revised(d *core.Definition) {
 	slices.Reverse(d.Steps)
 }
 
-// renamed changes the operation of the first step, adds a step before it, and removes a step that has no
-// successors.
+// renamed changes the operation of the first step, adds a step before it, and removes a step without
+// successors. If no step has an agent, renamed changes nothing.
 func renamed(d *core.Definition) {
 	first := extra(&d.Steps[0])
 	first.Undo, first.OnFailure = d.Steps[0].Undo, core.OnFailureStop

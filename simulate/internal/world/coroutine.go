@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Coroutine runs one handler after another. A new coroutine for each handler would cost more time than the
-// switches, because its stack would have to grow first.
+// Coroutine runs one handler after another. A new coroutine for each handler would be slow, because the stack
+// of each new coroutine has to grow first.
 type Coroutine struct {
 	next func() (int64, bool)
 	stop func()

@@ -8,8 +8,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/workflows"
 )
 
-// Skew returns the largest difference between two simulated clocks, in milliseconds. It is the smallest clock
-// skew that an agent declares.
+// Skew returns the limit for the difference between two simulated clocks, in milliseconds. The limit is the
+// smallest clock skew that any agent declares.
 func (w *Simulation) Skew() int64 {
 	least := int64(-1)
 	for _, a := range w.Def.Agents {
@@ -102,8 +102,8 @@ func (w *Simulation) DefOf(t *core.Task) *core.Definition {
 	return w.Def // an order that was cancelled before its submission pins no definition
 }
 
-// StepOf returns a step of the task's definition. If the definition does not contain the step, because of a
-// Move, StepOf looks in the other definitions.
+// StepOf returns the step with the given name, and its definition. It looks first in the task's definition,
+// and then, because a Move may have removed the step, in all other definitions.
 func (w *Simulation) StepOf(t *core.Task, name string) (*core.Definition, *core.StepDefinition) {
 	all := w.Known()
 	if t != nil {

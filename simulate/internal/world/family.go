@@ -21,7 +21,7 @@ func (w *Simulation) Known() []*core.Definition {
 	return append(slices.Clip(w.Defs), w.Below...)
 }
 
-// AllSteps returns the steps of the workflow and of the workflows of its child orders.
+// AllSteps returns the steps of the workflow and of all definitions of child orders.
 func (w *Simulation) AllSteps() (all []*core.StepDefinition) {
 	for _, d := range append([]*core.Definition{w.Def}, w.Below...) {
 		for i := range d.Steps {

@@ -109,7 +109,7 @@ const (
 	CallCount
 )
 
-// CallNames lists the names of the calls in sites.
+// CallNames lists the names of the calls. Sites combines them with the names of the roles.
 var CallNames = [CallCount]string{
 	"load", "load-order", "commit", "due", "lease", "send", "delete", "extend", "depth", "alert",
 	"ledger-read", "ledger-write", "do", "undo", "message", "poll", "tick", "clock", "forge", "expire",
@@ -128,10 +128,10 @@ const (
 	RoleCount
 )
 
-// RoleNames lists the names of the roles in sites.
+// RoleNames lists the names of the roles.
 var RoleNames = [RoleCount]string{"scheduler", "supervisor", "agent", "client"}
 
-// Act is a fault that happens before a call takes effect, or after it if After is true.
+// Act is a fault. It happens before a call takes effect, or, if After is true, after the effect.
 type Act struct {
 	Fault Fault
 	After bool
@@ -151,7 +151,7 @@ var Compute = []Act{{CrashBefore, false}, {CrashAfter, true}, {TimeoutAfter, tru
 
 func with(more ...Act) []Act { return append(append([]Act(nil), Compute...), more...) }
 
-// service lists the possible faults of a call of a service.
+// service lists the possible faults of a call to a service.
 var service = with(Act{ReplyLost, true}, Act{Contradictory, true}, Act{KeyForgotten, false}, Act{Hang, false},
 	Act{PermanentFailure, false}, Act{BreakerOpen, false}, Act{CredentialExpired, false}, Act{NotYet, false})
 

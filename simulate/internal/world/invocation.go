@@ -59,8 +59,8 @@ type Invocation struct {
 	Routine *Coroutine
 	Letters []*Letter       // messages that the handler processes
 	Handed  []port.Delivery // deliveries of Letters, in the same order
-	Direct  any             // message or command of a call without a queue; nil if there are messages
-	GaveUp  bool            // true if the handler no longer repeats the work on Direct
+	Direct  any             // message or command of a call without a queue; nil if Letters is set
+	GaveUp  bool            // true if the handler has stopped after too many tries with Direct
 	About   string          // ID of the order that Direct names
 	Sights  []*Sight
 	Clock   []Reading             // times that the handler has read from the process's clock

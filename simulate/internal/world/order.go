@@ -11,13 +11,13 @@ type History struct {
 	Reported map[int]string    // bytes of the sent statuses, by status number
 	Alerts   map[string]bool   // alerts that were raised, by check.AlertID
 	Requests map[string]string // bytes of the sent requests, by step, attempt and key
-	// agents, name, grade and input that each key asks for, by key and operation (P49, move pins another
+	// agents, operation name, grade and input of the requests, by key and operation (P49, move pins another
 	// definition)
 	Meant     map[string]string
 	Holders   map[string]string // holders of claims, by step and attempt
 	Counted   map[string]int    // number of counted failures, by step
 	Verdicts  map[string]bool   // acceptance of commands, by their content
-	Cancels   map[int]bool      // runs with a refused Cancel
+	Cancels   map[int]bool      // runs of the task with a refused Cancel
 	Answered  map[string]bool   // acceptance of answers, by the ID of the answer
 	Decisions map[string]string // decided values, by step, run and round (P35, an answer decides a round)
 	Dirty     bool              // true if the effects of the order may have changed since the last check
@@ -41,7 +41,7 @@ func NewHistory() History {
 	}
 }
 
-// Dirty marks an order whose effects the next check must compare.
+// Dirty marks an order, so that the next check compares its effects with its task.
 func (w *Simulation) Dirty(id string) {
 	if o := w.ByID[id]; o != nil {
 		o.Seen.Dirty = true

@@ -9,8 +9,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Service describes the true behaviour of the remote service behind an agent. For an unset field, the
-// workflow's declaration applies.
+// Service describes the true behaviour of the remote service behind an agent. If Grade or Forgets is not set,
+// the workflow's declaration applies.
 type Service struct {
 	// Grade is the true grade: fenced, idempotent or plain. "" means the grade that each step declares.
 	Grade core.Grade `json:"grade,omitempty" yaml:"grade"`

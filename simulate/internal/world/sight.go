@@ -16,7 +16,7 @@ type ExpectedWait struct {
 	Vague core.Duration // largest error of Learnt and Waited
 }
 
-// knows returns the recorded queue waits at the given time, or nil if the process is not a Scheduler.
+// knows returns the parts of the queue waits that still count at the given time; nil if p is no Scheduler.
 func (p *Process) knows(now core.Time) map[string]core.Duration {
 	if p.Waits == nil {
 		return nil

@@ -1,6 +1,6 @@
-// Package world holds the state of one run. The state contains the time, the choices and faults, the content
-// of stores, queues and services, the reads of each handler, and the first violation. The actors' decisions
-// are made elsewhere: package deployment runs the real actors.
+// Package world holds the state of one run, which is one simulation of a scenario. The state contains the
+// time, the choices and faults, the content of stores, queues and services, the reads of each handler, and
+// the first violation. The actors' decisions are made elsewhere: package deployment runs the real actors.
 package world
 
 import (
@@ -181,7 +181,7 @@ type Options struct {
 	Story bool // true if the run records its story
 }
 
-// Occasion is a site at which choices are made, with their subject.
+// Occasion is the site and the subject of a choice.
 type Occasion struct{ site, subject string }
 
 // Counters provides maps for Simulation.Nth. A reused map needs no time to grow.
@@ -209,7 +209,7 @@ func (w *Simulation) Choose(site, subject string, n int, odds float64) int {
 	return v
 }
 
-// Spread returns a number from 0 to n-1. The number 0 is the normal course.
+// Spread returns one of 16 numbers from 0 to n-1. The number 0 is the normal course.
 func (w *Simulation) Spread(site, subject string, n int64) int64 {
 	const grid = 16
 	return int64(w.Choose(site, subject, grid, 0.9)) * n / grid
