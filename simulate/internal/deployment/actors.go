@@ -71,7 +71,7 @@ func NewSimulation(sc world.Scenario, c world.Chooser) *world.Simulation {
 	w.Cells, w.Ends = map[world.Cell]int{}, map[core.State]int{}
 	w.Below = sc.Families()
 	w.Store = &world.Store{W: w, Rows: map[string]*world.Row{}, Defs: memory.NewDefinitions()}
-	putDefinitions(w, slices.Concat(w.Defs[1:], w.Below)) // as if other orders had pinned these definitions
+	putDefinitions(w, slices.Concat(w.Defs[1:], w.Below)) // other orders seem to pin these definitions
 	return w
 }
 
