@@ -12,7 +12,7 @@
 //   - pass Call.Key to the service, so that repeated calls take effect once;
 //   - begin no side effect after the context of the call has ended;
 //   - as an undo, succeed even if nothing was done; the Call.Key of an undo is the key of its do;
-//   - classify errors with Permanent, RetryAfter and NoEffect. After any other error the step is tried again.
+//   - classify errors with Permanent, RetryAfter and NoEffect. Only a permanent error is not tried again.
 //
 // Package agenttest tests which grade the operations and their service earn together.
 //

@@ -115,10 +115,11 @@ func (w *sweep) asked(ctx context.Context, t *core.Task, o core.Overdue) (bool, 
 // pauses between two receives.
 const pause = 5 * time.Second
 
-// untaken reports whether a request that was sent at the time claimed is most likely still in its queue.
-// There are two signs. If requests are visible and no request is in flight, no agent takes requests. If the
-// oldest visible request is as old as the step's request, the queue still holds the step's request. SQS does
-// not report the age of messages. Then Oldest is 0, and only the first sign counts.
+// untaken reports whether the request of a claim is most likely still in its queue; claimed is its time.
+// There are two signs. If requests stay visible for the time pause and none is in flight, no agent takes
+// requests. If the oldest visible request is as old as the step's request, the queue still holds the step's
+// request. SQS does not report the age of messages. Then Oldest is 0, and only the first sign counts, without
+// pause.
 func (w *sweep) untaken(d port.Depth, claimed core.Time) bool {
 	switch {
 	case d.Visible == 0:

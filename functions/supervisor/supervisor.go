@@ -88,7 +88,7 @@ type Report struct {
 
 // Sweep processes the due tasks once. Each sweep begins at the next shard, so that sweeps that end early do
 // not always skip the same shards (rule 17 of docs/reference/aws-rules.md). The error joins the errors of
-// single shards. The Report is valid even with an error.
+// schedules, shards and unreadable tasks. The Report is valid even with an error.
 func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
 	w := sweep{Supervisor: s, pages: s.cfg.PagesPerSweep, depths: map[string]port.Depth{}}
 	shards := s.cfg.State.Port().Shards()
@@ -122,7 +122,7 @@ func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
 	return w.report, errors.Join(append(errs, w.unread)...)
 }
 
-// Scheduler is the name of the Scheduler as a taker of Capacity. A deployed agent cannot have this name.
+// Scheduler is the Scheduler's name in calls of Capacity. A deployed agent cannot have this name.
 const Scheduler = "scheduler"
 
 type sweep struct {

@@ -46,7 +46,8 @@ type PeerEstimate struct {
 
 // Estimate extrapolates the measurements of four and eight steps to a workload. All consumption except writes
 // and reads grows linearly with the number of steps. The number of write units is an upper bound, because
-// each commit counts with the largest size of the item. It returns an error if the workload is invalid.
+// each commit counts with the largest size of the item. Estimate returns an error if the workload is invalid
+// or a measurement is missing.
 func (r Report) Estimate(w Workload) (*Estimate, error) {
 	switch {
 	case w.Steps < 1 || w.Steps > MaxSteps:

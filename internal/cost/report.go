@@ -219,7 +219,7 @@ func totals(s Shape) Totals {
 		t.RRU += l.RRU + l.IndexRRU
 		switch {
 		case l.Service == "dynamodb" && l.Operation == "GetItem" && l.Resource == "Orders":
-			// A strongly consistent read costs one unit, and an eventually consistent read costs half a unit.
+			// s strongly and e eventually consistent reads are s + e calls and cost s + e/2 units
 			t.StrongReads += 2*l.RRU - l.Calls
 		case l.Service == "sqs" && l.Application:
 			t.AppRequests += l.Requests

@@ -45,7 +45,7 @@ type World struct {
 	Supervisor *supervisor.Supervisor
 	Dead       bool // true if every call of the store, a queue or the alerts fails
 	// Script returns the agent's reply to a request; nil means no reply. Without a Script, every operation
-	// succeeds, except a do after the undo with the same key.
+	// succeeds. In both cases, a do that succeeds after the undo with the same key gets the failure "fenced".
 	Script func(*message.Request) *message.Reply
 
 	Alerts   []core.RaiseAlert

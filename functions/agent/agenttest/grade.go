@@ -34,7 +34,7 @@ type Probe struct {
 	// the service undid a do that never happened. Effects is required. The trials do not call Effects while a
 	// call of the agent runs, except in the trial that uses Delay.
 	Effects func(key string) int
-	// Refuse(true) makes the service refuse each call without an effect. Refuse(false) makes the service
+	// Refuse(true) makes the service refuse each call, so that no call has an effect. Refuse(false) makes it
 	// accept calls again. If Refuse is nil, the trial of remembered refusals is skipped.
 	Refuse func(refuse bool)
 	// Delay makes the service wait for d before each effect. If Delay is nil, the trial of calls that take

@@ -42,7 +42,7 @@ var (
 )
 
 // embedding lists the networks whose addresses contain an IPv4 address: NAT64, 6to4 and IPv4-compatible
-// addresses. The IPv4 address begins at the byte with the index at.
+// addresses. The field at is the index of the address's first byte.
 var embedding = []struct {
 	network netip.Prefix
 	at      int
@@ -68,9 +68,9 @@ func embedded(ip netip.Addr) netip.Addr {
 	return ip
 }
 
-// check returns an error if the rules do not permit calls to an address. It always refuses link-local and
-// multicast addresses. It refuses addresses of this machine and of private networks unless the rules permit
-// them.
+// check returns an error if the rules do not permit calls to an address. It always refuses link-local,
+// multicast and reserved addresses, and the networks in metadata and opaque. It refuses addresses of this
+// machine and of private networks unless the rules permit them.
 func (a Allow) check(ip netip.Addr) error {
 	ip = embedded(ip)
 	switch {

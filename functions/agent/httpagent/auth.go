@@ -35,7 +35,7 @@ type Auth struct {
 // SigV4 signs each request with the credentials of the agent's role, or of the user in dev.
 type SigV4 struct {
 	Service string `yaml:"service" json:"service,omitzero"` // such as execute-api
-	Region  string `yaml:"region" json:"region,omitzero"`   // default: the host's Region, or the agent's Region
+	Region  string `yaml:"region" json:"region,omitzero"`   // default: the Region of the host or the agent
 }
 
 // OAuth2 configures how the agent gets tokens, by the client credentials grant (RFC 6749, section 4.4).
@@ -298,8 +298,8 @@ const (
 	maxToken    = 16 << 10         // largest token, in bytes; services refuse longer headers
 )
 
-// current returns a token that does not expire soon, or nil if OAuth2 is not configured. It never returns
-// stale, which is a token that the service has refused, or nil. Only one call at a time gets a new token.
+// current returns a token that does not expire soon, or nil if OAuth2 is not configured. The parameter stale
+// is nil or a refused token, which current does not return. Only one call at a time gets a new token.
 func (a *authenticator) current(ctx context.Context, stale *oauth2.Token) (*oauth2.Token, error) {
 	if a.oauth == nil {
 		return nil, nil

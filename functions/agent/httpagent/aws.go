@@ -253,7 +253,7 @@ func (a Agent) Region() string {
 	return ""
 }
 
-// Addresses returns the addresses to which a checked agent connects, by the names of their fields.
+// Addresses returns the addresses in the settings of a checked agent, by field or operation.
 func (a Agent) Addresses() map[string]string {
 	all := map[string]string{"url": string(a.URL), "proxy": string(a.Proxy.Secret),
 		"tokenURL": string(a.Auth.tokenURL().Secret)}
@@ -326,8 +326,8 @@ func (a *Agent) completeAWS() (p problems) {
 
 var errorName = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_.$:-]{0,119}$`)
 
-// named returns an error for every invalid entry of an agent that calls AWS services. The keys of these
-// entries are names of errors, not statuses.
+// named returns an error for every invalid entry of an agent that calls AWS services. These entries classify
+// names of errors, not statuses.
 func (c Classify) named() (p problems) {
 	for _, name := range slices.Sorted(maps.Keys(c)) {
 		class := c[name]

@@ -226,7 +226,7 @@ func (s *Service) read(ctx context.Context, res *http.Response, done bool) ([]by
 var noInput = []byte("{}")
 
 // request builds the request without a GetBody. With a GetBody, the header Idempotency-Key would make
-// net/http repeat the request. Only package worker repeats calls.
+// net/http repeat the request. Only deliver and package worker may repeat the request.
 func (s *Service) request(ctx context.Context, method, path string, body []byte, call worker.Call,
 	token *oauth2.Token) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(string(s.agent.URL), "/")+path,

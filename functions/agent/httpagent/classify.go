@@ -18,9 +18,9 @@ const (
 
 var classes = []string{classDone, classPermanent, classTransient, classNotYet}
 
-// Classify maps statuses of a service to classes, as in "409": "done". It takes precedence over the table in
-// response.go. It does not change whether a status proves that the call had no effect (P31, a plain service
-// needs a ledger).
+// Classify maps statuses of a service, or names of errors of an AWS call, to classes, as in "409": "done". It
+// takes precedence over the table in response.go. It does not change whether a status proves that the call
+// had no effect (P31, a plain service needs a ledger).
 type Classify map[string]string
 
 func (c Classify) problems() (p problems) {

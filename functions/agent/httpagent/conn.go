@@ -31,8 +31,8 @@ func newConn(c net.Conn) *conn {
 	return own
 }
 
-// begin prepares the connection for a request. It blocks until net/http has read all bytes, or has closed the
-// connection because of bytes beyond the last response.
+// begin prepares the connection for a request. It blocks until net/http has read all bytes, or the connection
+// is closed.
 func (c *conn) begin(sent *atomic.Bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

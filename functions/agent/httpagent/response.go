@@ -27,13 +27,13 @@ type class struct {
 
 // answers is the table of statuses and their meanings. The first line that matches counts.
 //
-// The table does not contain a status 2xx, which means that the operation was done. This applies to a status
+// The agent does not look up a status 2xx, which means that the operation was done. This applies to a status
 // 202 too, even if the service has not finished its work. An empty body is an empty output. A body that is
 // not JSON, is nested too deeply, or has a number out of bounds is a permanent failure. Later steps could not
 // read the body. With output: ignore, the agent accepts any body.
 //
-// A refusal (4xx, except 408) proves that nothing was done. A service that refuses a call after its effect
-// must not be declared plain. A redirect proves nothing, because a service may send a redirect after it has
+// A refusal (501, 505, or 4xx except 408) proves that nothing was done. A service that refuses a call after
+// its effect must not be declared plain. A redirect proves nothing, because it may come after a service has
 // accepted a request. The header Retry-After, in seconds or as a date, applies to every transient status.
 var answers = []class{
 	{101, 101, true, false, "the service switched to another protocol, which it was not asked for"},

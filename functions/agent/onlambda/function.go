@@ -86,14 +86,14 @@ func Own(c aws.Config, settings deployment.Agent) lambdaevent.Queue {
 }
 
 // Function returns the handler for package lambda. The argument own finds the queue to which the handler
-// returns requests. Handle describes get.
+// returns requests. See Handle for the argument get.
 func Function(get func(ctx context.Context) (*worker.Worker, error), own lambdaevent.Queue,
 	log *slog.Logger) lambdaevent.Function {
 	return lambdaevent.Batch(Handle(get, log), own, log)
 }
 
-// Handle returns a function that handles the requests of a batch concurrently. get returns the worker. If get
-// fails, all requests return to the queue. The requests come again after a wait that grows with each receive.
+// Handle returns a function that handles the requests of a batch concurrently. The argument get returns the
+// worker. If get fails, all requests return to the queue, for a wait that grows with each receive.
 func Handle(get func(ctx context.Context) (*worker.Worker, error), log *slog.Logger) lambdaevent.Handle {
 	return func(ctx context.Context, _ string, deliveries []port.Delivery) (failed []lambdaevent.Failed) {
 		verdicts := make([]worker.Verdict, len(deliveries)) // the zero Verdict does not delete the request

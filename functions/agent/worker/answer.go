@@ -8,8 +8,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// answer sends the reply and then acknowledges the request. After stopBy, or if the effect is in doubt, it
-// sends no reply. If it cannot send the reply, the request returns to its queue.
+// answer sends the reply and then acknowledges the request. After stopBy, or after errSilent, it sends no
+// reply. If it cannot send the reply, the request returns to its queue.
 func (h *handling) answer(ctx context.Context) Verdict {
 	w := h.w
 	left := h.stop().Sub(w.Clock.Now())

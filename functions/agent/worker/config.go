@@ -40,7 +40,7 @@ type Config struct {
 type Retry struct {
 	Tries   int           `yaml:"tries" json:"tries,omitzero"`     // calls in one attempt, 1 to 20; default 3
 	Initial time.Duration `yaml:"initial" json:"initial,omitzero"` // first wait; default 200 ms
-	Max     time.Duration `yaml:"max" json:"max,omitzero"`         // longest wait; default 5 s
+	Max     time.Duration `yaml:"max" json:"max,omitzero"`         // longest wait; default max(5 s, Initial)
 	// share by which a wait varies, 0 to 0.9; default 0.25, below 0 means no jitter
 	Jitter float64 `yaml:"jitter" json:"jitter,omitzero"`
 }
@@ -50,7 +50,7 @@ type Breaker struct {
 	Off bool `yaml:"off" json:"off,omitzero"`
 	// number of transient failures among the last Window calls at which the breaker opens; default 5
 	Failures int `yaml:"failures" json:"failures,omitzero"`
-	Window   int `yaml:"window" json:"window,omitzero"` // default 10
+	Window   int `yaml:"window" json:"window,omitzero"` // default 10, or Failures if larger
 	// time that the breaker stays open; default 5 s
 	Delay time.Duration `yaml:"delay" json:"delay,omitzero"`
 	// calls that must succeed before the breaker closes; default 1

@@ -116,7 +116,7 @@ func (r *Replies) Failed(ctx context.Context, replyID string, why error) error {
 	if f.Permanent {
 		outcome = core.OutcomeFailed
 	}
-	// The operation has begun, so the exception (P45, "not now" is not a failure) does not apply.
+	// The operation has begun, so this failure counts, whatever its code (P45, "not now" is not a failure).
 	if !f.Permanent && core.Uncounted(f.Code) {
 		f.Code = "failed"
 	}

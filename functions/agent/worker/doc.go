@@ -16,7 +16,7 @@
 //   - The worker acknowledges a request after the queue has accepted the reply. Until then the request can
 //     come again, with the same key. A bad message never affects the other messages of its batch.
 //   - The worker calls an operation of a plain service once per key. It repeats the call only if the first
-//     call provably had no effect (P31).
+//     call provably had no effect, or if the operator states this (P31).
 //   - An unreadable message goes to quarantine. A message of a newer schema returns to the queue, because
 //     another instance may know the schema.
 //   - An output larger than MaxOutput is a permanent failure (P28, what is too large fails once).

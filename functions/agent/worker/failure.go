@@ -25,7 +25,7 @@ type Failure struct {
 	// returns to its queue for the time RetryAfter, without a reply. If the request has been received too
 	// often or has too little time left, the worker replies with the failure.
 	Requeue bool
-	// RetryAfter is the wait that the service asked for; 0 means no wait.
+	// RetryAfter is the wait that the service asked for; 0 means the usual backoff.
 	RetryAfter time.Duration
 	// Code is a short, stable word, such as "http-422" or "card-declined". The worker keeps at most 64 bytes.
 	Code string

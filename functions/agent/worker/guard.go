@@ -40,8 +40,8 @@ func newGuard(b Breaker) *guard {
 	return g
 }
 
-// call calls the function once, and records the outcome for the breaker. If the breaker does not permit the
-// call, it returns circuitbreaker.ErrOpen instead.
+// call makes one call of the function once, and records the outcome for the breaker. If the breaker does not
+// permit the call, it returns circuitbreaker.ErrOpen instead.
 func (g *guard) call(key string, once func() error) error {
 	if g.breaker == nil {
 		return once()
@@ -49,7 +49,7 @@ func (g *guard) call(key string, once func() error) error {
 	if !g.breaker.TryAcquirePermit() {
 		return circuitbreaker.ErrOpen
 	}
-	// set before the call, because once may panic
+	// set before the call, because the function once may panic
 	t := &tried{service: true, Failure: Failure{Code: "panic",
 		Err: errors.New("handling the request panicked; the agent's log has the stack")}}
 	defer func() { g.record(key, t) }()
@@ -77,7 +77,7 @@ func (g *guard) record(key string, t *tried) {
 		g.cause = t.Failure
 		g.breaker.RecordFailure()
 	}
-	if !closed || !g.breaker.IsClosed() { // the breaker opened or closed, and starts counting again
+	if !closed || !g.breaker.IsClosed() { // the breaker is not closed, or has just closed
 		g.failed = nil
 		return
 	}

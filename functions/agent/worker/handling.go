@@ -26,7 +26,7 @@ type handling struct {
 	received time.Time
 	times    int       // number of receives of the request, including this receive
 	until    time.Time // end of all tries, including ledger writes, by the agent's clock
-	deadline time.Time // end of the present call; equals until if the call does not use the ledger
+	deadline time.Time // end of the present call; equals the field until if the call does not use the ledger
 
 	try int
 	// outcome of the last try: nil after a success; otherwise *tried, *deferral or errSilent
@@ -36,7 +36,7 @@ type handling struct {
 	pivot  pivot
 }
 
-// errSilent ends the tries without a reply, because stopBy has passed or the effect is in doubt.
+// errSilent ends the tries without a reply, because too little time is left or the effect is in doubt.
 var errSilent = errors.New("no answer")
 
 // pivot states what a handling knows about the call of a point of no return (P22a, a proven refusal permits
@@ -56,7 +56,7 @@ func (h *handling) failure() *tried {
 
 func (h *handling) run(ctx context.Context) Verdict {
 	w := h.w
-	// P25: a reply would come too late, and the Supervisor finds the step overdue (P32, queue time is not a
+	// P25, agents are silent after stopBy: the Supervisor finds the step overdue (P32, queue time is not a
 	// failure)
 	if !h.inTime() {
 		w.counters.late.Add(1)
@@ -111,9 +111,9 @@ func (h *handling) inTime() bool { return h.w.Clock.Now().Before(h.stop()) }
 
 func (h *handling) stop() time.Time { return h.req.StopBy.Add(-h.req.ClockSkew).Std() }
 
-// limit returns the time limit of the handling. It is the step's timeout, the time until stopBy or the time
-// until the deadline of ctx, whichever is shortest. With the ledger, the step's timeout is longer by
-// ledgerTime, because ledger writes must not shorten the call. An interrupted call would be in doubt.
+// limit returns the time limit of the handling. It is the step's timeout (for long work its maxDuration), the
+// time until stop or the time until the deadline of ctx, whichever is shortest. With the ledger, the timeout
+// is longer by ledgerTime, because an interrupted call would be in doubt.
 func (h *handling) limit(ctx context.Context) time.Duration {
 	now := h.w.Clock.Now()
 	limit := h.req.Timeout.Std()
@@ -185,7 +185,7 @@ const maxHeldBack = 3
 
 // heldBack returns the wait of a request that must return to its queue without a reply. The request must
 // return if the breaker was open, or if the failure has Requeue. fits is false in all other cases, and if the
-// request has too little time left.
+// request was received too often or has too little time left.
 //
 // A step whose requests wait in the queue uses up no attempts while its service fails. The waits after an
 // open breaker differ, so that the requests do not all return at the same time.
@@ -288,8 +288,8 @@ func (h *handling) checked(ctx context.Context) (json.RawMessage, error) {
 	return h.call(ctx)
 }
 
-// check asks the service whether the operation has happened. A failed check proves nothing about the effect,
-// and is never a permanent failure.
+// check asks the service whether the operation has happened. A failed check is a transient failure. It leaves
+// the effect in doubt, unless the service turned the check away.
 func (h *handling) check(ctx context.Context) (happened bool, out json.RawMessage, err error) {
 	defer h.recovered(&err)
 	happened, value, err := h.op.Check(ctx, h.asCall())

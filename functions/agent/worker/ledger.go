@@ -24,12 +24,12 @@ const (
 type act int
 
 const (
-	callService act = iota // call the service once the new entry is stored
+	callService act = iota // call the service after the new entry is stored
 	sayDone                // reply done, with the stored output of a do
-	sayFailed              // reply failed, because the do has failed before or comes after the undo
+	sayFailed              // reply with the do's stored refusal, or that the do comes after the undo
 	// Reply that the operator must check the service, because an undo came while a call is in doubt.
 	sayInDoubt
-	sayNothing // send no reply, because a do is in doubt
+	sayNothing // send no reply unless Check finds the effect: the do is in doubt or being undone
 )
 
 // enter returns the ledger's transition for a request: the next entry, whether the entry must be stored

@@ -35,9 +35,9 @@ type Call struct {
 }
 
 // Func executes an operation. The output is any value that encodes to JSON, at most MaxOutput bytes. A
-// json.RawMessage is not encoded again. The context ends after the step's timeout, and at the latest at
-// stopBy less the clock skew. See Permanent, Transient, RetryAfter and NoEffect for errors. Any other error
-// is transient.
+// json.RawMessage is not encoded again. The context ends after the step's timeout (see Progress for longer
+// work), and at the latest at stopBy less the clock skew. See Permanent, Transient, RetryAfter and NoEffect
+// for errors. Any other error is transient.
 type Func func(ctx context.Context, call Call) (output any, err error)
 
 // CheckFunc asks the service whether the operation of call.Key has happened. output is the operation's output
@@ -54,7 +54,7 @@ type Operation struct {
 	Check CheckFunc
 }
 
-// AnyOperation is the key of the operation for all names that have no entry in Operations.
+// AnyOperation is the name of the operation for all names that have no entry in Operations.
 const AnyOperation = "*"
 
 // Operations holds an agent's operations by name.

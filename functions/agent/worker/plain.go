@@ -20,8 +20,8 @@ const maxMoves = 8
 // recorded executes an operation with the ledger. For a plain service, the ledger allows at most one call per
 // key that is done or in doubt, and prevents wrong results (P31, a plain service needs a ledger). For a point
 // of no return, the ledger shows whether a call is the only call. The refusal of the only call proves that
-// there was no effect (P22a, a proven refusal permits undo). Between the tries of one handling, the entry
-// stays in StateStarted.
+// there was no effect (P22a, a proven refusal permits undo). Its entry keeps its state between the tries
+// while no call is in doubt.
 func (h *handling) recorded(ctx context.Context) (json.RawMessage, error) {
 	if h.pivot != pivotBegan || h.doubt != nil {
 		entry, do, err := h.enter(ctx)
@@ -46,7 +46,7 @@ func (h *handling) recorded(ctx context.Context) (json.RawMessage, error) {
 			h.pivot = pivotBegan
 		}
 	}
-	// The ledger took all the time, so do not call the service.
+	// Too little time is left, or ctx was cancelled, so do not call the service.
 	if !h.inTime() || h.insufficientTime() || ctx.Err() != nil {
 		h.leave(ctx, withdrawn, nil, Failure{Code: codeLedger,
 			Err: errors.New("the ledger took all the time, so the service was not called")})
@@ -233,7 +233,7 @@ func (h *handling) leave(ctx context.Context, o outcome, out json.RawMessage, f 
 		if next.State == StateDone && h.req.Operation == core.Do {
 			next.Output = out
 		}
-		// P22a: the entry of a point of no return never returns to StateNone
+		// P22a: leave never sets the entry of a point of no return to StateNone
 		if next.State == StateNone && h.isPivot() {
 			next.State = StateLater
 		}
@@ -248,8 +248,8 @@ func (h *handling) leave(ctx context.Context, o outcome, out json.RawMessage, f 
 	}
 }
 
-// change stores the entry that decide returns. If again returns true for an error, change loads the entry and
-// decides once more.
+// change stores the entry that decide returns. If the function again returns true for an error, change loads
+// the entry and decides once more.
 func (h *handling) change(ctx context.Context, decide func(port.LedgerEntry) (port.LedgerEntry, bool),
 	again func(error) bool) (err error) {
 	for range maxMoves {

@@ -69,7 +69,7 @@ func (p *Pump) Run(ctx context.Context) error {
 		port.Always(work, p.Log, "keeping requests invisible", func() { r.held.keep(work) })
 	})
 	attendants.Go(func() {
-		// runs until the channel is closed
+		// runs until drain closes the channel deleted
 		port.Always(context.WithoutCancel(ctx), p.Log, "deleting requests", r.deleteAll)
 	})
 	r.receive(ctx, work)
@@ -89,7 +89,7 @@ type running struct {
 	received chan port.Delivery // requests for free handler goroutines
 	handlers int                // number of handler goroutines
 	busy     sync.WaitGroup     // counts the handler goroutines, for drain
-	deleted  chan string        // receipts
+	deleted  chan string        // receipts of handled requests
 }
 
 // receive receives requests until ctx ends. It receives at most as many requests as the pump can handle now.

@@ -14,7 +14,7 @@ type Stats struct {
 	Checked int64 `json:"checked"`
 	// requests dropped without a reply, after stopBy (P25, agents are silent after stopBy)
 	DroppedLate int64 `json:"droppedLate"`
-	// requests of plain services that got no reply (P31, a plain service needs a ledger)
+	// requests with a ledger entry that got no reply (P31, a plain service needs a ledger)
 	InDoubt     int64 `json:"inDoubt"`
 	Quarantined int64 `json:"quarantined"`
 	// GivenBack counts requests that the worker returned to the queue, for example because of an open

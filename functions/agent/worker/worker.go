@@ -115,8 +115,8 @@ func (w *Worker) send(ctx context.Context, q port.Queue, v port.Value, within ti
 	return q.Send(ctx, []port.Message{{Value: v}})[0]
 }
 
-// outlasting returns a context that does not end with ctx, but after the time within. If within is negative,
-// the context never ends.
+// outlasting returns a context that ends after the duration within, and does not end with ctx. If within is
+// negative, the context never ends.
 func outlasting(ctx context.Context, within time.Duration) (context.Context, context.CancelFunc) {
 	ctx = context.WithoutCancel(ctx)
 	if within < 0 {

@@ -31,8 +31,8 @@ import (
 
 // Open makes the parts of a Scheduler or Supervisor on AWS. A process calls Open once. Open makes no network
 // calls (rule 13 of docs/reference/aws-rules.md). current holds the definitions for new orders, and is nil
-// for a Supervisor. Outcomes writes metrics to out, as lines of the log. The caller must call Outcomes.Write
-// and Alerts.Wait at the end of each invocation.
+// for a Supervisor. Outcomes writes metrics to the writer out, as lines of the log. The caller must call
+// Outcomes.Write and Alerts.Wait at the end of each invocation.
 func Open(
 	c aws.Config, d deployment.Engine, current map[string]*core.Definition, out io.Writer, log *slog.Logger,
 ) (engine.Parts, *Alerts, *Outcomes) {

@@ -14,11 +14,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
-// Largest ages of the keys for tokens. The Scheduler does not decide about an order with an unknown key
-// before it has read the keys again.
+// Largest ages of the keys that sign tokens. If an order's tokens have an unknown key, the Scheduler reads
+// the keys again before it decides.
 const (
 	keysAge  = 5 * time.Minute
-	freshAge = 10 * time.Second // largest age if an order has an unknown key
+	freshAge = 10 * time.Second // largest age if an order's tokens have an unknown key
 )
 
 // TokenKeys reads the keys for tokens from a secret of Secrets Manager (P39, a token is an answer's

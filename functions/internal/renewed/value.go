@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// retryAfter is the time after which a failed read is repeated.
+	// retryAfter is the time between a failed read and the next one, if an old value is known.
 	retryAfter = 10 * time.Second
 	// renewTime is the longest time that Read waits for a new value if an old value is known. A slow service
 	// therefore does not stop callers of Read.

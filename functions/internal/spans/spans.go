@@ -191,7 +191,7 @@ func (t *Tracer) send(ctx context.Context, all []span) error {
 		return err
 	}
 	defer func() { _ = response.Body.Close() }()
-	// so that the connection can be used again
+	// read the body, so that the connection can be used again
 	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10))
 	if response.StatusCode/100 != 2 {
 		return fmt.Errorf("the collector returned %s", response.Status)
