@@ -111,7 +111,7 @@ func retryAfter(seconds int) time.Duration {
 
 func errorOf(resp *http.Response) error {
 	var p problem
-	data, _ := io.ReadAll(io.LimitReader(resp.Body, maxProblem)) // without a body, the status is sufficient
+	data, _ := io.ReadAll(io.LimitReader(resp.Body, maxProblem)) // the status alone is sufficient
 	if json.Unmarshal(data, &p) != nil || p.Code == "" {
 		p = problem{Error: Error{Title: http.StatusText(resp.StatusCode)}}
 	}

@@ -318,7 +318,7 @@ func (c *checker) agent(name string, a *Agent) {
 	a.Timeout = cmp.Or(a.Timeout, time.Minute)
 	memory := 128
 	if language := build.LanguageOf(a.Folder); language == build.Python || language == build.TypeScript {
-		memory = 256 // with less memory, Python and Node.js start slowly
+		memory = 256 // Python and Node.js start slowly if they have less memory
 	}
 	a.Memory = cmp.Or(a.Memory, memory)
 	c.mapping(what, &a.Mapping, 5)

@@ -1,8 +1,8 @@
 // Package answerpage serves the web page on which a person answers a waiting step. The link to the page
-// contains a token, and whoever has the token may answer (P39, a token is an answer's permission).
+// contains a token, which permits its holder to answer (P39, a token is an answer's permission).
 //
 // The page works without scripts. A GET request only shows the question, because mail scanners follow links.
-// A POST request answers the question, for the round that the page showed.
+// A POST request submits an answer for the round that the page showed.
 package answerpage
 
 import (

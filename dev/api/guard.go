@@ -132,7 +132,7 @@ func (w *response) finish(expect string, body io.Reader) {
 	if w.status != 0 {
 		w.begin()
 	}
-	if w.status < http.StatusBadRequest || expect != "" { // with Expect, the client has sent no body
+	if w.status < http.StatusBadRequest || expect != "" { // a client that sends Expect has sent no body yet
 		return
 	}
 	some := make([]byte, 1<<10)

@@ -172,8 +172,8 @@ func (q *Queue) Receive(ctx context.Context, max int, wait,
 	}
 }
 
-// takeOrWait takes visible messages. If there are none and now is before the argument until, it adds a
-// waiter.
+// takeOrWait takes visible messages. If no message is visible, and now is before the argument until, it adds
+// a waiter.
 func (q *Queue) takeOrWait(now, until time.Time, most int,
 	visibility time.Duration) ([]port.Delivery, []buried, *waiter) {
 	q.mu.Lock()

@@ -95,7 +95,7 @@ func create(file string) error {
 func (c *checking) admit(ctx context.Context, file string, f found) error {
 	from := source(file, 1<<20) + "&mode=ro"
 	if !f.log {
-		from += "&immutable=1" // without immutable, SQLite would create an empty log
+		from += "&immutable=1" // immutable keeps SQLite from creating an empty log
 	}
 	w, err := openWriter(from)
 	if err != nil {

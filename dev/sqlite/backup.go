@@ -101,7 +101,7 @@ func readable(ctx context.Context, folder string) (from string, done func(), err
 		if err != nil {
 			return "", nil, err
 		}
-		// without immutable, SQLite would create an empty log
+		// immutable keeps SQLite from creating an empty log.
 		return from + "&immutable=1", func() { _ = lock.Unlock() }, nil
 	}
 }

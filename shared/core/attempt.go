@@ -92,7 +92,7 @@ func (t *Task) KnownUntil(def *Definition, i int, now Time) Time {
 	if agent.KeyRetention == 0 {
 		return 0
 	}
-	since := cmp.Or(s.FirstClaim(), now) // without a claim, the first claim would be now
+	since := cmp.Or(s.FirstClaim(), now) // if there was no claim, the first claim would be now
 	switch {
 	case s.Resolved == nil:
 	case s.Resolved.At > s.Claim.At: // no request was sent after the fact

@@ -22,7 +22,7 @@ func (s *Store) Acquire(ctx context.Context, name, owner string, now time.Time,
 	return there == nil, nil
 }
 
-// LeaseUntil returns the time at which the lease ends, or the zero time if nobody has ever taken the lease.
+// LeaseUntil returns the time at which the lease ends, or the zero time if the lease was never taken.
 func (s *Store) LeaseUntil(ctx context.Context, name string) (time.Time, error) {
 	item, err := get(ctx, s.client, s.tables.Orders, OrderKey, LeasePrefix+name, false)
 	if err != nil || item["Until"] == nil {

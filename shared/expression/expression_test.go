@@ -159,6 +159,17 @@ const (
 	fixZero     = "; fix: test the divisor first, as in order.count == 0 ? 0 : order.total / order.count"
 )
 
+// The expressions that a remedy proposes have a value for orders that would fail otherwise.
+func TestRemediesWork(t *testing.T) {
+	env := environment(`{"items":[1],"count":0,"total":5}`)
+	for remedy, want := range map[string]string{fixPosition: "null", fixZero: "0"} {
+		_, proposed, _ := strings.Cut(remedy, ", as in ")
+		if got, err := input(t, quote("${ "+proposed+" }"), env); err != nil || got != want {
+			t.Errorf("%s: %s, %v; want %s", proposed, got, err, want)
+		}
+	}
+}
+
 // Errors name the expression and the reason, and never contain data of the order.
 func TestFailures(t *testing.T) {
 	order := `{"name":"` + secret + `","nested":{"` + secret + `":1},"n":42137,"list":["` + secret +

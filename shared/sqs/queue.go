@@ -184,7 +184,7 @@ func (q *Queue) deliveries(ctx context.Context, messages []types.Message,
 		}
 		all = append(all, d)
 		if visibility == 0 {
-			_ = q.Extend(ctx, d.Receipt, 0) // without this call the message stays invisible too long
+			_ = q.Extend(ctx, d.Receipt, 0) // otherwise the queue's visibility timeout applies
 		}
 	}
 	return all

@@ -55,7 +55,7 @@ type Lambda interface {
 type Sweeps interface {
 	Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due,
 		limit int) ([]port.Due, error)
-	// LeaseUntil returns the end of a lease, or the zero time if nobody has ever taken the lease.
+	// LeaseUntil returns the end of a lease, or the zero time if the lease was never taken.
 	LeaseUntil(ctx context.Context, name string) (time.Time, error)
 }
 

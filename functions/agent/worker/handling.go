@@ -268,7 +268,7 @@ func (h *handling) judge(ctx context.Context, f Failure) *tried {
 		!f.Requeue && ctx.Err() == nil &&
 		time.Duration((1+r.Jitter)*float64(r.wait(h.try, f.RetryAfter))) < left
 	if h.req.Grade == core.Plain && !f.NoEffect && h.op.Check == nil {
-		t.again = false // without a check, the call must not be repeated
+		t.again = false // the call must not be repeated if the operation has no check
 	}
 	return t
 }

@@ -151,7 +151,7 @@ func (t *Tracer) Flush(ctx context.Context) {
 	}
 	var err error
 	if !silent {
-		err = t.send(ctx, all) // without the lock, because a handling may end meanwhile
+		err = t.send(ctx, all) // the lock is not held, because a handling may end meanwhile
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

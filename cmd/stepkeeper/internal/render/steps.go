@@ -301,7 +301,7 @@ func open(s view.Step) string {
 	return text
 }
 
-// decided describes who answered or refused a step. It returns nil if nobody answered the step.
+// decided describes who answered or refused a step. It returns nil if the step has no answer.
 func decided(s view.Step) []string {
 	var d core.Decided
 	if s.Answers == nil || json.Unmarshal(s.Output, &d) != nil || d.By == "" {
