@@ -191,7 +191,8 @@ func TestMove(t *testing.T) {
 	_, list := w.get("/bulk?command=move&definition=latest&workflow=order&state=error")
 	wants(t, list, "1 the definitions differ: ")
 	simulated()
-	wants(t, page, "No violation in ", "Ends: ", ">Processed</span>", "move o-1 --definition")
+	wants(t, page, "No violation in ", "With 95 % confidence", "Ends: ", ">Processed</span>",
+		"move o-1 --definition")
 	if same, err := w.client.Get(t.Context(), "o-1"); err != nil || same.Definition != before.Definition ||
 		same.Command != 0 {
 		t.Errorf("a simulation has changed the order: %+v, %v", same, err)
