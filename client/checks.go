@@ -19,9 +19,9 @@ import (
 
 // Check is the result of one health check of a deployment.
 type Check struct {
-	Name   string      `json:"name"` // subject: "clock", "agents", "dead letters of intake"
+	Name   string      `json:"name"` // subject, such as "clock" or "queue replies"
 	Result CheckResult `json:"result"`
-	Text   string      `json:"text"`          // finding
+	Text   string      `json:"text"`          // result in words
 	Fix    string      `json:"fix,omitempty"` // remedy if the result is not ok
 }
 
@@ -32,22 +32,21 @@ type CheckResult string
 const (
 	CheckOK      CheckResult = "ok"
 	CheckFailed  CheckResult = "failed"
-	CheckUnknown CheckResult = "unknown" // the check could not be run; Text states why
+	CheckUnknown CheckResult = "unknown" // the check did not run; Text states the reason
 )
 
 // MostSkew is the largest accepted difference between the local clock and the clock of the server or of AWS.
-// It is small because agents compare complete-by times with their own clocks. AWS itself refuses signatures
-// that are 5 minutes off.
+// The difference must be small because agents compare the times in requests with their own clocks.
 const MostSkew = 30 * time.Second
 
-// Checks runs the health checks of a deployment and changes nothing.
+// Checks runs the health checks of a deployment. It changes nothing.
 //
-// For a server it checks its health, its release, the message path, the clock, and dead letters. For a stack
-// it checks access to the tables, permission to send, the functions' release, the consumers of its queues,
-// dead letters, sweeps, the stored definitions, quotas, and the clock.
+// For a server, Checks covers health, release, message path, consumers of queues, clock and dead letters. For
+// a stack, Checks covers access to the tables, permission to send, release, consumers of queues, dead
+// letters, sweeps, stored definitions, quotas and clock.
 //
-// An error means that the server did not respond. A check of a stack that cannot be run has the result
-// CheckUnknown.
+// Checks returns an error if a server does not respond. If a single check of a stack cannot run, its result
+// is CheckUnknown.
 func (c *Client) Checks(ctx context.Context) ([]Check, error) {
 	via, ok := c.via.(interface {
 		Checks(ctx context.Context) ([]Check, error)
@@ -66,7 +65,7 @@ func (c *Client) Checks(ctx context.Context) ([]Check, error) {
 	return append(checks, CheckDeadLetters(queues, time.Now())...), nil
 }
 
-// Checked returns a check that has failed unless ok is true. fix is the remedy of a failure.
+// Checked returns the result of a check: CheckOK if ok is true, and CheckFailed with fix otherwise.
 func Checked(name string, ok bool, text, fix string) Check {
 	if ok {
 		return Check{name, CheckOK, text, ""}
@@ -74,13 +73,13 @@ func Checked(name string, ok bool, text, fix string) Check {
 	return Check{name, CheckFailed, text, fix}
 }
 
-// NotChecked returns a check that could not be run.
+// NotChecked returns the result CheckUnknown of a check that did not run, with the reason.
 func NotChecked(name string, why error) Check {
 	return Check{Name: name, Result: CheckUnknown, Text: "not checked: " + why.Error()}
 }
 
-// CheckRelease compares the release of a server or a stack with that of this program. The check fails only if
-// one of them writes data that the other cannot read.
+// CheckRelease compares the release of a server or a stack with the release of this program. The check fails
+// if the two releases have different formats of tasks or messages.
 func CheckRelease(whose string, theirs, ours view.Release) Check {
 	switch {
 	case theirs == view.Release{}:
@@ -102,7 +101,7 @@ func CheckRelease(whose string, theirs, ours view.Release) Check {
 		""}
 }
 
-// CheckClock compares the time of a response with the local time of its arrival.
+// CheckClock compares the time in a response with the local time at which the response arrived.
 func CheckClock(whose string, theirs, ours time.Time) Check {
 	skew := ours.Sub(theirs).Round(time.Second)
 	switch {
@@ -120,8 +119,8 @@ func CheckClock(whose string, theirs, ours time.Time) Check {
 		"synchronise it, for instance with chrony"}
 }
 
-// CheckUnattended returns a check for each queue without a consumer, or one that reports that every queue has
-// one.
+// CheckUnattended returns a failed check for each queue without a consumer. If there is no such queue, it
+// returns one successful check.
 func CheckUnattended(all []Unattended) []Check {
 	if len(all) == 0 {
 		return []Check{{"consumers", CheckOK, "every queue has a consumer", ""}}
@@ -141,8 +140,8 @@ func CheckUnattended(all []Unattended) []Check {
 	return checks
 }
 
-// checkSubmission sends a message that is no order and can start nothing. A server that reads this caller's
-// messages refuses it as incomplete.
+// checkSubmission sends a submission without an order, which the server refuses as incomplete. The refusal
+// shows that the server receives this client's messages.
 func (h *overHTTP) checkSubmission(ctx context.Context) Check {
 	const name = "message path"
 	resp, err := h.send(ctx, http.MethodPost, "/v1/orders", "application/json",
@@ -163,7 +162,7 @@ func (h *overHTTP) checkSubmission(ctx context.Context) Check {
 	return NotChecked(name, err)
 }
 
-// Checks reads the server's health.
+// Checks reads the server's health, tests a submission, and converts the results to checks.
 func (h *overHTTP) Checks(ctx context.Context) ([]Check, error) {
 	resp, err := h.send(ctx, http.MethodGet, "/healthz", "", nil)
 	if err != nil {
@@ -185,7 +184,7 @@ func (h *overHTTP) Checks(ctx context.Context) ([]Check, error) {
 		server = Check{"server", CheckFailed, "it accepts no orders now",
 			"its log says why; wait, if it has just been started"}
 	}
-	date, _ := http.ParseTime(resp.Header.Get("Date")) // The zero value means unknown
+	date, _ := http.ParseTime(resp.Header.Get("Date")) // the zero time means unknown
 	checks := []Check{server, h.checkSubmission(ctx),
 		CheckRelease("the server", health.Release, view.Built()), CheckClock("the server", date, now)}
 	for _, name := range slices.Sorted(maps.Keys(health.Checks)) {

@@ -1,8 +1,10 @@
-// Package client submits orders, waits for their end, follows them, and sends commands.
+// Package client provides a Client, which submits orders, waits for their end, follows them, and sends
+// commands.
 //
-// Every call may be repeated: the server recognises a submission by its order ID, and a command by its own
-// ID. So the client repeats a call after a broken connection, or if the server is busy or unavailable. The
-// pauses grow. The client stops at the limit set by WithRetry, or when the context ends.
+// A repeated call has no further effect: the server recognises a submission by its order ID, and a command by
+// its command ID. The client therefore repeats a call if the connection breaks, or if the server is busy or
+// unavailable. The pauses between attempts become longer. The client stops at the limits that WithRetry sets,
+// or when the context ends.
 package client
 
 import (
@@ -21,7 +23,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// Results of the calls. Packages view and core document their fields.
+// Types of results. The packages view and core document the fields.
 type (
 	// Task is an order with its steps.
 	Task = view.Task
@@ -29,29 +31,29 @@ type (
 	Step = view.Step
 	// Summary is an order in a listing.
 	Summary = view.Summary
-	// TaskError is the reason why an order ended as it did.
+	// TaskError is the reason why an order stopped or was undone.
 	TaskError = view.TaskError
-	// Moment is one line of an order's timeline.
+	// Moment is one entry in an order's timeline.
 	Moment = view.Moment
-	// Plan describes the effect of a move to another definition.
+	// Plan describes the effect of a Move to a different definition.
 	Plan = view.Plan
 	// Definition is a version of a workflow.
 	Definition = view.Definition
-	// Workflow is a workflow that orders can name.
+	// Workflow describes a workflow that the server has loaded.
 	Workflow = view.WorkflowInfo
 	// Unattended is a queue without a consumer.
 	Unattended = view.Unattended
-	// Statistics holds the figures of a deployment.
+	// Statistics holds counts and time series of a deployment.
 	Statistics = view.Statistics
 	// State is the state of an order or a step.
 	State = core.State
 	// Verdict is the result of a command.
 	Verdict = core.Verdict
-	// Fact is what an operator states about a step in doubt.
+	// Fact is an operator's statement whether the call of a step had an effect.
 	Fact = core.Fact
 )
 
-// Facts that Resolve can state.
+// Facts for Resolve.
 const (
 	Happened    = core.Happened
 	NotHappened = core.NotHappened
@@ -60,16 +62,18 @@ const (
 
 // Order is an order to submit.
 type Order struct {
-	ID       string // your own ID: 1 to 128 of A-Z a-z 0-9 . _ : -, not - first, not "." or ".."
+	// ID is the caller's own ID: 1 to 128 of the characters A-Z a-z 0-9 . _ : -. It must not begin with "-"
+	// and must not be "." or "..".
+	ID       string
 	Workflow string // name of the workflow
-	// the order itself; marshalled to JSON, except a json.RawMessage, which is sent unchanged
+	// Content is the order itself. The client encodes it as JSON, but sends a json.RawMessage unchanged.
 	Content  any
 	Priority string    // "normal" (default) or "high"
-	ReplyTo  string    // logical name of the queue or bus that gets the status messages; "" means none
-	Deadline time.Time // zero means the workflow's deadline
+	ReplyTo  string    // logical name of the queue or bus for statuses; "" means none
+	Deadline time.Time // the zero time means the workflow's deadline
 }
 
-// MarshalJSON writes the submission's envelope.
+// MarshalJSON returns the order as a message.SubmitOrder in JSON.
 func (o Order) MarshalJSON() ([]byte, error) {
 	content, err := json.Marshal(o.Content)
 	if err != nil {
@@ -81,21 +85,21 @@ func (o Order) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// Receipt confirms that an order is durable: stored and started, or in the intake queue.
+// Receipt confirms that an order is durable. The order is either stored and started, or in the intake queue.
 type Receipt struct {
 	OrderID string `json:"orderId"`
-	Known   bool   `json:"known"` // the same order existed before
-	// the order is durable in the intake queue (on AWS); its task shows the result
+	Known   bool   `json:"known"` // whether the same order existed before
+	// Queued reports that the order is in the intake queue on AWS. Wait returns the result.
 	Queued bool  `json:"queued,omitempty"`
-	State  State `json:"state"` // "" while it is queued
-	// Notes names, for people, the parts of the order that have no effect in this deployment.
+	State  State `json:"state"` // "" if the order is queued
+	// Notes contains texts for people about fields of the order that have no effect in this deployment.
 	Notes []string `json:"notes,omitempty"`
-	// Unattended lists the request queues of the order's workflow that have no consumer. For a stack it is
-	// empty: use Client.Unattended.
+	// Unattended lists the request queues of the order's workflow that have no consumer. For a stack, the
+	// list is always empty, and Client.Unattended returns the queues.
 	Unattended []Unattended `json:"unattended,omitempty"`
 }
 
-// Client sends the calls. It is safe for use by many goroutines.
+// Client is a client of one deployment. It is safe for concurrent use.
 type Client struct {
 	via   Transport
 	retry failsafe.Executor[any]
@@ -103,7 +107,7 @@ type Client struct {
 
 type retryLimit struct {
 	attempts int
-	longest  time.Duration // total time for all attempts of one call
+	longest  time.Duration // time limit for all attempts of one call
 }
 
 type options struct {
@@ -113,16 +117,18 @@ type options struct {
 
 var defaultLimit = retryLimit{attempts: 12, longest: 30 * time.Second}
 
-// Option changes a setting of New.
+// Option changes a setting of a Client.
 type Option func(*options)
 
-// WithRetry bounds the repetitions of one call: the number of attempts (1 means no repetition), and the time
-// after which no further attempt begins. The default is 12 attempts within 30 seconds.
+// WithRetry limits the attempts of one call. The argument attempts is the maximum number of attempts, and 1
+// means no repetition. After the time longest, no further attempt begins. The default is 12 attempts within
+// 30 seconds.
 func WithRetry(attempts int, longest time.Duration) Option {
 	return func(o *options) { o.limit = retryLimit{max(attempts, 1), longest} }
 }
 
-// New returns a client of a server's base URL, such as "http://127.0.0.1:7070". It does not connect yet.
+// New returns a client for the server at a base URL, such as "http://127.0.0.1:7070". It makes no network
+// call.
 func New(baseURL string, opts ...Option) (*Client, error) {
 	var o options
 	for _, set := range opts {
@@ -135,7 +141,7 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 	return Over(via, opts...), nil
 }
 
-// Over returns a client with another transport than HTTP. WithHTTPClient has no effect on it.
+// Over returns a client that uses the given transport. The option WithHTTPClient has no effect.
 func Over(via Transport, opts ...Option) *Client {
 	o := options{limit: defaultLimit}
 	for _, set := range opts {
@@ -144,7 +150,8 @@ func Over(via Transport, opts ...Option) *Client {
 	return &Client{via: via, retry: executor(o.limit)}
 }
 
-// Pauses between the attempts of one call. A server's Retry-After takes precedence.
+// Pauses between the attempts of one call. If the server sends Retry-After, the client waits at least for
+// that time instead.
 const (
 	firstPause   = 50 * time.Millisecond
 	longestPause = 5 * time.Second
@@ -165,10 +172,11 @@ func executor(limit retryLimit) failsafe.Executor[any] {
 		Build())
 }
 
-// again calls f until it succeeds, fails for good, or the limits are reached.
+// again calls f until f succeeds, f returns an error that is not repeatable, a limit of the attempts is
+// reached, or ctx ends.
 func again[T any](ctx context.Context, c *Client, f func(context.Context) (T, error)) (T, error) {
 	var got T
-	var last error // error of the last attempt; the library returns ctx's error instead when ctx ends
+	var last error // the library does not return this error if ctx ends
 	err := c.retry.WithContext(ctx).RunWithExecution(func(failsafe.Execution[any]) error {
 		got, last = f(ctx)
 		return last
@@ -179,11 +187,13 @@ func again[T any](ctx context.Context, c *Client, f func(context.Context) (T, er
 	return got, err
 }
 
-// Submit stores and starts an order. It returns when the order is durable.
+// Submit submits an order. It returns when the order is durable.
 //
-// If the same order exists, it returns the same receipt with Known set. If another order has that ID, the
-// error is ErrRefused. On AWS, Submit returns when the order is in the intake queue (Queued). Errors that
-// only the deployment can find, such as an unknown workflow or another order with that ID, appear in Wait.
+// If the same order exists, Submit returns a receipt with Known set. If a different order has the same ID,
+// Submit returns ErrRefused.
+//
+// On AWS, Submit returns when the order is in the intake queue, with Queued set. Wait then returns the errors
+// that only the deployment can detect, such as an unknown workflow or a different order with the same ID.
 func (c *Client) Submit(ctx context.Context, o Order) (Receipt, error) {
 	body, err := json.Marshal(o)
 	if err != nil {
@@ -206,65 +216,66 @@ func (c *Client) Submitted(ctx context.Context, id string) (json.RawMessage, err
 	return again(ctx, c, func(ctx context.Context) (json.RawMessage, error) { return c.via.Order(ctx, id) })
 }
 
-// Workflows returns the workflows that orders can name, with the errors of newer files.
+// Workflows returns the workflows that the server has loaded. If a newer file of a workflow is not valid, the
+// result also contains the file's error. For a stack, Workflows returns an error.
 func (c *Client) Workflows(ctx context.Context) ([]Workflow, error) {
 	return again(ctx, c, c.via.Workflows)
 }
 
-// Definition returns a version of a workflow, by its hash or as Latest. It returns ErrNotFound if there is
-// none. A stack on AWS knows only the versions that orders have run.
+// Definition returns a version of a workflow. The argument definition is a hash or Latest. Definition returns
+// ErrNotFound if the version does not exist. A stack on AWS has only the versions that an order has used.
 func (c *Client) Definition(ctx context.Context, workflow, definition string) (Definition, error) {
 	return again(ctx, c, func(ctx context.Context) (Definition, error) {
 		return c.via.Definition(ctx, workflow, definition)
 	})
 }
 
-// Schedule is a workflow that starts by the clock. It lists the last 20 starts and skipped times. The two
-// counts include all of them.
+// Schedule describes a workflow that has a schedule. Starts and Skipped contain the last 20 starts and the
+// last 20 skipped times. Started and Missed are their total numbers.
 type Schedule struct {
 	Workflow string `json:"workflow"`
 	Cron     string `json:"cron"`
 	Zone     string `json:"zone"`    // "" means UTC
 	Overlap  string `json:"overlap"` // "skip" or "allow"
-	// The zero value means that no Supervisor has found the schedule yet.
+	// Next is the next scheduled time. It is zero if no sweep of a Supervisor has read the schedule yet.
 	Next    time.Time        `json:"next"`
 	Started int              `json:"started"`
 	Starts  []ScheduledStart `json:"starts"`
-	Missed  int              `json:"missed"` // scheduled times that started nothing
+	Missed  int              `json:"missed"` // number of scheduled times without a start
 	Skipped []SkippedStart   `json:"skipped"`
 }
 
-// ScheduledStart is an order that a schedule started.
+// ScheduledStart describes an order that a schedule started.
 type ScheduledStart struct {
-	At      time.Time `json:"at"` // the scheduled time
+	At      time.Time `json:"at"` // scheduled time
 	OrderID string    `json:"orderId"`
-	Decided time.Time `json:"decided"` // when the Supervisor found it due
-	Sent    bool      `json:"sent"`    // the order was submitted; if false, the next sweep submits it
+	Decided time.Time `json:"decided"` // time at which the Supervisor decided to start the order
+	Sent    bool      `json:"sent"`    // whether the order was submitted; if not, the next sweep submits it
 }
 
-// SkippedStart is a scheduled time at which no order started, with the reason.
+// SkippedStart describes a scheduled time at which no order started, and the reason.
 type SkippedStart struct {
 	At  time.Time `json:"at"`
 	Why string    `json:"why"`
 }
 
-// Schedules lists the workflows that start by the clock.
+// Schedules returns the workflows that have a schedule.
 func (c *Client) Schedules(ctx context.Context) ([]Schedule, error) {
 	return again(ctx, c, c.via.Schedules)
 }
 
-// pollWait is the time that the server may wait for an end in one call.
+// pollWait is the time for which the server waits for the end of an order in one call.
 const pollWait = 30 * time.Second
 
-// Wait waits until an order ends: every step is done, it is undone or cancelled, or it stops in Error. Only
-// ctx bounds the time. It returns ErrNotFound if the order is unknown and this client did not queue it.
+// Wait blocks until an order is done, undone, cancelled or closed, or stops in Error. Only ctx limits the
+// time. Wait returns ErrNotFound if the order is unknown and this client has not queued it.
 func (c *Client) Wait(ctx context.Context, id string) (*Task, error) {
 	for {
 		t, err := again(ctx, c, func(ctx context.Context) (*Task, error) {
 			started := time.Now()
 			t, err := c.via.Task(ctx, id, pollWait)
 			if brokenUse(started, err) {
-				return nil, nil // start again, with all attempts
+				return nil, nil // a new call gets the full number of attempts
 			}
 			return t, err
 		})

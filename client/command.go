@@ -16,31 +16,32 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
-// CommandOption changes a command before it is sent.
+// CommandOption sets an option of a command.
 type CommandOption func(*command)
 
 type command struct {
 	event    core.Event
 	id       string
 	from     core.Sender
-	number   int // command number that the sender saw
+	number   int // command number in the task that the sender saw
 	numbered bool
 }
 
-// CommandID sets the ID of the command. Without it the client makes one. A command that is sent again with
-// the same ID, by any process, takes effect once and gets the same verdict.
+// CommandID sets the ID of the command. Without this option the client generates an ID. If any process sends
+// the command again with the same ID, the command takes effect once and gets the same verdict.
 func CommandID(id string) CommandOption {
 	return func(c *command) { c.id = id }
 }
 
-// IfCommand sets the command number on which the decision was made, as seen in Task.Command. The command is
-// refused if the number has changed. Without this option the client reads the number just before sending.
+// IfCommand sets the command number that the caller saw in Task.Command. The Scheduler refuses the command if
+// the order has a different number by then. Without this option the client reads the number just before it
+// sends the command.
 func IfCommand(number int) CommandOption {
 	return func(c *command) { c.number, c.numbered = number, true }
 }
 
-// By sets the sender's name, in at most 128 bytes, and the reason, in at most 512. The verdict stores both.
-// Close and Erase have both as arguments, and Answer has them in its Reply.
+// By sets the sender's name, of at most 128 bytes, and the reason, of at most 512 bytes. The task stores name
+// and reason with the verdict. Close and Erase have arguments for both, and a Reply has fields for both.
 func By(name, reason string) CommandOption {
 	return func(c *command) { c.from = core.Sender{By: name, Reason: reason} }
 }
@@ -50,14 +51,14 @@ func NewDeadline(t time.Time) CommandOption {
 	return ofResubmit(func(e *core.Resubmit) { e.Deadline = core.TimeOf(t) })
 }
 
-// NewInput replaces the input of a step in a resubmitted order (P51, a call can get another input). It is any
-// JSON value of at most 32 KiB. The command is refused if the step's agent got a request, unless that request
-// is proven to have had no effect, because the service must not get two inputs under one key.
+// NewInput replaces the input of a step in a resubmitted order (P51, a call can get another input). The input
+// is any JSON value of at most 32 KiB. A service must not get two inputs with the same key. The Scheduler
+// therefore refuses the command if a request of the step may have had an effect.
 func NewInput(step string, input json.RawMessage) CommandOption {
 	return ofResubmit(func(e *core.Resubmit) { e.Step, e.Input = step, input })
 }
 
-// ofResubmit makes an option that only a Resubmit has.
+// ofResubmit returns an option that changes a Resubmit and no other command.
 func ofResubmit(set func(*core.Resubmit)) CommandOption {
 	return func(c *command) {
 		if e, ok := c.event.(core.Resubmit); ok {
@@ -67,8 +68,9 @@ func ofResubmit(set func(*core.Resubmit)) CommandOption {
 	}
 }
 
-// StepOutput adds the output of a step to a Resolve, so that later steps can read it. It is any JSON value of
-// at most 48 KiB. The step must have happened, in an order that was going forward.
+// StepOutput sets the output of the step in a Resolve, so that later steps can read the output. The output is
+// any JSON value of at most 48 KiB. The fact must be Happened, and the order must have stopped in its forward
+// phase.
 func StepOutput(output json.RawMessage) CommandOption {
 	return func(c *command) {
 		if e, ok := c.event.(core.Resolve); ok {
@@ -78,10 +80,12 @@ func StepOutput(output json.RawMessage) CommandOption {
 	}
 }
 
-// Cancel stops an order and undoes its completed steps. An order that has not arrived yet will not run.
+// Cancel stops an order and undoes its completed steps. If the order has not arrived yet, the order will not
+// run.
 //
-// The verdict states whether the command was accepted, and the reason if it was not. A refusal is not an
-// error. The error of any command is an *Undecided if its verdict did not arrive.
+// The verdict states whether the Scheduler accepted the command, and the reason of a refusal. A refusal is
+// not an error. If the verdict of a command does not arrive, the error is an *Undecided. These rules apply
+// to all commands.
 func (c *Client) Cancel(ctx context.Context, id string, opts ...CommandOption) (Verdict, error) {
 	t, err := c.Get(ctx, id)
 	run := 0
@@ -94,41 +98,43 @@ func (c *Client) Cancel(ctx context.Context, id string, opts ...CommandOption) (
 	return c.command(ctx, id, core.Cancel{Run: run}, opts)
 }
 
-// Undo undoes an order that stopped in Error.
+// Undo undoes an order that has stopped in Error.
 func (c *Client) Undo(ctx context.Context, id string, opts ...CommandOption) (Verdict, error) {
 	return c.command(ctx, id, core.UndoCommand{}, opts)
 }
 
-// Resubmit continues an order that stopped in Error, or runs an undone one again.
+// Resubmit continues an order that has stopped in Error, or runs an undone order again.
 func (c *Client) Resubmit(ctx context.Context, id string, opts ...CommandOption) (Verdict, error) {
 	return c.command(ctx, id, core.Resubmit{}, opts)
 }
 
-// Resolve states whether a step in doubt happened. The order stays in Error until Resubmit or Undo.
+// Resolve states whether the call of a step in doubt had its effect. The order stays in Error until Resubmit
+// or Undo.
 func (c *Client) Resolve(ctx context.Context, id, step string, fact Fact,
 	opts ...CommandOption) (Verdict, error) {
 	return c.command(ctx, id, core.Resolve{Step: step, Fact: fact}, opts)
 }
 
-// Reply is an answer to a step that waits for one.
+// Reply is an answer of a person or an application to a waiting step.
 type Reply struct {
-	Step  string // step that gets the answer; set this or Event
-	Event string // name of an event: the reply goes to every step that waits for it, now or later
+	Step  string // step that gets the answer; set Step or Event
+	Event string // name of an event; each step that waits for the event gets the answer
 	Value any    // value of the answer, encoded as JSON
-	By    string // person or program that answers; required without a Token
-	// Reason is a text for people in the history, of at most 512 bytes. Optional.
+	By    string // name of the person or program; required without a Token
+	// Reason is an optional text of at most 512 bytes for people who read the order's history.
 	Reason string
-	// Token is a token of the order, from a link (P39, a token is an answer's permission). It states the
-	// step, the run and the person, so leave out Step, Event, Run and By.
+	// Token is the token from a link for an answer (P39, a token is an answer's permission). It contains the
+	// step, the run and the person, so leave the fields Step, Event, Run and By empty.
 	Token string
-	// Round is the step's round, as it was shown. 0 means the present one. It is unused with Event.
+	// Round is the round that the person saw. 0 means the step's present round. Round has no effect with
+	// Event.
 	Round int
-	// Run is the order's run, as it was shown. -1 means the present one.
+	// Run is the run that the person saw. -1 means the order's present run.
 	Run int
 }
 
-// Answer sends an answer to a step that waits for people, or for an event from outside. A repeated answer
-// with the same ID (CommandID) changes nothing.
+// Answer sends an answer to a step that waits for a person or for an event. If the answer is sent again with
+// the same CommandID, the repetition changes nothing.
 func (c *Client) Answer(ctx context.Context, id string, r Reply, opts ...CommandOption) (Verdict, error) {
 	value, err := json.Marshal(r.Value)
 	if err != nil {
@@ -150,7 +156,8 @@ func (c *Client) Answer(ctx context.Context, id string, r Reply, opts ...Command
 	return c.command(ctx, id, a, signed(r.By, r.Reason, opts))
 }
 
-// present fills in the run and the round that the order is in.
+// present completes an answer. If the caller has not set the run, present sets the order's present run. If
+// the caller has not set the round, present sets the step's present round.
 func present(a *core.Answered, t *Task) {
 	if a.Run < 0 {
 		a.Run = t.Run
@@ -173,54 +180,56 @@ func present(a *core.Answered, t *Task) {
 // Latest stands for the definition that new orders get.
 const Latest = message.Latest
 
-// ToDefinition makes Resubmit first move the order to a definition of its workflow, in the same command.
-// definition is a hash or Latest.
+// ToDefinition makes Resubmit move the order to a definition of its workflow before the order continues. The
+// argument definition is a hash or Latest.
 func ToDefinition(definition string) CommandOption {
 	return ofResubmit(func(e *core.Resubmit) { e.Definition = definition })
 }
 
-// Move pins an order to another definition of its workflow. definition is a hash or Latest. If the definition
-// changes steps that already ran, the command is refused, with the differences as the reason.
+// Move pins an order to a different definition of its workflow. The argument definition is a hash or Latest.
+// If the definition changes steps that have already run, the Scheduler refuses the command. The reason lists
+// the differences.
 func (c *Client) Move(ctx context.Context, id, definition string, opts ...CommandOption) (Verdict, error) {
 	return c.command(ctx, id, core.Move{Definition: definition}, opts)
 }
 
-// PlanMove returns the effects of a Move, step by step, and changes nothing. Stacks on AWS cannot resolve
-// Latest.
+// PlanMove returns the effects of a Move on each step. It changes nothing. On AWS, the definition must be one
+// that an order has used.
 func (c *Client) PlanMove(ctx context.Context, id, definition string) (Plan, error) {
 	return again(ctx, c, func(ctx context.Context) (Plan, error) {
 		return c.via.Plan(ctx, id, definition, false)
 	})
 }
 
-// PlanMoveDocuments is PlanMove with the stored record of the order and both definitions, for a program that
-// tries the move elsewhere.
+// PlanMoveDocuments is PlanMove with additional results: the stored task, the content of the order, and its
+// present and its new definition. A program can test the Move with these documents.
 func (c *Client) PlanMoveDocuments(ctx context.Context, id, definition string) (Plan, error) {
 	return again(ctx, c, func(ctx context.Context) (Plan, error) {
 		return c.via.Plan(ctx, id, definition, true)
 	})
 }
 
-// Close ends an order in Error without further work: its steps keep their states. by is the name of the
-// sender. A Closed order takes no further command.
+// Close ends an order in Error without further work. The steps keep their states. The argument by is the name
+// of the sender. A Closed order accepts no further command.
 func (c *Client) Close(ctx context.Context, id, by, reason string, opts ...CommandOption) (Verdict, error) {
 	return c.command(ctx, id, core.Close{}, signed(by, reason, opts))
 }
 
-// Erase removes people's data from an order that has ended: content, inputs, outputs, answers, texts and
-// notes. States, times and identity stay. The order keeps by, which is the name of the sender, and the
-// reason. An erased order takes no further command, but accepts a repeated Erase.
+// Erase removes content, inputs, outputs, answers, texts and notes from an order that has ended, because they
+// may contain personal data. States, times and identity stay. The task stores the argument by, which is the
+// name of the sender, and the reason. After an Erase, an order accepts only a repeated Erase.
 func (c *Client) Erase(ctx context.Context, id, by, reason string, opts ...CommandOption) (Verdict, error) {
 	return c.command(ctx, id, core.Erase{}, signed(by, reason, opts))
 }
 
-// signed adds the sender and the reason as the first option, so that a later option may replace them.
+// signed puts the sender and the reason before the options, so that an option By replaces them.
 func signed(by, reason string, opts []CommandOption) []CommandOption {
 	return append([]CommandOption{By(by, reason)}, opts...)
 }
 
-// command adds the ID and the number unless options set them, and sends the command. It makes the ID once for
-// all attempts, so that a repetition is recognised (P5, commands have a number and an ID).
+// command sends a command. If the options do not set an ID and a command number, command adds them. All
+// attempts have the same ID, so that the Scheduler recognises a repetition (P5, commands have a number and an
+// ID).
 func (c *Client) command(ctx context.Context, order string, ev core.Event,
 	opts []CommandOption) (Verdict, error) {
 	number := core.CommandOf(ev).Number

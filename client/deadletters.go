@@ -15,35 +15,40 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// MissedSweeps is the queue of a stack for failed ticks of the schedule.
+// MissedSweeps is the name of a stack's queue for invocations of the Supervisor that failed.
 const MissedSweeps = "missed-sweeps"
 
-// DeadLetterQueue is a queue whose messages wait for the operator.
+// DeadLetterQueue describes a queue of dead letters or of quarantined messages.
 type DeadLetterQueue struct {
-	// Queue is the name of the queue that the messages come from, such as "replies" or "requests-mail"; or it
-	// is "quarantine" or MissedSweeps.
+	// Queue is the name of the queue from which the messages come, such as "replies" or "requests-mail". For
+	// the quarantine, it is "quarantine". For the queue of missed sweeps, it is MissedSweeps.
 	Queue    string `json:"queue"`
-	Messages int    `json:"messages"` // number of messages, including hidden ones; an estimate for a stack
-	// time when the oldest of the messages read was sent; zero if no message was visible
+	Messages int    `json:"messages"` // number of messages, including hidden ones; on AWS an estimate
+	// Oldest is the time at which the oldest of the messages read was sent. It is zero if no message was
+	// visible.
 	Oldest   time.Time `json:"oldest,omitzero"`
-	LookedAt int       `json:"lookedAt"` // number of messages read, at most ten
-	// reason why the queue could not be read; the other fields are then empty
+	LookedAt int       `json:"lookedAt"` // number of messages read for Oldest, at most ten
+	// Problem is the reason why the client could not read the queue. All fields except Queue and Problem are
+	// then zero.
 	Problem string `json:"problem,omitempty"`
 }
 
-// KeptFor is the retention of dead letters and quarantined messages, from the time when they were first sent.
+// KeptFor is the retention of dead letters and quarantined messages. The retention begins when a message is
+// first sent.
 const KeptFor = 14 * 24 * time.Hour
 
 const (
-	// A message that was read stays hidden for this time unless it is returned to its queue earlier.
+	// lookHold is the visibility timeout of the messages that DeadLetters reads. Redrive and Discard add the
+	// time that they need for their messages.
 	lookHold   = 30 * time.Second
-	lastPoll   = time.Second // a wait of 0 would make SQS look at only some of its servers
-	mostLooked = 10_000      // largest number of messages in a search
+	lastPoll   = time.Second // wait of a receive; with a wait of 0, SQS asks only some of its servers
+	mostLooked = 10_000      // maximum number of messages in a search by ID
 	returnTime = 5 * time.Second
 )
 
-// DeadLetterQueues returns the queues of dead letters and the quarantine, with the number of messages and the
-// age of the oldest of ten. It hides these ten messages from other readers for at most a second.
+// DeadLetterQueues returns the quarantine and the queues of dead letters, with the number of messages in
+// each. It reads at most ten messages of each queue to find the oldest message. The read hides these messages
+// from other readers for at most a second.
 func (c *Client) DeadLetterQueues(ctx context.Context) ([]DeadLetterQueue, error) {
 	names, err := again(ctx, c, c.via.DeadQueues)
 	if err != nil {
@@ -92,8 +97,8 @@ func (d *DeadLetterQueue) look(ctx context.Context, via Transport) error {
 	return nil
 }
 
-// CheckDeadLetters returns a check for each queue that holds messages or cannot be read, or one that reports
-// that there are no such queues.
+// CheckDeadLetters returns a check for each queue that contains messages or could not be read. If there is no
+// such queue, it returns one successful check.
 func CheckDeadLetters(all []DeadLetterQueue, now time.Time) []Check {
 	var checks []Check
 	for _, d := range all {
@@ -124,28 +129,30 @@ func CheckDeadLetters(all []DeadLetterQueue, now time.Time) []Check {
 	return checks
 }
 
-// DeadLetter is a message of a DeadLetterQueue.
+// DeadLetter is a message in a DeadLetterQueue.
 type DeadLetter struct {
-	ID       string    `json:"id"`       // ID given by the queue
-	Queue    string    `json:"queue"`    // queue that it was sent to, and would be redriven to
-	Sent     time.Time `json:"sent"`     // time when it was first sent to any queue
-	Received int       `json:"received"` // number of receives, including reads by DeadLetters
+	ID       string    `json:"id"`       // message ID that the queue assigned
+	Queue    string    `json:"queue"`    // original queue, to which Redrive sends the message
+	Sent     time.Time `json:"sent"`     // time at which the message was first sent to any queue
+	Received int       `json:"received"` // number of receives, including reads by this client
 	Kind     string    `json:"kind,omitempty"`
 	OrderID  string    `json:"orderId,omitempty"`
 	Step     string    `json:"step,omitempty"`
 	Attempt  int       `json:"attempt,omitempty"`
-	Reason   string    `json:"reason,omitempty"`  // reason why it is in quarantine
-	SHA256   string    `json:"sha256"`            // hash of its body, in hexadecimal digits
-	Refused  string    `json:"refused,omitempty"` // reason why it would not be redriven; "" if it would
-	// Body is the message as it was sent. The quarantine keeps only its first 40,000 bytes. It may contain
-	// the data of an order.
+	Reason   string    `json:"reason,omitempty"`  // reason for the quarantine
+	SHA256   string    `json:"sha256"`            // hash of the body, in hexadecimal digits
+	Refused  string    `json:"refused,omitempty"` // reason why Redrive would refuse the message, or ""
+	// Body is the body of the message, which may contain data of an order. The quarantine keeps only the
+	// first 40,000 bytes of a body.
 	Body []byte `json:"-"`
 }
 
-// DeadLetters reads up to most messages of one of the DeadLetterQueues, oldest first.
+// DeadLetters returns at most the given number of messages of a queue, oldest first. The argument queue is
+// the Queue of a DeadLetterQueue.
 //
-// A queue can only be read by receiving. So the messages are hidden from other readers for 30 seconds at
-// most, and each read counts as a receive. Messages that another reader holds are missing.
+// A program can read the messages of an SQS queue only by receiving them. DeadLetters therefore hides the
+// messages from other readers for at most 30 seconds, and each read counts as a receive. The result does not
+// contain messages that another reader hides.
 func (c *Client) DeadLetters(ctx context.Context, queue string, most int) ([]DeadLetter, error) {
 	q, err := c.deadQueue(ctx, queue)
 	if err != nil {
@@ -162,7 +169,7 @@ func (c *Client) DeadLetters(ctx context.Context, queue string, most int) ([]Dea
 	return all, err
 }
 
-// deadQueue finds a queue by its name. The error of an unknown name lists the queues.
+// deadQueue returns a queue by its name. If the name is unknown, the error lists the known names.
 func (c *Client) deadQueue(ctx context.Context, name string) (*operated, error) {
 	names, err := again(ctx, c, c.via.DeadQueues)
 	if err != nil {
@@ -179,18 +186,19 @@ func (c *Client) deadQueue(ctx context.Context, name string) (*operated, error) 
 	return &operated{found, name, c.via}, nil
 }
 
-// operated is a queue of dead letters, with the transport that translates its errors.
+// operated is a queue of dead letters, with the transport that converts the queue's errors.
 type operated struct {
 	port.Queue
 	name string
 	via  Transport
 }
 
-// walk receives each message once, and hides it for a time. f reports whether it has taken the message out of
-// the queue, and whether to continue. At the end walk returns the other messages to the queue.
+// walk receives at most the given number of messages, hides each for the duration hold, and calls f once for
+// each. taken reports whether f has deleted the message. more reports whether walk continues. At its end,
+// walk makes the messages visible that f has not deleted.
 func walk(ctx context.Context, q *operated, most int, hold time.Duration,
 	f func(d *port.Delivery) (taken, more bool, err error)) error {
-	receipts := map[string]string{} // receipts by ID; "" if the message was taken
+	receipts := map[string]string{} // receipts by ID; "" if f has deleted the message
 	var seen []string
 	defer func() { q.makeVisible(ctx, seen, receipts) }()
 	for more, again := true, 0; more && len(seen) < most && again <= len(seen); {
@@ -202,7 +210,7 @@ func walk(ctx context.Context, q *operated, most int, hold time.Duration,
 		more = len(got) > 0
 		for i := range got {
 			d, taken := &got[i], false
-			if _, known := receipts[d.ID]; known { // the message became visible again
+			if _, known := receipts[d.ID]; known { // the message became visible and was received again
 				again++
 			} else {
 				seen, again = append(seen, d.ID), 0
@@ -221,8 +229,8 @@ func walk(ctx context.Context, q *operated, most int, hold time.Duration,
 	return nil
 }
 
-// makeVisible makes messages visible again, in their order. If that fails, they become visible when their
-// time is over.
+// makeVisible makes messages visible again, in the given sequence. If the call fails, the messages become
+// visible at the end of their visibility timeout.
 func (q *operated) makeVisible(ctx context.Context, ids []string, receipts map[string]string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), returnTime)
 	defer cancel()
@@ -235,7 +243,7 @@ func (q *operated) makeVisible(ctx context.Context, ids []string, receipts map[s
 	port.Extend(ctx, q.Queue, all)
 }
 
-// known holds the fields that identify a message of any kind.
+// known holds the JSON members that identify a message, for all kinds of messages.
 type known struct {
 	OrderID   string `json:"orderId"`
 	Task      string `json:"task"`
@@ -260,7 +268,6 @@ func (k *known) kind() string {
 	return ""
 }
 
-// identify fills in the fields that can be read from the body.
 func (l *DeadLetter) identify() {
 	var k known
 	if json.Unmarshal(l.Body, &k) != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/sqs"
 )
 
-// DeadQueues returns the names of the server's queues of dead letters.
+// DeadQueues returns the source queues of the server's dead letters, and the quarantine.
 func (h *overHTTP) DeadQueues(ctx context.Context) ([]string, error) {
 	names, err := sqs.New(h.sdk, sqs.Config{}).List(ctx, "")
 	if err != nil {
@@ -32,7 +32,7 @@ func (h *overHTTP) DeadQueues(ctx context.Context) ([]string, error) {
 	return dead, nil
 }
 
-// DeadQueue returns the queue that holds the dead letters of the named queue.
+// DeadQueue returns the queue for the dead letters of the named queue.
 func (h *overHTTP) DeadQueue(name string) (port.Queue, error) {
 	if name != port.Quarantine {
 		name = port.Dead(name)
@@ -41,22 +41,23 @@ func (h *overHTTP) DeadQueue(name string) (port.Queue, error) {
 	return atOnce{q}, err
 }
 
-// queue returns one of the server's queues. It does not check whether the queue exists.
+// queue returns the server's queue with the given name. It does not check whether the queue exists.
 func (h *overHTTP) queue(name string) (port.Queue, error) {
 	return sqs.New(h.sdk, sqs.Config{URLs: map[string]string{name: h.base + "/000000000000/" + name}}).Queue(
 		name)
 }
 
-// atOnce is a queue that does not wait for messages, because a server always returns the visible ones. SQS
-// may miss some without a wait.
+// atOnce is a queue whose Receive does not wait for messages. A server returns all visible messages without a
+// wait, unlike SQS.
 type atOnce struct{ port.Queue }
 
-// Receive returns the visible messages.
+// Receive returns visible messages without a wait.
 func (q atOnce) Receive(ctx context.Context, most int, _, visibility time.Duration) ([]port.Delivery, error) {
 	return q.Queue.Receive(ctx, most, 0, visibility)
 }
 
-// Redrivable returns an error for wakes, because only the server itself may send them.
+// Redrivable returns an error for a Wake or a Settle, which only the server itself may send. It also returns
+// an error for an order that it cannot read, or whose workflow the server has not loaded.
 func (h *overHTTP) Redrivable(ctx context.Context, queue string, body []byte) error {
 	switch queue {
 	case port.Control:
@@ -80,7 +81,7 @@ func (h *overHTTP) Redrivable(ctx context.Context, queue string, body []byte) er
 	return nil
 }
 
-// Resend sends the message by the protocol of SQS.
+// Resend sends the message to the queue through the server's SQS endpoint.
 func (h *overHTTP) Resend(ctx context.Context, queue string, m port.Message) error {
 	q, err := h.queue(queue)
 	if err == nil {
@@ -89,7 +90,7 @@ func (h *overHTTP) Resend(ctx context.Context, queue string, m port.Message) err
 	return h.QueueError(ctx, "SendMessage", queue, err)
 }
 
-// QueueError translates an error of the SQS adapter into one of the client.
+// QueueError converts an error of the SQS adapter to an error of this package.
 func (h *overHTTP) QueueError(ctx context.Context, action, queue string, err error) error {
 	var api smithy.APIError
 	var answer *awshttp.ResponseError
@@ -101,7 +102,7 @@ func (h *overHTTP) QueueError(ctx context.Context, action, queue string, err err
 	case errors.Is(err, port.ErrNotFound):
 		return Errorf(http.StatusNotFound, "unknown-queue", "the server has no queue %s", queue)
 	case errors.As(err, &api):
-		status := http.StatusBadRequest // the error of one entry of a batch has no status of its own
+		status := http.StatusBadRequest // an error of a single entry in a batch has no HTTP status
 		if errors.As(err, &answer) {
 			status = answer.HTTPStatusCode()
 		}

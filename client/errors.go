@@ -9,36 +9,40 @@ import (
 	"time"
 )
 
-// Errors for errors.Is.
+// Kinds of errors, for use with errors.Is.
 var (
-	ErrNotFound = errors.New("not found")       // no such order
-	ErrInvalid  = errors.New("invalid request") // the request will never be accepted unchanged
-	// Another order with that ID exists, or the order's state does not allow the command.
+	ErrNotFound = errors.New("not found")       // the order or definition does not exist
+	ErrInvalid  = errors.New("invalid request") // a repetition of the same request would fail too
+	// ErrRefused means that a different order with the same ID exists, or that the order's state does not
+	// permit the request.
 	ErrRefused     = errors.New("refused")
-	ErrForbidden   = errors.New("forbidden")             // the caller lacks permission
-	ErrBusy        = errors.New("busy")                  // too much work at once; retry later
-	ErrUnavailable = errors.New("unavailable")           // server shutting down or disk full; retry later
-	ErrConnection  = errors.New("connection failed")     // no answer, or an incomplete one
-	ErrAnswer      = errors.New("unreadable answer")     // probably not a Stepkeeper server
-	ErrInternal    = errors.New("failure at the server") // the server's log has the details
+	ErrForbidden   = errors.New("forbidden")             // the caller has no permission
+	ErrBusy        = errors.New("busy")                  // too many requests; try again later
+	ErrUnavailable = errors.New("unavailable")           // such as a shutdown or a full disk; try again later
+	ErrConnection  = errors.New("connection failed")     // no response, or an incomplete response
+	ErrAnswer      = errors.New("unreadable answer")     // the server is probably not a Stepkeeper server
+	ErrInternal    = errors.New("failure at the server") // the server's log contains the details
 )
 
-// Error is an error that the server returned.
+// Error is an error response of a server, or an error of a Transport in the same form.
 type Error struct {
-	// HTTP status; for a line of a stream, the status that its order would get in a request of its own
+	// Status is the HTTP status. For an order in a stream, it is the status that a separate request would
+	// get.
 	Status int
-	Code   string // short, stable word: "unknown-workflow", "busy" …
-	Title  string // the kind of problem
-	Detail string // description: what happened, to what, and what to do
-	Field  string // name of the wrong field of the order; "" if no field is wrong
-	// wait that the server asks for; 0 if waiting does not help or the server did not set it
+	Code   string // stable word, such as "unknown-workflow" or "busy"
+	Title  string // kind of problem
+	Detail string // description of the problem and its remedy
+	Field  string // name of the order's wrong field, or ""
+	// RetryAfter is the wait that the server requests before a repetition. It is 0 if the server requests no
+	// wait.
 	RetryAfter time.Duration
-	RequestID  string // ID that finds an internal failure in the server's log
+	RequestID  string // ID of the request in the server's log, for internal failures
 
 	verdict *Verdict // verdict of a refused command
 }
 
-// Errorf returns an Error with a status. A Transport uses it for errors that it finds without a server.
+// Errorf returns an Error with the given status. A Transport uses Errorf for errors that do not come from a
+// server.
 func Errorf(status int, code, format string, args ...any) *Error {
 	return &Error{Status: status, Code: code, Title: http.StatusText(status),
 		Detail: fmt.Sprintf(format, args...)}
@@ -51,15 +55,16 @@ func (e *Error) Error() string {
 	return e.Detail
 }
 
-// Is reports whether target is the kind of the error, for errors.Is.
+// Is reports whether target is the kind of the error. errors.Is calls this method.
 func (e *Error) Is(target error) bool { return target == e.kind() }
 
-// Undecided is a command without a verdict. It was or may have been sent, and may still be executed. If it is
-// sent again with the same ID (CommandID), it is executed once, and its verdict arrives.
+// Undecided is the error of a command whose verdict did not arrive. The Scheduler may still execute the
+// command. If the caller repeats the command with the same CommandID, the Scheduler executes the command only
+// once.
 type Undecided struct {
 	OrderID string
 	ID      string // ID of the command
-	Queued  bool   // the command is certainly in the queue that leads to its verdict
+	Queued  bool   // whether the command is certainly in its queue
 	Err     error  // reason why the verdict did not arrive
 }
 
@@ -72,17 +77,17 @@ func (u *Undecided) Error() string {
 		"same ID, it is carried out once", u.ID, u.OrderID, how, u.Err)
 }
 
-// Unwrap returns the reason.
+// Unwrap returns Err.
 func (u *Undecided) Unwrap() error { return u.Err }
 
-// doubtful reports whether a command that got this error may nevertheless have been accepted.
+// doubtful reports whether the Scheduler may have accepted a command that failed with this error.
 func doubtful(err error) bool {
 	return slices.ContainsFunc([]error{ErrConnection, ErrAnswer, context.Canceled, context.DeadlineExceeded},
 		func(kind error) bool { return errors.Is(err, kind) })
 }
 
-// codeStoreDamaged is the code of a server whose data is damaged. A later attempt fails too, until a person
-// has restored the data.
+// codeStoreDamaged is the error code of a server whose data is damaged. A repetition does not help before an
+// operator has restored the data.
 const codeStoreDamaged = "store-damaged"
 
 func (e *Error) kind() error {
@@ -103,7 +108,7 @@ func (e *Error) kind() error {
 	return ErrInvalid
 }
 
-// repeatable reports whether a later attempt of the same call is harmless and may succeed.
+// repeatable reports whether a further attempt of the call may succeed.
 func repeatable(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
@@ -111,8 +116,8 @@ func repeatable(err error) bool {
 	return errors.Is(err, ErrConnection) || errors.Is(err, ErrBusy) || errors.Is(err, ErrUnavailable)
 }
 
-// askedPause returns the server's Retry-After, lengthened so that the jitter never makes it shorter. It
-// returns -1 if the server set none.
+// askedPause returns the pause for the server's Retry-After, or -1 if there is no Retry-After. The pause is
+// longer than Retry-After, so that the jitter cannot shorten the wait below Retry-After.
 func askedPause(err error) time.Duration {
 	var e *Error
 	if errors.As(err, &e) && e.RetryAfter > 0 {

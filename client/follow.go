@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// Follow yields each new version of a task, the present one first, until the order ends or the caller leaves
-// the loop. It may skip versions that follow each other quickly, but never the last one. After a broken
-// connection it connects again. An error is the last element.
+// Follow yields the present version of a task and then each new version, until the order ends. It may skip
+// versions that follow each other quickly, but never the last version. If the connection breaks, it connects
+// again. After an error it yields nothing more.
 func (c *Client) Follow(ctx context.Context, id string) iter.Seq2[*Task, error] {
 	return func(yield func(*Task, error) bool) {
 		var seen int64
@@ -34,7 +34,8 @@ func (c *Client) Follow(ctx context.Context, id string) iter.Seq2[*Task, error] 
 	}
 }
 
-// followOnce follows over one connection. A broken connection is an error only if it delivered nothing.
+// followOnce follows a task over one connection. A broken connection is not an error if the connection has
+// delivered a version or has lasted for a while.
 func (c *Client) followOnce(ctx context.Context, id string, after int64,
 	yield func(*Task, error) bool) (seen int64, over bool, err error) {
 	started := time.Now()
@@ -55,7 +56,7 @@ func (c *Client) followOnce(ctx context.Context, id string, after int64,
 	return seen, false, nil
 }
 
-// maxEvent is the longest line of a stream of events, in bytes.
+// maxEvent is the maximum length of a line in a stream of events, in bytes.
 const maxEvent = 4 << 20
 
 func (h *overHTTP) Follow(ctx context.Context, id string, after int64) iter.Seq2[*Task, error] {
@@ -86,13 +87,13 @@ func (h *overHTTP) Follow(ctx context.Context, id string, after int64) iter.Seq2
 				return
 			}
 		}
-		yield(nil, broken(ctx, io.ErrUnexpectedEOF)) // a server ends the stream only with its process
+		yield(nil, broken(ctx, io.ErrUnexpectedEOF)) // the server ends the stream only if its process ends
 	}
 }
 
-// wholeLines reads a stream line by line, without the line ends, until it ends or breaks. It omits a last
-// line without its end, which was cut off. A line is valid until the next line is read. An error is the last
-// element.
+// wholeLines yields the lines of a stream without their line ends. It omits a last line without a line end,
+// because the line may be incomplete. A yielded line is valid until the next iteration. After an error,
+// wholeLines yields nothing more.
 func wholeLines(ctx context.Context, body io.Reader, longest int) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		in := bufio.NewScanner(body)

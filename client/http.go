@@ -22,25 +22,26 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// WithHTTPClient sets the HTTP client. It should have no timeout, because waiting and following take long.
-// Bound calls by their contexts. The client uses a copy that follows no redirects.
+// WithHTTPClient sets the HTTP client. The HTTP client should have no timeout, because Wait and Follow take
+// long. Use contexts to limit the time of calls. New copies the HTTP client, and the copy follows no
+// redirects.
 func WithHTTPClient(c *http.Client) Option {
 	return func(o *options) { o.http = c }
 }
 
 const (
 	dialTimeout   = 5 * time.Second
-	answerTimeout = 45 * time.Second // limit for the response header, in addition to the requested wait
+	answerTimeout = 45 * time.Second // limit for the response header, in addition to pollWait
 	connections   = 64
 	maxAnswer     = 16 << 20
 	maxProblem    = 64 << 10
 )
 
-// overHTTP is the transport to `stepkeeper dev`.
+// overHTTP is the transport to a server. The command `stepkeeper dev` runs a server.
 type overHTTP struct {
 	base   string
 	client *http.Client
-	sdk    aws.Config // the server serves its queues in the protocol of SQS
+	sdk    aws.Config // configuration for the server's queues, which use the protocol of SQS
 }
 
 func newHTTP(baseURL string, c *http.Client) (*overHTTP, error) {
@@ -63,7 +64,7 @@ func newHTTP(baseURL string, c *http.Client) (*overHTTP, error) {
 
 func path(id, rest string) string { return "/v1/orders/" + url.PathEscape(id) + rest }
 
-// send makes one request. A status of 300 or more is an *Error.
+// send makes one request. It returns an *Error if the status is 300 or higher.
 func (h *overHTTP) send(ctx context.Context, method, path, contentType string,
 	body io.Reader) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, h.base+path, body)
@@ -89,8 +90,8 @@ func (h *overHTTP) send(ctx context.Context, method, path, contentType string,
 	return nil, errorOf(resp)
 }
 
-// broken wraps the failure of a connection. If the caller's context has ended, it returns the context's
-// error.
+// broken returns an ErrConnection for a failed connection. If the caller's context has ended, it returns the
+// error of the context instead.
 func broken(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -104,14 +105,13 @@ type problem struct {
 	Verdict    *Verdict `json:"verdict"`
 }
 
-// retryAfter bounds the seconds that a server asks to wait.
 func retryAfter(seconds int) time.Duration {
 	return time.Duration(min(max(seconds, 0), int(time.Hour/time.Second))) * time.Second
 }
 
 func errorOf(resp *http.Response) error {
 	var p problem
-	data, _ := io.ReadAll(io.LimitReader(resp.Body, maxProblem)) // the status is enough if there is no body
+	data, _ := io.ReadAll(io.LimitReader(resp.Body, maxProblem)) // the status alone is sufficient
 	if json.Unmarshal(data, &p) != nil || p.Code == "" {
 		p = problem{Error: Error{Title: http.StatusText(resp.StatusCode)}}
 	}
@@ -125,12 +125,10 @@ func errorOf(resp *http.Response) error {
 
 const jsonType = "application/json"
 
-// post sends JSON and reads the JSON of the response.
 func post[T any](ctx context.Context, h *overHTTP, path string, body []byte) (T, error) {
 	return call[T](ctx, h, http.MethodPost, path, jsonType, bytes.NewReader(body))
 }
 
-// get reads the JSON of a response.
 func get[T any](ctx context.Context, h *overHTTP, path string) (T, error) {
 	return call[T](ctx, h, http.MethodGet, path, "", nil)
 }
@@ -218,20 +216,20 @@ func (h *overHTTP) Statistics(ctx context.Context) (*Statistics, error) {
 	return &s, err
 }
 
-// Plan reads the effects of a move.
+// Plan reads the effects of a Move from the server.
 func (h *overHTTP) Plan(ctx context.Context, id, definition string, documents bool) (view.Plan, error) {
 	return get[view.Plan](ctx, h, path(id, "/move?definition="+url.QueryEscape(definition)+"&documents="+
 		strconv.FormatBool(documents)))
 }
 
-// Unattended reads the server's health.
+// Unattended reads the queues without a consumer from the server's health. It ignores the workflow.
 func (h *overHTTP) Unattended(ctx context.Context, _ string) ([]Unattended, error) {
 	health, err := get[struct{ Unattended []Unattended }](ctx, h, "/healthz")
 	return health.Unattended, err
 }
 
-// Command posts the command to its path. The body is the command's JSON, except for an answer, whose HTTP
-// form has other names.
+// Command posts a command to the path of the command's kind. The body of the request is the command's JSON.
+// For an answer, the names in the body differ, see answerBody.
 func (h *overHTTP) Command(ctx context.Context, c message.Control) (Verdict, error) {
 	var body any = c.Event
 	place := "/" + string(c.Kind())

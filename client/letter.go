@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// letter describes a message for the operator. For a quarantined message it describes the message inside the
-// envelope.
+// letter converts a delivery to a DeadLetter. A quarantined message contains the rejected message, and letter
+// describes the rejected message.
 func (c *Client) letter(ctx context.Context, queue string, d *port.Delivery) DeadLetter {
 	body, err := d.Bytes()
 	l := DeadLetter{ID: d.ID, Queue: queue, Sent: d.SentAt.UTC(), Received: d.Received, Body: body,
@@ -49,9 +49,9 @@ func digest(body []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// redrivable returns the reason why a message must not be redriven, or nil. It checks the body of a
-// quarantined message against the present rules of its queue. For a dead letter it does not repeat this
-// check, because the body was readable once, perhaps by newer code.
+// redrivable returns the reason why Redrive must refuse a message, or nil. If the message was quarantined,
+// redrivable checks whether this program can read the body. It does not check the body of a dead letter,
+// which may have a newer format.
 func (c *Client) redrivable(ctx context.Context, quarantined bool, l *DeadLetter) error {
 	switch l.Queue {
 	case MissedSweeps:
@@ -71,7 +71,7 @@ func (c *Client) redrivable(ctx context.Context, quarantined bool, l *DeadLetter
 	return c.via.Redrivable(ctx, l.Queue, l.Body)
 }
 
-// readable checks whether the consumer of a queue could read the message.
+// readable returns an error if the consumer of the queue could not read the body.
 func readable(queue string, body []byte) (err error) {
 	switch {
 	case queue == port.Intake || queue == port.High(port.Intake):
@@ -88,8 +88,8 @@ func readable(queue string, body []byte) (err error) {
 	return err
 }
 
-// ofKnownOrder returns an error for a reply or a command of an unknown order, because it would be refused
-// again. A Cancel may come before its order.
+// ofKnownOrder returns an error for a reply or a command whose order is unknown, because the Scheduler would
+// refuse the message again. A Cancel is permitted, because a Cancel may come before its order.
 func (c *Client) ofKnownOrder(ctx context.Context, l *DeadLetter) error {
 	needsOrder := l.Queue == port.Replies || l.Queue == port.Control || l.Kind == string(message.Answer)
 	if !needsOrder || l.Kind == string(message.Cancel) {

@@ -10,22 +10,22 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// Query selects orders. A zero field does not restrict them.
+// Query selects orders. A field with the zero value does not restrict the selection.
 type Query struct {
 	State     State
 	Workflow  string
-	OlderThan time.Duration // lowest age since creation
-	PageSize  int           // orders fetched at once, 1 to 1000; 0 means 100
-	Oldest    bool          // select only the oldest of the orders that match the fields above
+	OlderThan time.Duration // minimum age
+	PageSize  int           // orders per page, 1 to 1000; 0 means 100
+	Oldest    bool          // select only the oldest order that matches the fields above
 
-	// The fields below are applied to a page by the client and not by the store. If few of many orders match,
-	// that takes many pages.
-	Step     string // step that failed, or that the order waits for
-	Code     string // code of the step's error
+	// The client applies the fields below to each page that it has read. If only few of many orders match,
+	// the client reads many pages.
+	Step     string // step that failed or for which the order waits
+	Code     string // code of the order's error
 	IDPrefix string
 }
 
-// Matches reports whether the order matches the fields that the client applies.
+// Matches reports whether the order matches the fields Step, Code and IDPrefix.
 func (q *Query) Matches(s *Summary) bool {
 	if !strings.HasPrefix(s.OrderID, q.IDPrefix) || q.Code != "" &&
 		(s.Error == nil || s.Error.Code != q.Code) {
@@ -35,8 +35,9 @@ func (q *Query) Matches(s *Summary) bool {
 		slices.ContainsFunc(s.Waits, func(w view.Wait) bool { return w.Step == q.Step })
 }
 
-// Page returns the selected orders of one page, newest first, and the cursor of the next, or "" at the end.
-// The first page has the cursor "". A page may be empty and still have a next one.
+// Page returns the selected orders of one page, newest first. The first page has the cursor "". The result
+// next is the cursor of the next page, or "" if there are no more pages. A page may be empty although next is
+// set.
 func (c *Client) Page(ctx context.Context, q Query,
 	cursor string) (selected []Summary, next string, err error) {
 	page, err := again(ctx, c,
@@ -47,7 +48,8 @@ func (c *Client) Page(ctx context.Context, q Query,
 	return slices.DeleteFunc(page.Orders, func(s Summary) bool { return !q.Matches(&s) }), page.Next, nil
 }
 
-// List yields the selected orders, newest first, and fetches pages as needed. An error is the last element.
+// List yields the selected orders, newest first. It reads pages as needed. After an error it yields nothing
+// more.
 func (c *Client) List(ctx context.Context, q Query) iter.Seq2[Summary, error] {
 	return func(yield func(Summary, error) bool) {
 		cursor := ""
@@ -69,15 +71,15 @@ func (c *Client) List(ctx context.Context, q Query) iter.Seq2[Summary, error] {
 	}
 }
 
-// Unlisted describes the orders that List omits, for people, or returns "" if it omits none. On AWS it omits
-// ended orders, unless the stack was deployed with an index of them.
+// Unlisted returns a text for people about the orders that List omits, or "" if List omits no orders. On AWS,
+// List omits ended orders if the stack was deployed without the index of finished orders.
 func (c *Client) Unlisted() string { return c.via.Unlisted() }
 
-// Statistics returns an operator's figures of at most the last hour, and the present figures of each agent.
+// Statistics returns counts of at most the last hour, and the present state of each agent's queue.
 //
-// A server counts since its start. For a stack the figures are CloudWatch's metrics, some minutes late. They
-// are cached for a minute, because each read is billed (docs/explanation/cost.md). The field Unknown lists
-// the figures that the caller may not read.
+// If a server started less than an hour ago, its counts begin at its start. For a stack, Statistics reads
+// metrics of CloudWatch, which are some minutes late. The client caches the metrics for a minute, because AWS
+// bills each read (docs/explanation/cost.md). The field Unknown lists the missing counts and the reasons.
 func (c *Client) Statistics(ctx context.Context) (*Statistics, error) {
 	via, ok := c.via.(interface {
 		Statistics(ctx context.Context) (*Statistics, error)
@@ -88,15 +90,16 @@ func (c *Client) Statistics(ctx context.Context) (*Statistics, error) {
 	return again(ctx, c, via.Statistics)
 }
 
-// Unattended returns the queues without a consumer, mostly because an agent does not run.
+// Unattended returns the queues without a consumer. The most frequent cause is an agent that does not run. On
+// AWS, a queue has no consumer if its event source mapping is off. A request queue also has no consumer if
+// requests wait and none is in flight.
 //
-// On AWS it finds every queue whose event source mapping is off, and each request queue in which requests
-// wait and none is in flight. workflow restricts the result to the agents of that workflow, if they are
-// known; "" means all agents. A server ignores workflow here, because its receipts list the queues of an
-// order's workflow.
+// If workflow is not empty, Unattended checks only the Scheduler's queues and the queues of the agents that
+// the workflow needs. If these agents are unknown, it checks the queues of all agents. A server ignores
+// workflow, and checks the queues of all external agents.
 //
-// On AWS a call takes a few seconds at most. An error means that some queues could not be checked; the result
-// has the others.
+// On AWS, a call takes at most a few seconds. If the check of some queues fails, Unattended returns an error
+// together with the results for all other queues.
 func (c *Client) Unattended(ctx context.Context, workflow string) ([]Unattended, error) {
 	via, ok := c.via.(interface {
 		Unattended(ctx context.Context, workflow string) ([]Unattended, error)

@@ -11,24 +11,23 @@ import (
 	"time"
 )
 
-// window is the largest number of orders that are read ahead and have no answer yet.
+// window is the maximum number of orders that were read from the source and have no answer yet.
 const window = 4096
 
-// many is the state of one SubmitMany: the orders without an answer, oldest first, and the number of them
-// that the present connection has sent.
+// many is the state of one SubmitMany. waiting holds the orders without an answer, oldest first.
 type many struct {
 	answered atomic.Int64
 
 	mu      sync.Mutex
 	change  sync.Cond
 	waiting []sending
-	sent    int   // number of orders of waiting that the present connection sent
-	ended   bool  // the source has ended
-	err     error // error of reading; nil if none occurred
-	over    bool  // SubmitMany has returned, so that no more orders are needed
+	sent    int   // number of orders in waiting that the present connection has sent
+	ended   bool  // the source has no more orders
+	err     error // error of the source
+	over    bool  // SubmitMany has returned, so read must stop
 }
 
-// locked calls f with the lock held, and wakes the goroutines that wait for a change.
+// locked calls f with the mutex locked, then wakes the goroutines that wait for a change.
 func (m *many) locked(f func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -36,7 +35,7 @@ func (m *many) locked(f func()) {
 	m.change.Broadcast()
 }
 
-// read takes orders from the source while there is room.
+// read moves orders from the source to waiting. It pauses while waiting contains window orders.
 func (m *many) read(source iter.Seq2[sending, error]) {
 	for s, err := range source {
 		more := false
@@ -56,14 +55,14 @@ func (m *many) read(source iter.Seq2[sending, error]) {
 	m.locked(func() { m.ended = true })
 }
 
-// connect sends orders over one connection. It returns nil when all orders have an answer.
+// connect sends the waiting orders over one connection. It returns nil if all orders have an answer.
 func (m *many) connect(ctx context.Context, c *Client, each func(Result)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { m.locked(func() {}) })()
 	m.locked(func() { m.sent = 0 })
 	err := c.via.Stream(ctx, func() ([]byte, bool) { return m.next(ctx) }, func(a Result) error {
-		var oldest []sending // the order that the answer belongs to
+		var oldest []sending // order of this answer; empty if no order waits for an answer
 		m.locked(func() { oldest = m.waiting[:min(m.sent, 1)] })
 		if len(oldest) == 0 {
 			return fmt.Errorf("%w: more answers than orders", ErrAnswer)
@@ -89,7 +88,8 @@ func (m *many) connect(ctx context.Context, c *Client, each func(Result)) error 
 	return err
 }
 
-// next returns the next order for the connection that ctx belongs to.
+// next waits for the next order that the present connection has not sent. It returns false when there are no
+// more orders, or when ctx ends.
 func (m *many) next(ctx context.Context) (text []byte, more bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -103,8 +103,9 @@ func (m *many) next(ctx context.Context) (text []byte, more bool) {
 	return m.waiting[m.sent-1].text, true
 }
 
-// resultOf reads an answer. If the server had no capacity or disk space for an order, resultOf sends it again
-// alone, with the usual pauses. The stream behind it waits meanwhile.
+// resultOf returns the final Result of an order. If the server refused the order only for the moment,
+// resultOf submits the order again with a separate call, with the usual pauses. The stream waits during this
+// call.
 func (c *Client) resultOf(ctx context.Context, s sending, r Result) Result {
 	r.Line = s.number
 	var e *Error
@@ -120,9 +121,8 @@ func (c *Client) resultOf(ctx context.Context, s sending, r Result) Result {
 		Queued: receipt.Queued, Notes: receipt.Notes, Unattended: receipt.Unattended}
 }
 
-// brokenUse reports whether err is the break of a connection that was in use for a while, which does not
-// count as a failed attempt. A connection that was never established was not in use, however long the attempt
-// took.
+// brokenUse reports whether err means that a connection broke after more than longestPause. Such a
+// break does not count as a failed attempt. If the connection was never established, brokenUse returns false.
 func brokenUse(started time.Time, err error) bool {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" {

@@ -16,7 +16,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// RedriveRate is the default number of messages per second that are redriven or discarded.
+// RedriveRate is the default rate of Redrive and Discard, in messages per second.
 const RedriveRate = 10
 
 const (
@@ -24,61 +24,62 @@ const (
 	maxRedriveRate = 1000
 )
 
-// Handling selects messages of one of the DeadLetterQueues to redrive or discard, and names the person and
-// the reason.
+// Handling selects dead letters for Redrive or Discard. It also names the responsible person and the reason.
 type Handling struct {
 	Queue string
-	IDs   []string // IDs of messages; set this or All
-	// selects all messages that were sent before the call began
+	IDs   []string // IDs of messages; set IDs or All
+	// All selects all messages that were sent before the call began.
 	All bool
-	// By is the person's name, in 1 to 128 bytes. Reason has 1 to 512.
+	// By is the person's name, of 1 to 128 bytes. Reason has 1 to 512 bytes.
 	By, Reason string
 	Rate       float64 // messages per second, 0.001 to 1000; 0 means RedriveRate
-	// Record gets each message twice: with the Result Begun before it is sent or deleted, and then with the
-	// outcome. When Record returns, the record must be durable. An error ends the handling, and the message
-	// stays.
+	// Record is called twice for each message that is sent or deleted: first with the Result Begun, then with
+	// the outcome. Record must return only after it has made the record durable. If Record returns an error,
+	// Redrive or Discard ends.
 	Record func(Handled) error
-	// DryRun sends and deletes nothing. Record gets the expected outcome of each message.
+	// DryRun reports the expected outcome of each message to Record, without any change.
 	DryRun bool
 }
 
-// Handled is the handling of one message.
+// Handled is the record of one message in a Redrive or Discard.
 type Handled struct {
 	At      time.Time     `json:"at"`
-	Action  string        `json:"action"` // redrive or discard
-	Queue   string        `json:"queue"`  // queue that keeps the message, as in Handling
-	ID      string        `json:"id"`     // ID of the message
+	Action  string        `json:"action"` // "redrive" or "discard"
+	Queue   string        `json:"queue"`  // Queue of the Handling
+	ID      string        `json:"id"`     // message ID
 	To      string        `json:"to,omitempty"`
 	OrderID string        `json:"orderId,omitempty"`
 	SHA256  string        `json:"sha256,omitempty"`
 	By      string        `json:"by"`
 	Reason  string        `json:"reason"`
 	Result  HandledResult `json:"result"`
-	Text    string        `json:"text,omitempty"` // reason of a result that is not a success
+	Text    string        `json:"text,omitempty"` // reason if the result is not a success
 	DryRun  bool          `json:"dryRun,omitempty"`
 }
 
-// HandledResult is the outcome for a message.
+// HandledResult is the outcome of a Redrive or Discard for one message.
 type HandledResult string
 
-// Results of a Handling. A message that is sent or deleted gets Begun first.
+// Results of a Redrive or Discard. Record gets Begun before a message is sent or deleted. All other results
+// are outcomes.
 const (
 	Begun     HandledResult = "begun"
-	Redriven  HandledResult = "redriven"  // sent to its original queue, and deleted from this one
+	Redriven  HandledResult = "redriven"  // sent to the original queue, and deleted as a dead letter
 	Discarded HandledResult = "discarded" // deleted
-	NotTaken  HandledResult = "refused"   // its queue would not accept it, see Text; it stays
-	Failed    HandledResult = "failed"    // the call failed; the message most likely stays; Text states why
-	Missing   HandledResult = "missing"   // no message of that ID was seen
+	NotTaken  HandledResult = "refused"   // not sent, because the original queue would refuse it; see Text
+	Failed    HandledResult = "failed"    // a call failed, see Text; the message probably stays
+	Missing   HandledResult = "missing"   // the queue has no visible message with the ID
 )
 
-// Redrive sends messages to their original queue, and then deletes each one from the queue of dead letters.
+// Redrive sends each selected message to the original queue, and then deletes the message from the queue of
+// dead letters.
 //
-// A message may be sent twice, but is never lost. A copy does no harm, even if it is days old. A message that
-// its queue would not accept stays. Redrive reads the whole queue, as DeadLetters does. An error means that
-// it ended early.
+// Redrive may send a message twice, but never loses a message. A copy does no harm, even if it is days old.
+// If the original queue would refuse a message, the message stays where it is. Redrive receives messages in
+// the same way as DeadLetters. If Redrive returns an error, some of the messages may not have been handled.
 func (c *Client) Redrive(ctx context.Context, h Handling) error { return c.handle(ctx, "redrive", h) }
 
-// Discard deletes messages. It records each one before.
+// Discard deletes the selected messages. It calls Record before and after each deletion.
 func (c *Client) Discard(ctx context.Context, h Handling) error { return c.handle(ctx, "discard", h) }
 
 func (h *Handling) check() error {
@@ -92,7 +93,8 @@ func (h *Handling) check() error {
 		what = fmt.Sprintf("by has %d bytes; name in 1 to %d bytes who does it", len(h.By), message.MaxBy)
 	case strings.TrimSpace(h.Reason) == "" || len(h.Reason) > core.MaxMessage:
 		what = fmt.Sprintf("reason has %d bytes; give it in 1 to %d bytes", len(h.Reason), core.MaxMessage)
-	case h.Rate != 0 && !(h.Rate >= minRedriveRate && h.Rate <= maxRedriveRate): // NaN is out of range too
+	case h.Rate != 0 && !(h.Rate >= minRedriveRate && h.Rate <= maxRedriveRate):
+		// this condition also rejects NaN
 		what = fmt.Sprintf("rate is %v; it is %v to %v messages a second", h.Rate, minRedriveRate,
 			maxRedriveRate)
 	default:
@@ -101,14 +103,13 @@ func (h *Handling) check() error {
 	return Errorf(http.StatusBadRequest, message.CodeInvalid, "%s", what)
 }
 
-// handling is the state of a Handling in progress.
 type handling struct {
 	Handling
 	c      *Client
 	q      *operated
 	action string
 	began  time.Time
-	left   map[string]bool // IDs of the messages still to be handled
+	left   map[string]bool // requested IDs of messages that were not handled yet
 	pace   *time.Ticker
 }
 
@@ -131,7 +132,7 @@ func (c *Client) handle(ctx context.Context, action string, h Handling) error {
 	if h.All {
 		most = math.MaxInt
 	}
-	// hide the messages of a batch until it is handled
+	// The messages of one batch must stay hidden until all of them are handled.
 	hold := lookHold + apart*time.Duration(max(len(h.IDs), port.MaxBatch))
 	if err := walk(ctx, q, most, hold,
 		func(d *port.Delivery) (bool, bool, error) { return x.each(ctx, d) }); err != nil {
@@ -150,7 +151,6 @@ func (c *Client) handle(ctx context.Context, action string, h Handling) error {
 	return nil
 }
 
-// report completes the record of an outcome and passes it on.
 func (x *handling) report(r Handled, result HandledResult, text string) error {
 	r.At = time.Now().UTC()
 	r.Action = x.action
@@ -193,7 +193,7 @@ func (x *handling) each(ctx context.Context, d *port.Delivery) (taken, more bool
 	text, failure := x.carryOut(ctx, &l, d)
 	if failure != nil {
 		err = x.report(r, Failed, text+failure.Error())
-		// the next message would fail too
+		// The failure would also affect the next message.
 		if errors.Is(failure, ErrForbidden) || errors.Is(failure, ErrConnection) || ctx.Err() != nil {
 			err = errors.Join(failure, err)
 		}
@@ -202,7 +202,7 @@ func (x *handling) each(ctx context.Context, d *port.Delivery) (taken, more bool
 	return true, more, x.report(r, done, "")
 }
 
-// carryOut sends the message, if it is redriven, and then deletes it.
+// carryOut deletes the message. For a Redrive, carryOut first sends the message to the original queue.
 func (x *handling) carryOut(ctx context.Context, l *DeadLetter, d *port.Delivery) (text string, err error) {
 	if x.action == "redrive" {
 		m := port.Message{Body: l.Body, Group: message.Tenant(l.OrderID)}

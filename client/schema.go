@@ -9,14 +9,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schema"
 )
 
-// OrderSchema checks orders of a workflow before they are sent. It is safe for concurrent use.
+// OrderSchema checks the contents of orders before the caller submits them. It is safe for concurrent use.
 type OrderSchema struct {
 	workflow string
-	schema   *schema.Schema // nil matches every order
+	schema   *schema.Schema // nil accepts every order
 }
 
-// OrderSchema returns the schema of the workflow's deployed version. On AWS it is known once an order has run
-// that version; before that the error is ErrNotFound. Read it again after a deploy.
+// OrderSchema returns the schema for orders of the workflow's latest version. On AWS, it returns ErrNotFound
+// before the first order of the version. After a deployment, the caller needs the new schema.
 func (c *Client) OrderSchema(ctx context.Context, workflow string) (*OrderSchema, error) {
 	d, err := c.Definition(ctx, workflow, Latest)
 	if err != nil {
@@ -29,8 +29,8 @@ func (c *Client) OrderSchema(ctx context.Context, workflow string) (*OrderSchema
 	return s, err
 }
 
-// Check returns the error that Submit returns over HTTP for an order that does not match: ErrInvalid, with
-// the places and the reasons. On AWS the Scheduler refuses such an order only after Submit.
+// Check returns ErrInvalid, with the places and the reasons, if the order does not match the schema. Over
+// HTTP, Submit returns the same error. On AWS, the Scheduler detects the mismatch after Submit has returned.
 func (s *OrderSchema) Check(o Order) error {
 	content, err := json.Marshal(o.Content)
 	if err != nil {

@@ -15,32 +15,32 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Result is the answer to one order of SubmitMany.
+// Result is the result of one order in SubmitMany or SubmitAll.
 type Result struct {
-	Line     int      // number of the line in SubmitMany, or of the order in SubmitAll; from 1
-	OrderID  string   // "" if it could not be read
-	Accepted bool     // stored and started, or Queued
-	Known    bool     // the same order existed before
-	Queued   bool     // the order is in the intake queue, as on AWS; its task shows the result
-	Notes    []string // texts that name the parts of the order without effect in this deployment
-	// Unattended has the same meaning as in a Receipt.
+	Line     int      // number of the line in SubmitMany or of the order in SubmitAll, from 1
+	OrderID  string   // "" if the order has no readable ID
+	Accepted bool     // whether the order was started or Queued
+	Known    bool     // whether the same order existed before
+	Queued   bool     // whether the order is in the intake queue on AWS
+	Notes    []string // texts about fields without effect, as in a Receipt
+	// Unattended lists queues without a consumer, as in a Receipt.
 	Unattended []Unattended
-	Err        error `json:"-"` // reason for the refusal, an *Error; nil if the order was accepted
+	Err        error `json:"-"` // *Error of a refused order; nil if the order was accepted
 }
 
 // SubmitMany submits orders from a stream of JSON Lines. Each line has the form SubmitOrder of the OpenAPI
-// document. Blank lines are skipped. It calls the function each once per order, in the sequence of the lines,
-// never concurrently. A refused order is a Result, not an error, and does not affect the others.
+// document. SubmitMany skips blank lines. It calls the function each once per order, in the sequence of the
+// lines. If an order is refused, its Result contains the reason, and SubmitMany continues.
 //
-// If the connection breaks, SubmitMany connects again and sends the orders without an answer again. It
-// returns an error if reading fails, if ctx ends, or if the server stays unreachable. After an error, an
-// order without a Result may or may not be stored. Sending all orders again is harmless. A read that blocks
-// is abandoned when ctx ends.
+// If the connection breaks, SubmitMany connects again and repeats the orders without an answer. It returns an
+// error if a read of the lines fails, if ctx ends, or if the server stays unreachable. After an error, it is
+// unknown whether an order without a Result is stored. The caller may submit all orders again, because a
+// repeated order has no further effect. If ctx ends, SubmitMany does not wait for a blocked read.
 func (c *Client) SubmitMany(ctx context.Context, lines io.Reader, each func(Result)) error {
 	return c.submitMany(ctx, linesOf(lines), each)
 }
 
-// SubmitAll is SubmitMany for orders that a program makes.
+// SubmitAll is SubmitMany for orders in memory instead of lines.
 func (c *Client) SubmitAll(ctx context.Context, orders iter.Seq[Order], each func(Result)) error {
 	return c.submitMany(ctx, func(yield func(sending, error) bool) {
 		number := 0
@@ -59,7 +59,6 @@ type sending struct {
 	text   []byte
 }
 
-// linesOf yields the numbered lines without blank ones.
 func linesOf(r io.Reader) iter.Seq2[sending, error] {
 	return func(yield func(sending, error) bool) {
 		in := bufio.NewReader(r)
@@ -79,8 +78,8 @@ func linesOf(r io.Reader) iter.Seq2[sending, error] {
 	}
 }
 
-// readLine returns a line without its end. It shortens a line that is over the limit to a length that the
-// server still refuses.
+// readLine returns a line without its line end. If the line is longer than port.MaxOrder, readLine returns
+// only a part of the line. The part is also longer than port.MaxOrder, so the server refuses the order.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var text []byte
 	for {
@@ -105,7 +104,7 @@ func (c *Client) submitMany(ctx context.Context, source iter.Seq2[sending, error
 			err := m.connect(ctx, c, each)
 			over = err == nil
 			if repeatable(err) && (m.answered.Load() > before || brokenUse(started, err)) {
-				err = nil // start again, with all attempts
+				err = nil // a new call gets the full number of attempts
 			}
 			return struct{}{}, err
 		})
@@ -113,7 +112,7 @@ func (c *Client) submitMany(ctx context.Context, source iter.Seq2[sending, error
 			return fmt.Errorf("submitting orders (%d answered): %w", m.answered.Load(), err)
 		}
 	}
-	return m.err // the source has ended, because connect has returned nil
+	return m.err // the method read has finished, because connect returned nil
 }
 
 type lineAnswer struct {
@@ -123,11 +122,12 @@ type lineAnswer struct {
 
 const linesType = "application/x-ndjson"
 
-// maxAnswerLine is the longest answer to one line, in bytes.
+// maxAnswerLine is the maximum length of the answer to one order, in bytes.
 const maxAnswerLine = 1 << 20
 
-// Stream sends the orders that next returns, until it returns false, and passes on the answers. It reads and
-// writes at the same time. next may be called a last time after Stream has returned.
+// Stream sends the orders that come from the function next, until next returns false. It calls the function
+// answer for each result. Sending and reading run concurrently. Stream may call next a last time after Stream
+// has returned.
 func (h *overHTTP) Stream(ctx context.Context, next func() ([]byte, bool), answer func(Result) error) error {
 	body, feed := io.Pipe()
 	defer body.Close()
@@ -139,7 +139,7 @@ func (h *overHTTP) Stream(ctx context.Context, next func() ([]byte, bool), answe
 				return
 			}
 			if _, err := feed.Write(append(text[:len(text):len(text)], '\n')); err != nil {
-				return // the connection is lost
+				return // the connection is broken
 			}
 		}
 	}()

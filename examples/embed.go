@@ -1,9 +1,9 @@
-// Package examples holds the workflows of this folder that `stepkeeper dev --example=NAME` runs.
+// Package examples holds the workflows of this folder. `stepkeeper dev --example=NAME` runs one example.
 package examples
 
 import "embed"
 
-// Files holds the workflows of each example and its order.json.
+// Files holds the workflows and the order.json of each example.
 //
 //go:embed carriers/carriers.yaml expense/expense.yaml kyc/kyc.yaml nightly/*.yaml reminders/reminders.yaml shipments/*.yaml subscription/subscription.yaml transfer/transfer.yaml trial/trial.yaml */order.json
 var Files embed.FS

@@ -5,8 +5,8 @@ import (
 	"github.com/aws/constructs-go/constructs/v10"
 )
 
-// Accept states in the template the reason why a rule of cdk-nag does not apply to a resource. Only apps that
-// run cdk-nag need it.
+// Accept suppresses a rule of cdk-nag for a resource, and records the reason in the template. Only apps that
+// run cdk-nag need Accept.
 func Accept(c constructs.IConstruct, rule, reason string) {
 	resource, is := c.Node().DefaultChild().(awscdk.CfnResource)
 	if !is {

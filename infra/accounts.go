@@ -13,12 +13,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// A principal of another account needs an Allow in the policy of each resource, besides the Allow in its own
-// account. Every statement here names its principals.
+// To use a resource, a principal of a different account needs two permissions: one in the policy of the
+// resource, and one in its own account. Every policy statement in this file lists its principals by ARN.
 
 var accountID = regexp.MustCompile(`^[0-9]{12}$`)
 
-// account checks Agent.Account.
 func (c *checker) account(what string, a Agent) {
 	switch {
 	case a.Account == "":
@@ -38,7 +37,6 @@ func (c *checker) account(what string, a Agent) {
 	}
 }
 
-// shared refuses settings for other accounts if they name the stack's own account.
 func (c *checker) shared(p Props, own string) {
 	for _, arn := range p.Submitters {
 		if strings.Contains(arn, "::"+own+":") {
@@ -54,7 +52,7 @@ func (c *checker) shared(p Props, own string) {
 	}
 }
 
-// allowAccounts lets the principals of other accounts use the queues, the ledgers and the key.
+// allowAccounts adds statements for principals of other accounts to the policies of queues, ledgers and key.
 func (s *Stepkeeper) allowAccounts() {
 	if who := s.props.Submitters; len(who) > 0 {
 		for _, q := range s.withHigh(port.Intake) {
@@ -75,7 +73,7 @@ func (s *Stepkeeper) allowAccounts() {
 		s.quarantine.AddToResourcePolicy(allowTo(sid, a.SenderARNs, send, s.quarantine.QueueArn()))
 		if ledger := s.ledgers[name]; ledger != nil {
 			if own, made := ledger.(awsdynamodb.TableV2); made {
-				// The policy of a table cannot refer to the table that it belongs to.
+				// A table's own policy cannot contain a reference to the table.
 				own.AddToResourcePolicy(allowTo(sid, a.SenderARNs, getAndPut, str("*")))
 			} else {
 				s.warn("ledger-"+name, "the ledger of agent %s was made elsewhere, where its resource "+
@@ -87,7 +85,6 @@ func (s *Stepkeeper) allowAccounts() {
 	}
 }
 
-// allowKey lets principals use the deployment's key through services of its Region.
 func (s *Stepkeeper) allowKey(sid string, principals []string, through ...string) {
 	if s.key == nil {
 		return
@@ -103,7 +100,6 @@ func (s *Stepkeeper) allowKey(sid string, principals []string, through ...string
 	}
 }
 
-// allowTo returns a statement of a resource policy.
 func allowTo(sid string, principals, actions []string, resource *string) awsiam.PolicyStatement {
 	var named []awsiam.IPrincipal
 	for _, arn := range slices.Sorted(slices.Values(principals)) {

@@ -67,8 +67,9 @@ func (s *Stepkeeper) addMappings(id string, f awslambda.IFunction, agent string,
 	}
 }
 
-// sendsAs records the ID of the role from which an agent's replies come. The Scheduler uses it to distinguish
-// agents (rule 32). The ID of a role from outside this app is known only to its author.
+// sendsAs records the IDs of the roles with which an agent sends replies: SenderIDs, or the ID of the given
+// role if the app creates it. The Scheduler uses the IDs to check that a reply comes from the agent (rule
+// 32).
 func (s *Stepkeeper) sendsAs(name string, a Agent, role awsiam.IRole) {
 	own, made := role.(awsiam.Role)
 	switch {
@@ -76,7 +77,7 @@ func (s *Stepkeeper) sendsAs(name string, a Agent, role awsiam.IRole) {
 		s.senderIDs[name] = a.SenderIDs
 	case made:
 		s.senderIDs[name] = []string{*own.RoleId()}
-	// an external agent without SenderARNs gets its rights from GrantAgent
+	// For an external agent without SenderARNs, GrantAgent records the ID.
 	case !a.External || len(a.SenderARNs) > 0:
 		s.warn("unchecked-replies-"+name,
 			"whether replies of agent %s come from it is not checked: set its SenderIDs to what `aws iam "+
@@ -84,7 +85,6 @@ func (s *Stepkeeper) sendsAs(name string, a Agent, role awsiam.IRole) {
 	}
 }
 
-// agentFolder builds the agent's function.
 func (s *Stepkeeper) agentFolder(name string, a Agent) (string, error) {
 	if a.Folder != "" {
 		folder, err := filepath.Abs(a.Folder)
@@ -139,9 +139,9 @@ func (s *Stepkeeper) agentEnvironment(name string, a Agent) map[string]*string {
 	return environment
 }
 
-// adoptFunction gives a function of the app its permissions and settings. If the function is imported, only
-// its role is known. CDK adds the permissions to that role if it may. It returns the role, and the resources
-// that must exist before the mapping takes a message.
+// adoptFunction adds permissions and environment variables to a function that the app provides. For an
+// imported function, it adds only permissions, and only if CDK may change the function's role. adoptFunction
+// returns the function's role, and the policies that must exist before the event source mapping.
 func (s *Stepkeeper) adoptFunction(name string,
 	a Agent) (role awsiam.IRole, policies []constructs.IDependable) {
 	role = a.Function.Role()
@@ -163,8 +163,8 @@ func (s *Stepkeeper) adoptFunction(name string,
 	return role, policies
 }
 
-// allowLoop allows a function to be in a loop, so that Lambda does not stop it (rule 1). It reports whether
-// it could.
+// allowLoop sets RecursiveLoop: Allow on a function, so that Lambda does not stop a loop that contains the
+// function (rule 1). It returns false if the function is imported.
 func allowLoop(f awslambda.Function) bool {
 	resource, is := f.Node().DefaultChild().(awslambda.CfnFunction)
 	if is {
@@ -173,8 +173,6 @@ func allowLoop(f awslambda.Function) bool {
 	return is
 }
 
-// roleAccess returns the permissions of a role that the construct does not make: the agent's access, and the
-// key.
 func (s *Stepkeeper) roleAccess(name string, a Agent) []awsiam.PolicyStatement {
 	statements := s.agentAccess(name, a)
 	if s.key != nil {

@@ -401,7 +401,7 @@ func TestProps(t *testing.T) {
 			"Shards is 5000", "SweepInterval is 45s", "TaskTTL is 1m0s", "Workflows names no file",
 			"Tuning.MaxReceives is 2",
 			"Tuning.Intake.Batch is 11", "Tuning.Replies.MaxConcurrency is 1",
-			`agent "Pay": the name must be`, `agent "supervisor": that name is the engine's own`,
+			`agent "Pay": the name must be`, `agent "supervisor": the engine uses this name itself`,
 			"exactly one of HTTP, Folder, Function and External must be set, not 2",
 			"exactly one of HTTP, Folder, Function and External must be set, not 0", "Timeout is 1s",
 			"Memory is 64", "secret TOKEN must be made with",

@@ -17,35 +17,36 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 )
 
-// alarm is one alarm on a metric over several periods.
 type alarm struct {
 	id, text  string
 	metric    awscloudwatch.IMetric
 	threshold float64
 	periods   int
-	below     bool // goes off below the threshold, and without data
-	silent    bool // notifies no subscriber
-	essential bool // member of AlarmsEssential too
+	below     bool // whether the alarm goes off below the threshold or without data
+	silent    bool // whether the alarm notifies nobody
+	essential bool // whether AlarmsEssential includes the alarm
 }
 
 func (s *Stepkeeper) addAlarms() {
 	for _, name := range sorted(s.queues) {
 		q := s.queues[name]
-		s.deadAlarm(pascal(name)+"Dead", fmt.Sprintf("messages of queue %s were given up", name), q.dead)
+		s.deadAlarm(pascal(name)+"Dead", fmt.Sprintf("messages of queue %s failed too often; run stepkeeper "+
+			"dead-letters list", name), q.dead)
 		s.addAlarm(alarm{
 			id: pascal(name) + "Age",
-			text: fmt.Sprintf("queue %s is not consumed fast enough: its oldest message is too old",
+			text: fmt.Sprintf("the oldest message of queue %s waits too long; run stepkeeper doctor",
 				name),
 			metric:    q.queue.MetricApproximateAgeOfOldestMessage(minute("Maximum")),
 			threshold: q.oldest.Seconds(), periods: 3,
 		})
 	}
-	s.deadAlarm("Quarantine", "the quarantine has received messages that cannot be read", s.quarantine)
-	s.deadAlarm("MissedSweeps", "ticks of the schedule were given up", s.missed)
-	// Rule 17: overdue tasks and sweeps that end before the last page raise alarms.
+	s.deadAlarm("Quarantine", "the quarantine has messages that were refused; run stepkeeper "+
+		"dead-letters list", s.quarantine)
+	s.deadAlarm("MissedSweeps", "the schedule could not start sweeps; run stepkeeper doctor", s.missed)
 	s.addAlarm(alarm{
-		id:   "OldestOverdue",
-		text: "a task has been overdue for long, so the Supervisor or the Scheduler cannot keep up",
+		id: "OldestOverdue",
+		text: "a task is overdue for too long, because the Supervisor or the Scheduler cannot keep up; run " +
+			"stepkeeper doctor",
 		metric: awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
 			Namespace: str(deployment.MetricNamespace), MetricName: str(deployment.MetricOldestOverdue),
 			Statistic: str("Maximum"), Period: seconds(s.props.SweepInterval),
@@ -54,8 +55,9 @@ func (s *Stepkeeper) addAlarms() {
 		threshold: s.props.Tuning.OldestOverdue.Seconds(), periods: 3, essential: true,
 	})
 	s.addAlarm(alarm{
-		id:        "NoSweeps",
-		text:      "the schedule does not start the Supervisor, so no lost or failed work is noticed",
+		id: "NoSweeps",
+		text: "the schedule does not start the Supervisor, so nobody notices lost work; run stepkeeper " +
+			"doctor",
 		metric:    s.invoked("supervisor").MetricInvocations(every(s.props.SweepInterval, "Sum")),
 		threshold: 1, periods: 5, below: true, essential: true,
 		silent: s.props.Paused,
@@ -71,26 +73,27 @@ func (s *Stepkeeper) addAlarms() {
 	}
 	for _, name := range sorted(s.functions) {
 		f := s.invoked(name)
-		s.addAlarm(alarm{id: errorsAlarm(name), text: fmt.Sprintf("function %s fails", name),
+		s.addAlarm(alarm{id: errorsAlarm(name), text: fmt.Sprintf("function %s fails; read its log", name),
 			metric: f.MetricErrors(minute("Sum")), threshold: 1, periods: 3,
 			essential: s.props.Canary != nil})
-		s.addAlarm(alarm{id: pascal(name) + "Throttles", text: fmt.Sprintf("function %s is throttled", name),
+		s.addAlarm(alarm{id: pascal(name) + "Throttles",
+			text:   fmt.Sprintf("function %s is throttled; raise its concurrency", name),
 			metric: f.MetricThrottles(minute("Sum")), threshold: 1, periods: 3})
 	}
 }
 
 func errorsAlarm(function string) string { return pascal(function) + "Errors" }
 
-// notCalledAlarm reports that an agent has not called its service for 10 to 20 minutes, because the
-// credentials have expired or the service fails. The agent's steps wait, and no failure is counted (P45, "not
-// now" is not a failure). Attempts are at most one period apart. A circuit breaker that is open for only some
-// seconds raises no alarm.
+// notCalledAlarm adds an alarm for an agent that does not call its service for 10 to 20 minutes. The usual
+// causes are expired credentials and failures of the service. Meanwhile the agent's steps wait, and the
+// Scheduler counts no failure (P45, "not now" is not a failure). The alarm needs a report in each of two
+// periods, so a circuit breaker that is open for only some seconds usually raises no alarm.
 func (s *Stepkeeper) notCalledAlarm(agent string) {
 	s.addAlarm(alarm{
 		id: pascal(agent) + "NotCalled",
 		text: fmt.Sprintf(
-			"agent %s does not call its service: its credentials have expired, or the service is sick; "+
-				"its steps wait", agent),
+			"agent %s does not call its service, and its steps wait; renew its credentials, or repair the "+
+				"service", agent),
 		metric: awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
 			Namespace: str(deployment.MetricNamespace), MetricName: str(deployment.MetricNotCalled),
 			Statistic: str("Sum"), Period: seconds(10 * time.Minute),
@@ -101,7 +104,6 @@ func (s *Stepkeeper) notCalledAlarm(agent string) {
 	})
 }
 
-// deadAlarm reports every dead letter: one message raises the alarm (rule 6).
 func (s *Stepkeeper) deadAlarm(id, text string, q interface {
 	MetricApproximateNumberOfMessagesVisible(*awscloudwatch.MetricOptions) awscloudwatch.Metric
 }) {
@@ -110,14 +112,13 @@ func (s *Stepkeeper) deadAlarm(id, text string, q interface {
 		threshold: 1, periods: 1, essential: true})
 }
 
-// maxPeriods is the largest number of periods of an alarm. CloudWatch evaluates at most one day, and a period
-// has up to an hour.
+// maxPeriods is the maximum number of periods of an alarm. CloudWatch evaluates at most one day, and the
+// longest period of these alarms is an hour.
 const maxPeriods = 24
 
-// kinds lists the endings of alarm IDs that occur for several queues, functions, tables or agents.
+// kinds lists the suffixes of alarm IDs that several queues, functions, tables or agents share.
 var kinds = []string{"Age", "Dead", "Errors", "NotCalled", "Throttles"}
 
-// thresholdsFit returns an error if a threshold belongs to no alarm.
 func (s *Stepkeeper) thresholdsFit() error {
 	c := &checker{}
 	for _, name := range sorted(s.props.Tuning.Thresholds) {
@@ -129,10 +130,9 @@ func (s *Stepkeeper) thresholdsFit() error {
 	return errors.Join(c.problems...)
 }
 
-// addAlarm adds an alarm if the level of alarms includes it.
 func (s *Stepkeeper) addAlarm(a alarm) {
 	s.alarmIDs = append(s.alarmIDs, a.id)
-	for _, name := range slices.Concat(kinds, []string{a.id}) { // the alarm's own threshold is the last
+	for _, name := range slices.Concat(kinds, []string{a.id}) { // the full ID is last, so it has precedence
 		if t, there := s.props.Tuning.Thresholds[name]; there && strings.HasSuffix(a.id, name) {
 			a.threshold, a.periods = cmp.Or(t.Value, a.threshold), cmp.Or(t.Periods, a.periods)
 		}
@@ -159,11 +159,12 @@ func (s *Stepkeeper) addAlarm(a alarm) {
 	made.AddOkAction(action)
 }
 
-// throttleAlarm watches a table, or its index, for requests that DynamoDB throttled: a hot partition, or a
-// table that grows faster than it scales. The SDK repeats such requests, so at first no other metric shows
-// the problem.
+// throttleAlarm adds an alarm for throttled requests to a table or its index. The cause is a hot partition,
+// or a load that grows faster than the table scales. The SDK repeats throttled requests, so other metrics
+// show the problem only later.
 func (s *Stepkeeper) throttleAlarm(id, text string, t awsdynamodb.ITableV2, index string) {
-	s.addAlarm(alarm{id: id + "Throttles", text: text + " is throttled", threshold: 1, periods: 3,
+	s.addAlarm(alarm{id: id + "Throttles", text: text + " is throttled; raise its capacity",
+		threshold: 1, periods: 3,
 		metric: awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{
 			Expression: str("FILL(reads, 0) + FILL(writes, 0)"), Period: seconds(time.Minute),
 			Label: str("throttled requests"),

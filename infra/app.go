@@ -10,9 +10,8 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// Main is the main function of a CDK app. It calls add, which adds the stacks, and synthesises them. It
-// writes an error to standard error without the stack traces of Go and of the CDK, and ends the process with
-// status 1.
+// Main is the main function of a CDK app. It calls add, which adds stacks to the app, and synthesises the
+// app. Main prints an error without stack traces, and then exits with status 1.
 func Main(add func(app awscdk.App) error) {
 	err := synthesise(add)
 	jsii.Close()
@@ -32,8 +31,9 @@ func synthesise(add func(app awscdk.App) error) (err error) {
 	return nil
 }
 
-// Explain returns the panic of a construct as an error, without the CDK's stack trace. It returns err if
-// there was no panic. A mistake in the program itself panics again.
+// Explain converts the panic of a construct to an error without the CDK's stack trace. The argument panicked
+// is the result of recover. If panicked is nil, Explain returns err. If panicked is a runtime.Error, Explain
+// panics again.
 func Explain(panicked any, err error) error {
 	switch p := panicked.(type) {
 	case nil:
@@ -43,7 +43,7 @@ func Explain(panicked any, err error) error {
 	}
 	var lines []string
 	for line := range strings.Lines(fmt.Sprint(panicked)) {
-		if !strings.HasPrefix(strings.TrimSpace(line), "at ") { // stack frames of JavaScript
+		if !strings.HasPrefix(strings.TrimSpace(line), "at ") { // a stack frame of JavaScript
 			lines = append(lines, line)
 		}
 	}

@@ -6,19 +6,22 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 )
 
-// Provisioned bills the table Orders and its index by provisioned capacity, which DynamoDB scales with the
-// load. The other tables stay on demand. `stepkeeper cost --rate N` compares the two.
+// Provisioned configures provisioned capacity for the table Orders and its index. DynamoDB scales this
+// capacity with the load. All other tables stay on demand. `stepkeeper cost --rate N` compares the costs of
+// provisioned and on-demand capacity.
 type Provisioned struct {
 	Orders Range // capacity of the table; Max is required
-	// Index is the capacity of the index. By default it is a third of the capacity of Orders, because an
-	// order of four steps writes to the index twice, and to the table six times.
+	// Index is the capacity of the index. The default is a third of Orders, because an order of four steps
+	// writes to the index twice, and to the table six times.
 	Index Range
-	// Target is the utilisation in percent to which DynamoDB scales, 20 to 90; default 70. The rest is for
-	// bursts: scaling takes minutes, and DynamoDB throttles requests that exceed the capacity.
+	// Target is the utilisation in percent to which DynamoDB scales, 20 to 90. The default is 70. The unused
+	// capacity is for bursts, because scaling takes minutes and DynamoDB throttles requests above the
+	// capacity.
 	Target int
 }
 
-// Range bounds a capacity in units per second, 1 to 1,000,000. In Min, 0 means 1.
+// Range is the range of a scaled capacity in units per second. The values are 1 to 1,000,000. In Min, 0 means
+// 1.
 type Range struct{ Min, Max Throughput }
 
 const maxUnits = 1_000_000
@@ -43,12 +46,10 @@ func (c *checker) billing(p *Props) {
 	p.Billing = &complete
 }
 
-// third returns a third, rounded up.
 func (t Throughput) third() Throughput {
 	return Throughput{Writes: (t.Writes + 2) / 3, Reads: (t.Reads + 2) / 3}
 }
 
-// units checks a range, and returns it with its defaults.
 func (c *checker) units(what string, r Range) Range {
 	r.Min = Throughput{Writes: cmp.Or(r.Min.Writes, 1), Reads: cmp.Or(r.Min.Reads, 1)}
 	c.bounds(what+": Writes", r.Min.Writes, r.Max.Writes)
@@ -63,7 +64,6 @@ func (c *checker) bounds(what string, least, most int) {
 	}
 }
 
-// mode returns how AWS bills a table. A nil Provisioned means on demand.
 func (b *Provisioned) mode(r Range) awsdynamodb.Billing {
 	if b == nil || r == (Range{}) {
 		return awsdynamodb.Billing_OnDemand(nil)
@@ -74,8 +74,6 @@ func (b *Provisioned) mode(r Range) awsdynamodb.Billing {
 	})
 }
 
-// capacity returns a capacity that starts at its minimum. A table that was on demand before needs such a
-// start.
 func (b *Provisioned) capacity(least, most int) awsdynamodb.Capacity {
 	return awsdynamodb.Capacity_Autoscaled(&awsdynamodb.AutoscaledCapacityOptions{
 		MinCapacity: num(least), MaxCapacity: num(most), SeedCapacity: num(least),

@@ -27,14 +27,13 @@ var (
 	replyToName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$`)
 )
 
-// maxFunction is Lambda's own limit.
+// maxFunction is Lambda's limit for the timeout of a function.
 const maxFunction = 15 * time.Minute
 
-// maxAgents bounds the agents of one deployment. Their queues and roles have to fit into a function's
-// environment, and their resources into a template.
+// maxAgents is the maximum number of agents in one deployment. The environment of a function must have room
+// for the agents' queues and roles, and the template must have room for their resources.
 const maxAgents = 20
 
-// withDefaults returns a complete copy. The error lists all faults.
 func (p Props) withDefaults() (Props, error) {
 	c := &checker{}
 	c.profile(&p)
@@ -97,7 +96,6 @@ func (p Props) withDefaults() (Props, error) {
 	return p, errors.Join(c.problems...)
 }
 
-// agents checks the agents, and returns copies with defaults.
 func (c *checker) agents(given map[string]Agent) map[string]Agent {
 	agents := make(map[string]Agent, len(given))
 	for _, name := range slices.Sorted(maps.Keys(given)) {
@@ -132,11 +130,10 @@ func (c *checker) replyTo(p Props) {
 	}
 }
 
-// principal matches a role or user. A condition on anything else, such as a role's session, would refuse all
-// senders without an error.
+// principal matches the ARN of a role or a user. With the ARN of something else, such as a session, the
+// deployment would succeed, but the queue's policy would refuse the sender.
 var principal = regexp.MustCompile(`^arn:[a-z-]+:iam::[0-9]{12}:(role|user)/[^\s*?]+$`)
 
-// principalID matches the IDs that IAM gives roles (AROA…) and users (AIDA…).
 var principalID = regexp.MustCompile(`^A[A-Z0-9]{15,127}$`)
 
 func (c *checker) principals(what string, arns []string) {
@@ -147,7 +144,8 @@ func (c *checker) principals(what string, arns []string) {
 	}
 }
 
-// clashes reports agents whose constructs would have the same ID, because the IDs contain agent names.
+// clashes reports agents whose constructs would have the same ID, because IDs are made from agent names. It
+// also reports agents that use the same function.
 func (c *checker) clashes(p Props) {
 	owner, agents := map[string]string{}, p.Agents
 	for _, name := range slices.Sorted(maps.Keys(agents)) {
@@ -177,7 +175,8 @@ func (c *checker) clashes(p Props) {
 	}
 }
 
-// maxPriorities keeps the template and the functions' environments within their limits (rule 28).
+// maxPriorities is the maximum number of entries in Priorities. It keeps the template and the functions'
+// environments within their limits (rule 28).
 const maxPriorities = 5
 
 func (c *checker) priorities(p Props) {
@@ -263,8 +262,9 @@ func (c *checker) tuning(t *Tuning) {
 	}
 }
 
-// reserved checks a reserved concurrency. If a mapping starts more executions than are reserved, Lambda
-// throttles it, and each throttled message counts as received.
+// reserved checks a reserved concurrency n. The argument mapped is the concurrency of the function's
+// mappings. If n is smaller than mapped, Lambda throttles executions, and each throttled message counts as
+// received.
 func (c *checker) reserved(what string, n, mapped int) {
 	if n != 0 {
 		c.within(what, n, mapped, 1000)
@@ -284,8 +284,8 @@ func (c *checker) agent(name string, a *Agent) {
 	if !agentName.MatchString(name) {
 		c.wrong("%s: the name must be small letters, digits and -, at most 40, a letter first", what)
 	}
-	if name == "scheduler" || name == "supervisor" { // functions and alarms of the engine have these names
-		c.wrong("%s: that name is the engine's own; call the agent otherwise", what)
+	if name == "scheduler" || name == "supervisor" { // names of the construct's own functions and alarms
+		c.wrong("%s: the engine uses this name itself; choose another", what)
 	}
 	kinds := 0
 	for _, set := range []bool{a.HTTP != "", a.Folder != "", a.Function != nil, a.External} {
@@ -318,7 +318,7 @@ func (c *checker) agent(name string, a *Agent) {
 	a.Timeout = cmp.Or(a.Timeout, time.Minute)
 	memory := 128
 	if language := build.LanguageOf(a.Folder); language == build.Python || language == build.TypeScript {
-		memory = 256 // Python and Node.js start slowly with less
+		memory = 256 // Python and Node.js start slowly if they have less memory
 	}
 	a.Memory = cmp.Or(a.Memory, memory)
 	c.mapping(what, &a.Mapping, 5)
@@ -353,14 +353,12 @@ func (c *checker) network(what string, vpc awsec2.IVpc, subnets *awsec2.SubnetSe
 	}
 }
 
-// tokens checks the secret of another stack.
 func (c *checker) tokens(s awssecretsmanager.ISecret) {
 	if s != nil && s.SecretFullArn() == nil {
 		c.wrong("TokenKeys must be known by its complete ARN, for a permission without wildcards")
 	}
 }
 
-// adopted checks an existing function.
 func (c *checker) adopted(what string, a Agent) {
 	if a.Function == nil {
 		return

@@ -12,17 +12,15 @@ import (
 	"github.com/aws/constructs-go/constructs/v10"
 )
 
-// Initial capacity of an on-demand table, in units per second.
+// Minimum warm throughput, in units per second. Every new on-demand table has this throughput.
 const (
 	leastWarmWrites = 4_000
 	leastWarmReads  = 12_000
 )
 
-// tableARN matches a table's ARN with its Region, account and name.
 var tableARN = regexp.MustCompile(
 	`^arn:[a-z-]+:dynamodb:([a-z0-9-]+):([0-9]{12}):table/([A-Za-z0-9_.-]{3,255})$`)
 
-// given returns the ARNs of existing tables.
 func (t Tables) given() map[string]string {
 	given := map[string]string{"Orders": t.Orders, "Definitions": t.Definitions}
 	for agent, arn := range t.Ledgers {
@@ -63,7 +61,8 @@ func (c *checker) tables(p Props) {
 	}
 }
 
-// placed checks settings that depend on the stack's account and Region, as far as these are known.
+// placed checks settings that depend on the stack's account and Region. If one of them is unknown at
+// synthesis, placed skips most checks, but refuses Replicas without a known Region (see also accounts).
 func (p Props) placed(scope constructs.Construct) error {
 	if scope == nil {
 		return errors.New("the scope is missing; give a stack")
@@ -113,10 +112,9 @@ const (
 		"in the stack's account, or make the agent external with a role there"
 )
 
-// outsider is a principal or a function from outside the app.
+// outsider is a principal or a function in the props that must belong to the stack's account.
 type outsider struct{ what, account, advice string }
 
-// outsiders returns the principals and functions from outside the app whose account is known.
 func (p Props) outsiders() (all []outsider) {
 	add := func(what, arn, advice string) {
 		if parts := strings.Split(arn, ":"); !strings.Contains(arn, "${Token[") && len(parts) > 4 {
@@ -129,7 +127,7 @@ func (p Props) outsiders() (all []outsider) {
 	for _, name := range slices.Sorted(maps.Keys(p.Agents)) {
 		a := p.Agents[name]
 		for _, arn := range a.SenderARNs {
-			if a.Account != "" { // Account is set for this agent
+			if a.Account != "" { // the roles may belong to a different account
 				break
 			}
 			add(fmt.Sprintf("agent %q: SenderARNs", name), arn, sameAccount)
@@ -142,8 +140,8 @@ func (p Props) outsiders() (all []outsider) {
 	return all
 }
 
-// accounts refuses operators, external agents and functions of other accounts, because they cannot work. If
-// the stack's account is unknown at synthesis, they must share one account.
+// accounts reports outsiders that do not belong to the stack's account, because the deployment would not
+// work. If this account is unknown at synthesis, accounts compares all outsiders with the first one instead.
 func (c *checker) accounts(p Props, own string) {
 	all, of := p.outsiders(), "the stack is of "
 	if len(all) > 0 && *awscdk.Token_IsUnresolved(&own) {
@@ -156,8 +154,8 @@ func (c *checker) accounts(p Props, own string) {
 	}
 }
 
-// elsewhere reports whether two accounts certainly differ. An account that is unknown at synthesis may be the
-// same.
+// elsewhere reports whether two accounts or two Regions certainly differ. It returns false if one of them is
+// unknown at synthesis.
 func elsewhere(own, other string) bool {
 	return own != other && !*awscdk.Token_IsUnresolved(&own) && !*awscdk.Token_IsUnresolved(&other)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// addDashboard adds a page with an operator's first questions: stopped and late orders, the queues, the
-// functions, the tables. It uses only existing metrics.
+// addDashboard adds a CloudWatch dashboard for operators, if the props require it. The dashboard shows orders
+// in Error, the most overdue task, queues, functions and tables. It needs no additional metrics.
 func (s *Stepkeeper) addDashboard() {
 	if !s.props.Dashboard {
 		return
@@ -20,8 +20,8 @@ func (s *Stepkeeper) addDashboard() {
 	page := awscloudwatch.NewDashboard(s.Construct, str("Dashboard"),
 		&awscloudwatch.DashboardProps{DefaultInterval: seconds(3 * time.Hour)})
 	page.AddWidgets(
-		// A workflow with orders in Error has a metric of its own. The page finds these metrics when it is
-		// shown.
+		// Each workflow with orders in Error has its own metric. The dashboard searches for these metrics
+		// when a person opens it.
 		s.graph("Orders in Error", s.found(deployment.MetricInError, "Maximum")),
 		s.graph("Oldest order in Error, seconds", s.found(deployment.MetricOldestInError, "Maximum")),
 		s.graph("Most overdue task, seconds", awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
@@ -56,7 +56,6 @@ func (s *Stepkeeper) addDashboard() {
 		s.graph("Throttled requests to tables", s.throttled()...))
 }
 
-// throttled returns metrics of the requests that DynamoDB throttled, by table and index.
 func (s *Stepkeeper) throttled() (all []awscloudwatch.IMetric) {
 	add := func(what string, t awsdynamodb.ITableV2, index string) {
 		all = append(all, throttles("Read", "Reads of "+what, t, index),
@@ -71,7 +70,6 @@ func (s *Stepkeeper) throttled() (all []awscloudwatch.IMetric) {
 	return all
 }
 
-// throttles returns metrics of the throttled requests of a kind, Read or Write.
 func throttles(kind, label string, t awsdynamodb.ITableV2, index string) awscloudwatch.IMetric {
 	dimensions := map[string]*string{"TableName": t.TableName()}
 	if index != "" {
@@ -90,7 +88,7 @@ func labelled(label string) *string {
 	return &label
 }
 
-// found returns the metrics of one name for all workflows.
+// found returns an expression that searches for the metrics with the given name, over all workflows.
 func (s *Stepkeeper) found(name, statistic string) awscloudwatch.IMetric {
 	return awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{
 		Expression: str(`SEARCH('{` + deployment.MetricNamespace + `,` + deployment.MetricDeployment + `,` +

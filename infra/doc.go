@@ -1,5 +1,5 @@
-// Package infra is a CDK construct that deploys Stepkeeper: tables, queues, functions, schedule, alerts,
-// alarms. Import it into an app of your own, or use the one in infra/app.
+// Package infra provides a CDK construct that deploys Stepkeeper: tables, queues, functions, schedule, alerts
+// and alarms. Import the package into your own CDK app, or use the app in infra/app.
 //
 //	infra.NewStepkeeper(stack, "Shop", &infra.Props{
 //		Workflows:  []string{"workflows"},
@@ -12,14 +12,16 @@
 //		AlarmEmail: "ops@example.com",
 //	})
 //
-// Main runs the app and prints errors for people. The methods that begin with Grant let other roles submit,
-// operate, or be an agent.
+// Main runs the app and prints readable errors. The methods GrantSubmit, GrantOperate and GrantAgent give
+// other roles the permissions of an application, an operator or an agent.
 //
-// All defaults are meant for production: tables and queues are encrypted and stay when the stack is deleted,
-// and tables are protected and can be restored to any second of the last 35 days. CloudFormation makes all
-// names, so that an account can have several deployments. Every permission names its actions and its
-// resources. The numbers in comments are the rules of docs/reference/aws-rules.md.
+// The defaults are for production. Tables and queues are encrypted, and stay if the stack is deleted. Tables
+// have deletion protection, and can be restored to any second of the last 35 days. CloudFormation generates
+// all names, so that an account can have several deployments. Every permission names its actions and its
+// resources.
 //
-// The functions are built with the Go toolchain while the app runs, from the version of this module that the
-// app requires, and have the same bytes each time (rule 18).
+// Comments in this package cite the rules of docs/reference/aws-rules.md by number.
+//
+// The app builds the functions with the Go toolchain, from the version of this module that the app requires.
+// Each build of a version has the same bytes (rule 18).
 package infra

@@ -12,10 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/infra/emulate"
 )
 
-// forEmulator changes the properties for the emulator in the context. It reports false for a deployment to
-// AWS.
 func (p *Props) forEmulator(scope constructs.Construct) (emulated bool, err error) {
-	if scope == nil { // NewStepkeeper reports this together with all other problems
+	if scope == nil { // Props.placed reports the missing scope
 		return false, nil
 	}
 	switch emulator := scope.Node().TryGetContext(jsii.String(emulate.Context)); emulator {
@@ -24,7 +22,7 @@ func (p *Props) forEmulator(scope constructs.Construct) (emulated bool, err erro
 	case emulate.NameLocalStack, emulate.NameMiniStack:
 		p.X86 = runtime.GOARCH == "amd64"
 		p.SweepInterval = cmp.Or(p.SweepInterval, time.Minute)
-		// LocalStack never fires EventBridge Scheduler (rule 24).
+		// LocalStack does not run the schedules of EventBridge Scheduler (rule 24).
 		p.EventBridgeRule = emulator == emulate.NameLocalStack
 		return true, nil
 	default:

@@ -7,8 +7,8 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// addKey sets the key that encrypts all data of the deployment, if the props ask for one (rule 22). It allows
-// CloudWatch alarms, EventBridge and CloudWatch Logs to use the key.
+// addKey sets the deployment's key, which encrypts all data, if the props require a key (rule 22). The key is
+// Props.Key or a new key. addKey allows CloudWatch alarms, EventBridge and CloudWatch Logs to use the key.
 func (s *Stepkeeper) addKey() {
 	if s.key = s.props.Key; s.key == nil && !s.props.CustomerManagedKey {
 		return
@@ -37,7 +37,8 @@ func (s *Stepkeeper) addKey() {
 	}
 }
 
-// allowService lets a service use the key. It reports whether the key's policy can be changed here.
+// allowService allows a service of AWS to use the key. It returns false if the app cannot change the key's
+// policy.
 func allowService(k awskms.IKey, sid, service string, conditions map[string]any, actions ...string) bool {
 	result := k.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 		Sid: str(sid), Principals: &[]awsiam.IPrincipal{awsiam.NewServicePrincipal(str(service), nil)},

@@ -178,6 +178,8 @@ func TestExampleRefuses(t *testing.T) {
 		"no queue": {map[string]any{
 			"reply-to": "shop=https://sqs.eu-central-1.amazonaws.com/123456789012/shop"},
 			"context reply-to is"},
+		"no bus": {map[string]any{"reply-to": "events=arn:aws:events:eu-central-1:123456789012:rule/shop"},
+			"context reply-to is"},
 		"no table": {map[string]any{"tables": "orders=Shop-Orders"}, "context tables is"},
 		"strange table": {map[string]any{"tables": "others=" + tableOf + "Shop-Orders"},
 			"context tables is"},

@@ -16,7 +16,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/infra/build"
 )
 
-// function is a shipped Lambda function.
 type function struct {
 	id, folder, description string
 	language                build.Language // language of an agent's folder; the zero value means Go
@@ -24,14 +23,13 @@ type function struct {
 	timeout                 time.Duration
 	environment             map[string]*string
 	access                  []awsiam.PolicyStatement
-	loops                   bool // member of the loop Scheduler, agent, Scheduler
+	loops                   bool // whether the function is part of the loop Scheduler, agent, Scheduler
 	reserved                int
 	vpc                     awsec2.IVpc
 	subnets                 *awsec2.SubnetSelection
 	groups                  []awsec2.ISecurityGroup
 }
 
-// Runtimes and handlers of the functions, by language.
 var (
 	runtimeOf = map[build.Language]func() awslambda.Runtime{
 		"": awslambda.Runtime_PROVIDED_AL2023, build.GoLanguage: awslambda.Runtime_PROVIDED_AL2023,
@@ -46,7 +44,7 @@ func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 	logs := awslogs.NewLogGroup(s.Construct, str(f.id+"Logs"), &awslogs.LogGroupProps{
 		Retention: s.props.LogRetention, RemovalPolicy: s.removal(), EncryptionKey: s.key,
 	})
-	// The ARN of a log group stands for the group with its streams.
+	// The ARN of a log group includes the log streams of the group.
 	statements := append(f.access, allow("Logs", []string{"logs:CreateLogStream", "logs:PutLogEvents"},
 		logs.LogGroupArn()))
 	if s.key != nil {
@@ -55,7 +53,7 @@ func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 	if f.vpc != nil {
 		statements = append(statements, vpcAccess())
 	}
-	// The policies are inline, so that no function exists before its permissions.
+	// The policies are inline, so that the permissions of a function exist before the function.
 	role := awsiam.NewRole(s.Construct, str(f.id+"Role"), &awsiam.RoleProps{
 		AssumedBy:   awsiam.NewServicePrincipal(str("lambda.amazonaws.com"), nil),
 		Description: str("Stepkeeper: " + f.description),
@@ -74,7 +72,7 @@ func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 		Architecture: awslambda.Architecture_ARM_64(),
 		Code:         awslambda.Code_FromAsset(str(f.folder), nil), Role: role, LogGroup: logs,
 		LoggingFormat: awslambda.LoggingFormat_JSON,
-		// a log line of Lambda costs as much as one of Stepkeeper
+		// The level limits Lambda's own log lines, because each costs as much as a line of Stepkeeper.
 		SystemLogLevelV2: s.props.Tuning.SystemLogLevel,
 		MemorySize:       num(f.memory), Timeout: seconds(f.timeout), Environment: &f.environment,
 		EnvironmentEncryption: s.key,
@@ -87,7 +85,8 @@ func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 		props.SecurityGroups = &f.groups
 	}
 	if f.loops {
-		// rule 1: the hop budget guards against loops (P23, a hop budget bounds claims)
+		// Rule 1: the hop budget limits loops, so Lambda need not stop them (P23, a hop budget bounds
+		// claims).
 		props.RecursiveLoop = awslambda.RecursiveLoop_ALLOW
 	}
 	if f.reserved > 0 {
@@ -101,8 +100,8 @@ func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 	return made, role
 }
 
-// addMapping makes a function consume a queue (rules 2 to 4). It does not use CDK's event source, which would
-// grant more permissions than needed.
+// addMapping adds an event source mapping, so that a function consumes a queue (rules 2 to 4). It does not
+// use CDK's SqsEventSource, because an SqsEventSource grants more permissions than needed.
 func (s *Stepkeeper) addMapping(id string, f awslambda.IFunction, q *queue) awslambda.EventSourceMapping {
 	props := &awslambda.EventSourceMappingProps{
 		Target: f, EventSourceArn: q.queue.QueueArn(), BatchSize: num(q.mapping.Batch),

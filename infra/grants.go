@@ -12,12 +12,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// GrantSubmit lets a role or user of the app submit orders, follow and cancel them, and answer a step with a
-// token. It panics for a principal of another account, as the other grants do.
+// GrantSubmit allows a role or user of the app to submit, follow and cancel orders, and to answer a step with
+// a token. Like the other Grant methods, it panics if the principal belongs to a different account than the
+// stack.
 //
-// For a principal from outside the app attach the policy of Application instead. A program that answers
-// without a token, in the name of a person or another system, needs engine.Control().GrantSendMessages(role).
-// With that it can send every command.
+// If the app does not create the principal, attach the policy that Application returns instead. A program
+// that answers without a token needs engine.Control().GrantSendMessages(role). This grant permits the program
+// to send every command.
 func (s *Stepkeeper) GrantSubmit(to awsiam.IGrantable) {
 	if account := to.GrantPrincipal().PrincipalAccount(); account != nil {
 		s.refuseElsewhere("GrantSubmit: the principal", *account,
@@ -26,14 +27,14 @@ func (s *Stepkeeper) GrantSubmit(to awsiam.IGrantable) {
 	grant(to, s.applicationAccess())
 }
 
-// GrantOperate gives a role of the stack's account all rights of an operator, including the redrive of dead
-// letters. For a principal from outside the app attach the policies of Operator instead, and add it to
-// Props.Operators.
+// GrantOperate gives a role of the stack's account all permissions of an operator, including the redrive of
+// dead letters. If the app does not create the role, attach the policies that Operator returns instead, and
+// add the role to Props.Operators.
 func (s *Stepkeeper) GrantOperate(role awsiam.IRole) {
 	s.refuseElsewhere("GrantOperate: the role", *role.Env().Account, operatorAccount)
-	// As inline statements the policies would exceed the limit of a role. The role refers to the policies,
-	// not the policies to the role: they name the mappings, and so the role of an agent's function would
-	// depend on itself.
+	// As inline policies, the statements would exceed the limit of a role. The role must refer to the
+	// policies, because the policies already refer to the event source mappings. If the policies referred to
+	// the role, the role of an agent's function would depend on itself.
 	for _, policy := range s.operator {
 		policy.AttachToRole(role)
 	}
@@ -43,14 +44,15 @@ func (s *Stepkeeper) GrantOperate(role awsiam.IRole) {
 	}
 }
 
-// GrantAgent lets the role of an external agent take its requests and reply. It panics for an agent that is
-// not external, because such an agent already has its rights. A role from outside the app needs an entry in
-// Agent.SenderARNs, and its owner grants it the rights.
+// GrantAgent allows the role of an external agent to receive requests and to send replies. It panics if the
+// agent is not external, because the construct already gives all other agents their permissions. If the app
+// does not create the role, add the role to Agent.SenderARNs, and let the owner of the role grant the
+// permissions.
 func (s *Stepkeeper) GrantAgent(agent string, role awsiam.IRole) {
 	a, there := s.props.Agents[agent]
 	if !there || !a.External {
-		panic(fmt.Errorf("stepkeeper %s: GrantAgent: %q is no external agent of it", *s.Construct.Node().Id(),
-			agent))
+		panic(fmt.Errorf("stepkeeper %s: GrantAgent: %q is not an external agent; set External in Agents",
+			*s.Construct.Node().Id(), agent))
 	}
 	s.refuseElsewhere(fmt.Sprintf("GrantAgent: the role of agent %q", agent), *role.Env().Account,
 		sameAccount)
@@ -65,11 +67,11 @@ func (s *Stepkeeper) GrantAgent(agent string, role awsiam.IRole) {
 }
 
 // AllowLoop sets RecursiveLoop: Allow on a function of the app that receives statuses and sends orders or
-// commands in return. Otherwise Lambda stops such a function after about 16 rounds, and drops the status. The
-// function must then ensure itself that its orders end.
+// commands in response. Without this setting, Lambda stops the function after about 16 rounds and drops the
+// status. With this setting, the function itself must end the loop.
 //
-// AllowLoop panics for a function from outside the app: set the property where the function is made. The
-// functions of agents have this setting already.
+// AllowLoop panics if the app does not create the function. In this case, set RecursiveLoop where the
+// function is created. The functions of agents already have this setting.
 func (s *Stepkeeper) AllowLoop(f awslambda.IFunction) {
 	if own, made := behind(f).(awslambda.Function); !made || !allowLoop(own) {
 		panic(fmt.Errorf(
@@ -78,7 +80,6 @@ func (s *Stepkeeper) AllowLoop(f awslambda.IFunction) {
 	}
 }
 
-// refuseElsewhere panics if the receiver of rights certainly belongs to another account.
 func (s *Stepkeeper) refuseElsewhere(what, account, advice string) {
 	if own := *awscdk.Stack_Of(s.Construct).Account(); elsewhere(own, account) {
 		panic(fmt.Errorf("stepkeeper %s: %s is of account %s and the stack of %s; %s",
@@ -92,12 +93,13 @@ func grant(to awsiam.IGrantable, statements []awsiam.PolicyStatement) {
 	}
 }
 
-// Scheduler returns the sender of statuses. The policy of a reply-to queue in another stack or account, or of
-// its key, may have to name it.
+// Scheduler returns the role of the Scheduler, which sends statuses. If a reply-to queue belongs to a
+// different stack or account, the policy of the queue may have to allow this role. The same applies to the
+// queue's key.
 func (s *Stepkeeper) Scheduler() awsiam.IGrantable { return s.roles["scheduler"] }
 
-// Agent returns the function of an agent, for further grants, such as
-// table.GrantReadData(engine.Agent("shipping")). It returns nil for an external agent, and for an unknown
+// Agent returns the function of an agent. An app can give the function additional permissions, as in
+// table.GrantReadData(engine.Agent("shipping")). Agent returns nil for an external agent and for an unknown
 // name.
 func (s *Stepkeeper) Agent(name string) awslambda.IFunction {
 	if _, there := s.props.Agents[name]; !there {
@@ -109,11 +111,11 @@ func (s *Stepkeeper) Agent(name string) awslambda.IFunction {
 // Intake returns the queue to which applications send their orders.
 func (s *Stepkeeper) Intake() awssqs.IQueue { return s.queues[port.Intake].queue }
 
-// Control returns the queue for the operator's commands: undo, resubmit, resolve, close, move, answers
-// without a token. A sender may send all of these commands.
+// Control returns the queue for commands of operators, and for answers without a token. A principal that may
+// send to this queue may send every command.
 func (s *Stepkeeper) Control() awssqs.IQueue { return s.queues[port.Control].queue }
 
-// Requests returns the queue of an agent, or nil for an unknown name.
+// Requests returns the request queue of an agent, or nil for an unknown name.
 func (s *Stepkeeper) Requests(agent string) awssqs.IQueue {
 	if q := s.queues[port.Requests(agent)]; q != nil {
 		return q.queue
@@ -124,20 +126,21 @@ func (s *Stepkeeper) Requests(agent string) awssqs.IQueue {
 // Replies returns the queue to which external agents send their replies.
 func (s *Stepkeeper) Replies() awssqs.IQueue { return s.queues[port.Replies].queue }
 
-// Quarantine returns the queue for unreadable messages.
+// Quarantine returns the queue for unreadable and forbidden messages.
 func (s *Stepkeeper) Quarantine() awssqs.IQueue { return s.quarantine }
 
-// Alarms returns the topic of alarms. It returns nil if there are none.
+// Alarms returns the topic for alarms, or nil if the deployment has no alarms.
 func (s *Stepkeeper) Alarms() awssns.ITopic { return s.alarms }
 
-// Alerts returns the topic of alerts of orders in Error.
+// Alerts returns the topic for alerts about orders in Error.
 func (s *Stepkeeper) Alerts() awssns.ITopic { return s.alerts }
 
-// Application returns the policy for roles of applications: submit, follow, cancel, answer with a token.
+// Application returns the managed policy for roles of applications. It allows them to submit, follow and
+// cancel orders, and to answer with a token.
 func (s *Stepkeeper) Application() awsiam.IManagedPolicy { return s.application }
 
-// Operator returns the policies for people: all commands, listings, dead-letter queues. An operator needs all
-// of them. There are several if one would exceed IAM's limit.
+// Operator returns the managed policies for operators. They allow all commands, listings, and access to dead
+// letters. An operator needs all of them, because one policy could exceed IAM's size limit.
 func (s *Stepkeeper) Operator() []awsiam.IManagedPolicy {
 	all := make([]awsiam.IManagedPolicy, len(s.operator))
 	for i, policy := range s.operator {

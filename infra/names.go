@@ -11,23 +11,25 @@ import (
 	"github.com/aws/constructs-go/constructs/v10"
 )
 
-// Names holds names and paths that the rules of an account prescribe. By default CloudFormation makes all
-// names. If the stack is deleted, its retained resources keep their fixed names. A new stack with the same
-// names then fails until these resources are deleted or imported.
+// Names contains names and paths for accounts whose rules prescribe them. By default, CloudFormation
+// generates all names. If a stack with fixed names is deleted, its retained resources keep their names.
+// Before a new stack can use these names, the resources must be deleted or imported.
 type Names struct {
-	// Prefix begins the names of all resources; a hyphen and the ID follow, as in shop-SchedulerRole. Each
-	// deployment of an account needs its own, in all Regions. At most 40 letters, digits and hyphens.
+	// Prefix is the beginning of the names of all resources. A hyphen and the resource's ID follow, as in
+	// shop-SchedulerRole. All deployments of an account need different prefixes, even in different Regions. A
+	// prefix has at most 40 letters, digits and hyphens.
 	Prefix string
-	// Policies begins the names of the managed policies, if Prefix does not suit: shop-Application,
-	// shop-Operator, shop-Operator2. IAM Identity Center refers to policies by names that are the same in all
+	// Policies replaces Prefix in the names of managed policies, such as shop-Application, shop-Operator and
+	// shop-Operator2. IAM Identity Center refers to policies by name, so the names must be the same in all
 	// accounts.
 	Policies string
-	// Path is the path of roles and managed policies, such as /stepkeeper/; default /.
+	// Path is the path of roles and managed policies, such as /stepkeeper/. The default is /.
 	Path string
-	// LogGroups begins the names of log groups, such as /aws/lambda/. Prefix, or the name of the stack,
-	// follows.
+	// LogGroups is the beginning of the names of log groups, such as /aws/lambda/. The construct appends
+	// Prefix or, if Prefix is empty, the names of the stack and of the construct.
 	LogGroups string
-	// PermissionsBoundary limits all roles that the construct makes; nil means none.
+	// PermissionsBoundary is the permissions boundary of all roles that the construct creates. nil means no
+	// boundary.
 	PermissionsBoundary awsiam.IManagedPolicy
 }
 
@@ -58,7 +60,6 @@ const (
 	logGroup      = "AWS::Logs::LogGroup"
 )
 
-// nameLimits holds, by resource type, the property with the name and the longest name that AWS accepts.
 var nameLimits = map[string]struct {
 	property string
 	longest  int
@@ -80,7 +81,6 @@ var nameLimits = map[string]struct {
 	"AWS::SecretsManager::Secret":      {"Name", 512},
 }
 
-// setNames gives the resources their names, paths and tags. The error lists names that AWS would refuse.
 func (s *Stepkeeper) setNames() error {
 	n, c := s.props.Names, &checker{}
 	for _, key := range sorted(s.props.Tags) {
@@ -115,7 +115,6 @@ func (s *Stepkeeper) setNames() error {
 	return errors.Join(c.problems...)
 }
 
-// nameOf returns the name of a resource, or "" if CloudFormation makes it.
 func (s *Stepkeeper) nameOf(kind string, resource constructs.IConstruct) string {
 	n := s.props.Names
 	path := strings.TrimPrefix(*resource.Node().Path(), *s.Construct.Node().Path()+"/")
@@ -135,7 +134,8 @@ func (s *Stepkeeper) nameOf(kind string, resource constructs.IConstruct) string 
 	return ""
 }
 
-// maxTags leaves room for the tags of the stack and of CloudFormation among the 50 of a resource.
+// maxTags is the maximum number of entries in Props.Tags. A resource can have 50 tags, and the stack and
+// CloudFormation need some of them.
 const maxTags = 40
 
 func (c *checker) tags(tags map[string]string) {

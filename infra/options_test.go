@@ -440,7 +440,7 @@ func TestGrants(t *testing.T) {
 		same(t, queue+": senders", senders[queue], want)
 	}
 	defer func() {
-		if text := fmt.Sprint(recover()); !strings.Contains(text, `"payment" is no external agent`) {
+		if text := fmt.Sprint(recover()); !strings.Contains(text, `"payment" is not an external agent`) {
 			t.Errorf("an agent of the deployment's own was granted: %s", text)
 		}
 	}()

@@ -13,13 +13,18 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// OutputVersion is the major version of the outputs below. The command line reads them.
+// OutputVersion is the major version of the outputs that addOutputs adds. Package client/aws reads these
+// outputs.
 const OutputVersion = "1"
 
-// addOutputs writes the data that programs outside need. The keys are the construct's ID and a name:
-// ShopIntakeUrl. An agent's queue is Requests<Agent>Url, its function Agent<Agent>Function, and the ledger of
-// an external one Ledger<Agent>Table. A workflow's hash is Workflow<Workflow>. The descriptions are the
-// logical names. There are 200 at most (rule 28).
+// addOutputs adds the outputs of the stack, which clients need. The key of an output consists of the
+// construct's ID and a name, as in ShopIntakeUrl. Some names contain the name of an agent or a workflow, for
+// example:
+//
+//   - Requests<Agent>Url is the URL of an agent's request queue.
+//   - Agent<Agent>Function is the name of an agent's function.
+//   - Ledger<Agent>Table is the name of an external agent's ledger.
+//   - Workflow<Workflow> is the hash of a workflow.
 func (s *Stepkeeper) addOutputs() {
 	s.output("Version", OutputVersion, "version of these outputs")
 	s.output("Deployment", *s.stackName(), "dimension of its metrics")
@@ -63,7 +68,7 @@ func (s *Stepkeeper) addOutputs() {
 	}
 	s.exportMappings()
 	s.output("QuarantineUrl", *s.quarantine.QueueUrl(), "quarantine")
-	s.output("MissedSweepsUrl", *s.missed.QueueUrl(), "ticks of the schedule that were given up")
+	s.output("MissedSweepsUrl", *s.missed.QueueUrl(), "queue of the sweeps that the schedule could not start")
 	s.output("AlertsTopic", *s.alerts.TopicArn(), "alerts of orders in Error")
 	if s.alarms != nil {
 		s.output("AlarmsTopic", *s.alarms.TopicArn(), "alarms")
@@ -90,8 +95,9 @@ func (s *Stepkeeper) exportPolicies() {
 	}
 }
 
-// sharedConcurrency returns the concurrency of functions without reserved concurrency. Whether a function of
-// the app reserves concurrency is unknown.
+// sharedConcurrency returns the maximum number of concurrent executions of all functions without reserved
+// concurrency. It does not count functions that the app provides, because their reserved concurrency is
+// unknown.
 func (s *Stepkeeper) sharedConcurrency() (n int) {
 	t := s.props.Tuning
 	if t.ReservedSupervisors == 0 {
@@ -110,11 +116,11 @@ func (s *Stepkeeper) sharedConcurrency() (n int) {
 	return n
 }
 
-// mappingsSize bounds the value of one output.
 const mappingsSize = 1_000
 
-// exportMappings writes the ID of each queue's mapping by the queue's logical name, or nothing for an
-// external agent's queue: intake=ID,requests-mail=. The outputs are Mappings, Mappings2 and so on.
+// exportMappings adds the outputs Mappings, Mappings2 and so on, with the IDs of the event source mappings.
+// Each entry has the form QUEUE=ID, with the logical name of the queue. The ID is empty for the queue of an
+// external agent.
 func (s *Stepkeeper) exportMappings() {
 	const id = "01234567-89ab-cdef-0123-456789abcdef"
 	var entries []string
@@ -147,7 +153,6 @@ func (s *Stepkeeper) output(name, value, description string) {
 	o.OverrideLogicalId(str(pascal(*s.Construct.Node().Id()) + name))
 }
 
-// alike returns an error about workflows whose outputs would have the same name.
 func alike(hashes map[string]string) error {
 	var failed []error
 	ids := map[string]string{}

@@ -16,11 +16,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Rule 21: statements are written out, because CDK's grants allow more than needed. No role has Scan,
-// DeleteItem or BatchWriteItem, and UpdateItem only if orders expire. Erased content is overwritten (P52,
-// erase removes content, not identity), because PutItem on the orders is granted anyway.
+// Rule 21: this file lists the actions of each statement, because CDK's grants allow more actions than
+// needed. No role has Scan, DeleteItem or BatchWriteItem. Roles have UpdateItem only if orders expire. An
+// Erase needs no DeleteItem, because PutItem overwrites the content (P52, erase removes content, not
+// identity).
 
-// allow returns one statement of an identity policy.
 func allow(sid string, actions []string, resources ...*string) awsiam.PolicyStatement {
 	return awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 		Sid: str(sid), Effect: awsiam.Effect_ALLOW, Actions: jsii.Strings(actions...), Resources: &resources,
@@ -50,7 +50,6 @@ func arns(queues ...awssqs.IQueue) []*string {
 	return all
 }
 
-// requests returns the ARNs of an agent's queues.
 func (s *Stepkeeper) requests(agent string) (arns []*string) {
 	for _, q := range s.withHigh(port.Requests(agent)) {
 		arns = append(arns, q.queue.QueueArn())
@@ -58,8 +57,8 @@ func (s *Stepkeeper) requests(agent string) (arns []*string) {
 	return arns
 }
 
-// orderActions returns the actions of Scheduler and Supervisor on the items of orders. If orders expire, a
-// commit sets or removes the time to live of content that is stored apart.
+// orderActions returns the actions that Scheduler and Supervisor need on the table Orders. If orders expire,
+// a commit also updates the time to live of content that is stored separately.
 func (s *Stepkeeper) orderActions() []string {
 	if s.props.TaskTTL > 0 {
 		return append(slices.Clone(getAndPut), "dynamodb:UpdateItem")
@@ -67,7 +66,6 @@ func (s *Stepkeeper) orderActions() []string {
 	return getAndPut
 }
 
-// schedulerAccess returns the Scheduler's IAM permissions.
 func (s *Stepkeeper) schedulerAccess() []awsiam.PolicyStatement {
 	to := arns(s.queues["control"].queue, s.quarantine)
 	if tasks := s.queues[port.Tasks]; tasks != nil {
@@ -87,8 +85,8 @@ func (s *Stepkeeper) schedulerAccess() []awsiam.PolicyStatement {
 		allow("Send", send, to...),
 		allow("Alert", []string{"sns:Publish"}, s.alerts.TopicArn()),
 	}
-	// the Scheduler reads the queue lengths of agents that it can choose (P44, several agents can do one
-	// step)
+	// If a step can use one of several agents, the Scheduler compares the lengths of their queues (P44,
+	// several agents can do one step).
 	if agents := slices.Sorted(maps.Keys(s.content.Choosable)); len(agents) > 0 {
 		var queues []*string
 		for _, agent := range agents {
@@ -103,7 +101,6 @@ func (s *Stepkeeper) schedulerAccess() []awsiam.PolicyStatement {
 			queues = append(queues, s.props.ReplyTo[name].QueueArn())
 		}
 		statements = append(statements, allow("Status", send, queues...))
-		// the Scheduler encrypts messages for these queues
 		if keys := keysOf(s.props.ReplyTo); len(keys) > 0 {
 			statements = append(statements, allow("StatusKeys", useKey, keys...))
 		}
@@ -118,7 +115,6 @@ func (s *Stepkeeper) schedulerAccess() []awsiam.PolicyStatement {
 	return append(statements, s.tablesKey()...)
 }
 
-// tablesKey returns the permission for existing tables with a key that is not the deployment's.
 func (s *Stepkeeper) tablesKey() []awsiam.PolicyStatement {
 	if s.props.Tables.KeyARN == "" {
 		return nil
@@ -126,7 +122,6 @@ func (s *Stepkeeper) tablesKey() []awsiam.PolicyStatement {
 	return []awsiam.PolicyStatement{allow("TablesKey", useKey, str(s.props.Tables.KeyARN))}
 }
 
-// keysOf returns the ARNs of the keys that queues of the app have.
 func keysOf(queues map[string]awssqs.IQueue) (keys []*string) {
 	for _, name := range sorted(queues) {
 		if k := queues[name].EncryptionMasterKey(); k != nil {
@@ -136,8 +131,9 @@ func keysOf(queues map[string]awssqs.IQueue) (keys []*string) {
 	return keys
 }
 
-// supervisorAccess returns the Supervisor's IAM permissions. It claims nothing and sends no request (P16, the
-// Supervisor hands back and gives up), so it may not send to an agent's queue.
+// supervisorAccess returns the Supervisor's IAM permissions. The Supervisor claims no steps and sends no
+// requests (P16, the Supervisor hands back and gives up), so it has no permission to send to an agent's
+// queue.
 func (s *Stepkeeper) supervisorAccess() []awsiam.PolicyStatement {
 	// The Supervisor reads how many messages wait for a consumer (P32, queue time is not a failure).
 	waiting := arns(s.queues["replies"].queue, s.queues["control"].queue)
@@ -158,7 +154,8 @@ func (s *Stepkeeper) supervisorAccess() []awsiam.PolicyStatement {
 	}, append(s.alertKey(), s.tablesKey()...)...)
 }
 
-// agentAccess returns an agent's IAM permissions. They include no access to the engine's tables.
+// agentAccess returns an agent's IAM permissions. An agent has no access to the tables Orders and
+// Definitions.
 func (s *Stepkeeper) agentAccess(name string, a Agent) []awsiam.PolicyStatement {
 	statements := []awsiam.PolicyStatement{
 		allow("Take", take, s.requests(name)...),
@@ -174,8 +171,8 @@ func (s *Stepkeeper) agentAccess(name string, a Agent) []awsiam.PolicyStatement 
 	return append(statements, secretAccess(a)...)
 }
 
-// callAccess returns the permissions for the AWS calls in the agents file, each for the resources of its
-// call.
+// callAccess returns the permissions for the calls of AWS services in the agent's entry of the agents file.
+// Each permission names the resources of its calls.
 func (s *Stepkeeper) callAccess(name string) (statements []awsiam.PolicyStatement) {
 	resources := map[string][]string{}
 	agent := s.content.Checked.Agents[name]
@@ -228,17 +225,17 @@ func secretAccess(a Agent) (statements []awsiam.PolicyStatement) {
 	return statements
 }
 
-// readMetrics returns the permission for the operator's charts. CloudWatch has no resources for metrics, and
-// no condition on their namespace. So the permission covers the metrics of the whole account, for reading
-// only.
+// readMetrics returns an operator's permission to read metrics. IAM cannot restrict cloudwatch:GetMetricData
+// to resources or namespaces. The permission therefore covers all metrics of the account.
 func readMetrics() awsiam.PolicyStatement {
 	return allow(metrics, []string{"cloudwatch:GetMetricData"}, str("*"))
 }
 
 const metrics = "Metrics" // ID of the statement of readMetrics
 
-// vpcAccess returns the permission for functions in a VPC. Lambda makes the interfaces under unknown names,
-// and the Describe actions have no resources. Only this statement and readMetrics have the resource "*".
+// vpcAccess returns the permission to manage the network interfaces of a function in a VPC. The names of the
+// interfaces are unknown, and the Describe actions have no resources. Among the permissions of roles, only
+// this one and readMetrics have the resource "*".
 func vpcAccess() awsiam.PolicyStatement {
 	return allow("VpcNetworkInterfaces", []string{
 		"ec2:AssignPrivateIpAddresses", "ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface",

@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// addPolicies adds the policies for people and programs outside (rule 21). No principal has them until you
-// attach them.
+// addPolicies adds the managed policies for applications and operators (rule 21). The user of the construct
+// attaches them to roles.
 func (s *Stepkeeper) addPolicies() {
 	s.application = s.policy("Application", "submit orders, follow, cancel and answer them",
 		s.applicationAccess())
@@ -37,7 +37,6 @@ func (s *Stepkeeper) addPolicies() {
 	}
 }
 
-// wildcards states the reason for each wildcard, by the statement's ID.
 var wildcards = map[string]string{
 	metrics: "CloudWatch knows no resources of metrics: cloudwatch:GetMetricData is allowed on all " +
 		"or none.",
@@ -47,14 +46,16 @@ var wildcards = map[string]string{
 const stackByName = "IAM sees a stack that is asked for by its name as stack/NAME/*: the ARN ends with " +
 	"the wildcard of AWS itself."
 
-// Rule 28: a managed policy has 6,144 characters at most. An ARN of a queue or a table has some 120, with the
-// longest names that CloudFormation makes. The rest is for the surrounding text.
+// Sizes in characters. IAM's limit for a managed policy is 6,144 (rule 28). With the longest names that
+// CloudFormation generates, the ARN of a queue or a table has about 120 characters. Both constants include a
+// reserve.
 const (
 	policySize = 6_000
 	arnSize    = 130
 )
 
-// split divides statements among as many policies as they need. It never merges resources into a wildcard.
+// split divides the statements into policies of at most policySize characters. It may divide the resources of
+// a statement, but never replaces resources by a wildcard.
 func (s *Stepkeeper) split(statements []awsiam.PolicyStatement) [][]awsiam.PolicyStatement {
 	var policies [][]awsiam.PolicyStatement
 	room := 0
@@ -79,8 +80,8 @@ func (s *Stepkeeper) split(statements []awsiam.PolicyStatement) [][]awsiam.Polic
 	return policies
 }
 
-// sizeOfARN returns the length of an ARN in this stack. CloudFormation makes names from the stack's name, the
-// ID, and a random end.
+// sizeOfARN returns the estimated length of an ARN in this stack. CloudFormation generates the name of a
+// resource from the name of the stack, the ID of the resource, and random characters.
 func (s *Stepkeeper) sizeOfARN(arn *string) int {
 	stack := awscdk.Stack_Of(s.Construct)
 	resolved, _ := stack.Resolve(arn).(map[string]any)
@@ -104,10 +105,10 @@ func texts(list *[]*string) []string {
 	return all
 }
 
-// applicationAccess returns an application's IAM permissions.
 func (s *Stepkeeper) applicationAccess() []awsiam.PolicyStatement {
 	var to []*string
-	// every command in the control queue is executed, so applications may not send there
+	// The Scheduler executes every command in the control queue, so applications may not send to the control
+	// queue.
 	for _, q := range s.withHigh(port.Intake) {
 		to = append(to, q.queue.QueueArn())
 	}
@@ -124,8 +125,8 @@ func (s *Stepkeeper) applicationAccess() []awsiam.PolicyStatement {
 
 const stackOutputs = "Outputs" // ID of the statement that allows DescribeStacks
 
-// stackARN matches the stack in IAM: a caller with its name requests stack/NAME/*, and one with its ARN
-// stack/NAME/UUID.
+// stackARN returns a pattern that matches the stack in IAM. A caller with the name of the stack requests
+// stack/NAME/*, and a caller with the ARN requests stack/NAME/UUID.
 func (s *Stepkeeper) stackARN() *string {
 	stack := awscdk.Stack_Of(s.Construct)
 	return stack.FormatArn(&awscdk.ArnComponents{
@@ -133,7 +134,6 @@ func (s *Stepkeeper) stackARN() *string {
 	})
 }
 
-// operatorAccess returns an operator's IAM permissions: those of an application, and more.
 func (s *Stepkeeper) operatorAccess() []awsiam.PolicyStatement {
 	var requests, dead, all, mappings []*string
 	for _, name := range sorted(s.queues) {
@@ -158,7 +158,8 @@ func (s *Stepkeeper) operatorAccess() []awsiam.PolicyStatement {
 		allow("Command", send, s.queues[port.Control].queue.QueueArn()),
 		allow("List", query, index(s.orders)),
 		allow("Depths", attributes, append(all, dead...)...),
-		// IAM knows no resources for the listing of mappings, so it is not allowed here
+		// Operators may not list mappings, because IAM cannot restrict lambda:ListEventSourceMappings to
+		// resources.
 		allow("Mappings", []string{"lambda:GetEventSourceMapping"}, mappings...),
 		allow("DeadLetters", []string{
 			"sqs:CancelMessageMoveTask", "sqs:ChangeMessageVisibility", "sqs:DeleteMessage",
@@ -169,7 +170,8 @@ func (s *Stepkeeper) operatorAccess() []awsiam.PolicyStatement {
 	)
 }
 
-// ownRights lets `stepkeeper doctor` ask IAM for the operator's role, with its path, and for its permissions.
+// ownRights allows operators to read their own roles and permissions from IAM. `stepkeeper doctor` needs
+// these permissions.
 func ownRights(arns ...*string) awsiam.PolicyStatement {
 	return allow("OwnRights", []string{"iam:GetRole", "iam:SimulatePrincipalPolicy"}, arns...)
 }

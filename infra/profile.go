@@ -8,31 +8,31 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 )
 
-// Profile chooses the defaults of several properties at once.
+// Profile selects the defaults of several properties.
 type Profile string
 
 const (
-	// ProfileProduction keeps all data and raises all alarms.
+	// ProfileProduction adds all alarms, sweeps every minute, and keeps the data if the stack is deleted.
 	ProfileProduction Profile = "Production"
-	// ProfileDev is for trial stacks. It raises no alarms, sweeps every 5 minutes, deletes all data with the
-	// stack, and keeps logs for a week. `stepkeeper cost` prints what it costs while idle.
+	// ProfileDev is for trial stacks. It adds no alarms, sweeps every 5 minutes, deletes all data with the
+	// stack, and keeps logs for a week. `stepkeeper cost` prints the cost of an idle stack.
 	ProfileDev Profile = "Dev"
 )
 
-// AlarmLevel chooses which alarms a deployment has.
+// AlarmLevel selects the alarms of a deployment.
 type AlarmLevel string
 
 const (
-	// AlarmsFull means every alarm, including alarms of rates and throttling.
+	// AlarmsFull adds all alarms.
 	AlarmsFull AlarmLevel = "Full"
-	// AlarmsEssential means the alarms for orders that no longer proceed by themselves: dead letters, the
-	// quarantine, missed sweeps, overdue tasks, and no sweeps.
+	// AlarmsEssential adds only the alarms about orders that do not proceed by themselves. They cover dead
+	// letters, the quarantine, missed sweeps, overdue tasks, and a schedule that does not run. With
+	// Props.Canary they also cover failing functions.
 	AlarmsEssential AlarmLevel = "Essential"
-	// AlarmsNone leaves only the alerts of orders in Error.
+	// AlarmsNone adds no alarms. The deployment still sends alerts about orders in Error.
 	AlarmsNone AlarmLevel = "None"
 )
 
-// defaults holds the defaults that depend on the profile.
 type defaults struct {
 	alarms  AlarmLevel
 	sweep   time.Duration
@@ -46,7 +46,6 @@ var profiles = map[Profile]defaults{
 	ProfileDev: {AlarmsNone, 5 * time.Minute, awscdk.RemovalPolicy_DESTROY, awslogs.RetentionDays_ONE_WEEK},
 }
 
-// profile sets the properties whose defaults depend on the profile.
 func (c *checker) profile(p *Props) {
 	p.Profile = cmp.Or(p.Profile, ProfileProduction)
 	d, known := profiles[p.Profile]

@@ -14,16 +14,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// queue is a standard queue with its dead letters.
 type queue struct {
 	queue   awssqs.Queue
 	dead    awssqs.IQueue
 	mapping Mapping
 	source  awslambda.EventSourceMapping // nil if an external agent receives from the queue
-	oldest  time.Duration                // the alarm goes off if a message is older
+	oldest  time.Duration                // age of a message that raises the alarm
 }
 
-// Retention: a dead letter must outlive the search for its cause (rule 6).
+// Retention of messages. Dead letters stay longer, so that operators have time to find the cause (rule 6).
 const (
 	retention     = 4 * 24 * time.Hour
 	deadRetention = 14 * 24 * time.Hour
@@ -36,8 +35,8 @@ func (s *Stepkeeper) addQueues() {
 	s.missed = s.deadQueue("MissedSweeps", "it is itself a dead-letter queue, of the schedule")
 	s.addShared(port.Intake, port.Intake, t.Intake, t.SchedulerTimeout, t.OldestMessage)
 	s.addQueue(port.Replies, t.Replies, t.SchedulerTimeout, t.OldestMessage)
-	// SQS counts a message's age from its sending, including its delay. A waiting step uses delays of up to
-	// 15 minutes (rule 5).
+	// For SQS, the age of a message includes the message's delay. Messages of waiting steps have delays of up
+	// to 15 minutes (rule 5).
 	s.addQueue(port.Control, t.Control, t.SchedulerTimeout, max(t.OldestMessage, 20*time.Minute))
 	if len(s.content.Children) > 0 {
 		s.addQueue(port.Tasks, t.Control, t.SchedulerTimeout, t.OldestMessage)
@@ -48,8 +47,8 @@ func (s *Stepkeeper) addQueues() {
 	}
 }
 
-// addShared adds a queue. If owner has a priority, it also adds the queue of high priority, which gets a
-// share of the functions (P46, priority changes the order of requests only).
+// addShared adds a queue. If Props.Priorities has an entry for owner, addShared also adds the queue for high
+// priority, with a part of the concurrency (P46, priority changes the order of requests only).
 func (s *Stepkeeper) addShared(owner, name string, m Mapping, timeout, oldest time.Duration) {
 	if share := s.props.Priorities[owner]; share > 0 {
 		high := m
@@ -60,7 +59,6 @@ func (s *Stepkeeper) addShared(owner, name string, m Mapping, timeout, oldest ti
 	s.addQueue(name, m, timeout, oldest)
 }
 
-// withHigh returns a queue and its queue of high priority, if it has one.
 func (s *Stepkeeper) withHigh(name string) []*queue {
 	if high := s.queues[port.High(name)]; high != nil {
 		return []*queue{s.queues[name], high}
@@ -68,8 +66,6 @@ func (s *Stepkeeper) withHigh(name string) []*queue {
 	return []*queue{s.queues[name]}
 }
 
-// ownQueues returns the names of the queues that the Scheduler consumes. If a workflow has child orders, they
-// include the queue between tasks (P41, parent and child talk by messages).
 func (s *Stepkeeper) ownQueues() []string {
 	names := []string{port.Intake, port.Replies, port.Control}
 	if s.props.Priorities[port.Intake] > 0 {
@@ -91,9 +87,8 @@ func (s *Stepkeeper) addQueue(name string, m Mapping, timeout, oldest time.Durat
 		oldest: oldest}
 }
 
-// queueID returns the queue's construct ID. The names of its outputs begin with it.
 func queueID(name string) string {
-	if name == port.Tasks { // this queue holds messages between tasks
+	if name == port.Tasks {
 		return "TaskMessages"
 	}
 	return pascal(name)
@@ -116,8 +111,9 @@ func (s *Stepkeeper) queueProps(keep time.Duration) *awssqs.QueueProps {
 	return props
 }
 
-// removal returns the policy for queues and logs. It follows RemovalPolicy, except that a failed first
-// deployment removes them: they are empty then, and would stay in the account without a stack.
+// removal returns the removal policy of queues, logs and secrets. Instead of RETAIN, it returns
+// RETAIN_ON_UPDATE_OR_DELETE, so that CloudFormation deletes them if the first deployment fails. They hold no
+// data of orders at this time, and would otherwise stay in the account without a stack.
 func (s *Stepkeeper) removal() awscdk.RemovalPolicy {
 	if s.props.RemovalPolicy == awscdk.RemovalPolicy_RETAIN {
 		return awscdk.RemovalPolicy_RETAIN_ON_UPDATE_OR_DELETE
@@ -125,9 +121,9 @@ func (s *Stepkeeper) removal() awscdk.RemovalPolicy {
 	return s.props.RemovalPolicy
 }
 
-// nameSenders sets the policy of each queue, which limits its senders (rules 20, 21) even if other policies
-// in the account allow more. The intake and the control queue admit any principal of the account whose own
-// policy allows it to send. The other queues admit only the senders that they name.
+// nameSenders sets the policy of each queue. The policy refuses unknown senders, even if a policy of the
+// sender's role permits the call (rules 20, 21). Intake and control queues accept principals of the account
+// that may send, and intake queues also Submitters. Other queues accept only the senders in their policy.
 func (s *Stepkeeper) nameSenders() {
 	for _, name := range slices.Sorted(maps.Keys(s.queues)) {
 		q := s.queues[name].queue
@@ -144,15 +140,15 @@ func (s *Stepkeeper) nameSenders() {
 	s.allowAccounts()
 }
 
-// onlyThisAccount refuses principals of other accounts unless except lists them, and services that act for
-// other accounts. A service has no account of its own (rule 29). Its requests name the account that it acts
-// for or, like those of SNS, the resource.
+// onlyThisAccount refuses principals of other accounts, unless the argument except contains the principal. It
+// also refuses services of AWS that act for other accounts. A service has no account (rule 29). A service's
+// request contains the account for which it acts or, for example with SNS, the resource.
 func (s *Stepkeeper) onlyThisAccount(q awssqs.Queue, except []string) {
 	account := awscdk.Stack_Of(s.Construct).Account()
 	ours := awscdk.Fn_Join(str(""), &[]*string{str("arn:*:*:*:"), account, str(":*")})
 	others := map[string]any{
 		"StringNotEquals": map[string]any{"aws:PrincipalAccount": account},
-		// the key is missing in anonymous requests
+		// Anonymous requests do not have this condition key.
 		"BoolIfExists": map[string]any{"aws:PrincipalIsAWSService": "false"},
 	}
 	if len(except) > 0 {
@@ -168,7 +164,8 @@ func (s *Stepkeeper) onlyThisAccount(q awssqs.Queue, except []string) {
 
 func (s *Stepkeeper) onlyFrom(name string, q awssqs.Queue) {
 	for _, arn := range s.props.Operators {
-		// P41: the task sends its messages to other tasks again if they are lost, so no alarm is needed
+		// Operators need not redrive messages between tasks, because a task sends lost messages again (P41,
+		// parent and child talk by messages).
 		if name != port.Tasks {
 			s.senders[name] = append(s.senders[name], str(arn))
 		}
@@ -176,7 +173,6 @@ func (s *Stepkeeper) onlyFrom(name string, q awssqs.Queue) {
 	s.refusals[name] = refuse(q, "OnlyKnownSenders", knownSenders(s.senders[name]))
 }
 
-// allowSender adds a sender to the policy of a queue.
 func (s *Stepkeeper) allowSender(name string, arn *string) {
 	s.senders[name] = append(s.senders[name], arn)
 	for operator, condition := range knownSenders(s.senders[name]) {
@@ -197,8 +193,6 @@ func refuse(q awssqs.Queue, sid string, unless map[string]any) awsiam.PolicyStat
 	return statement
 }
 
-// urls returns the JSON object of queue addresses that a function reads. The addresses are only known at
-// deployment.
 func (s *Stepkeeper) urls(names ...string) *string {
 	object := map[string]*string{}
 	for _, name := range names {
@@ -215,8 +209,7 @@ func seconds(d time.Duration) awscdk.Duration {
 	return awscdk.Duration_Seconds(jsii.Number(d.Seconds()))
 }
 
-// pascal returns the construct ID for a logical name: requests-credit-check gives
-// RequestsCreditCheck.
+// pascal converts a logical name to a construct ID: requests-credit-check becomes RequestsCreditCheck.
 func pascal(name string) string {
 	var id []byte
 	upper := true

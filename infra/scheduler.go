@@ -16,8 +16,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// addScheduler makes the Scheduler: one function with three mappings, so that a flood of orders
-// leaves replies their own share.
+// addScheduler adds the Scheduler's function, with a separate event source mapping for each queue. A flood of
+// orders therefore does not delay replies.
 func (s *Stepkeeper) addScheduler() error {
 	folder, err := s.content.Folder("scheduler", build.Scheduler, s.content.Workflows)
 	if err != nil {
@@ -68,14 +68,13 @@ func (s *Stepkeeper) addScheduler() error {
 	return nil
 }
 
-// stackName returns the name of the deployment in the engine's functions.
+// stackName returns the name of the deployment in metrics and alerts.
 func (s *Stepkeeper) stackName() *string {
 	return str(*awscdk.Stack_Of(s.Construct).StackName() + "/" + pascal(*s.Construct.Node().Id()))
 }
 
-// engineEnvironment returns the environment variables that Scheduler and Supervisor share.
 func (s *Stepkeeper) engineEnvironment() map[string]*string {
-	queues := map[string]*string{ // the addresses of other queues are derived from the intake's
+	queues := map[string]*string{ // the functions derive the other URLs from the URL of the intake queue
 		port.Intake:     s.queues[port.Intake].queue.QueueUrl(),
 		port.Quarantine: s.quarantine.QueueName(),
 	}
@@ -109,21 +108,21 @@ func (s *Stepkeeper) engineEnvironment() map[string]*string {
 	return environment
 }
 
-// traced adds the address of the collector to the environment of a shipped function.
 func (s *Stepkeeper) traced(environment map[string]*string) {
 	if s.props.TracesEndpoint != "" {
 		environment[deployment.VarTraces] = str(s.props.TracesEndpoint)
 	}
 }
 
-// namePeers adds the agents to the environment of the Scheduler, which is made before their roles.
+// namePeers adds the agents to the Scheduler's environment. It must run after the agents' roles exist.
 func (s *Stepkeeper) namePeers() {
 	s.scheduler.AddEnvironment(str(deployment.VarAgents), s.peers(true), nil)
 }
 
-// peers returns the agents' queues and, for the Scheduler, the roles that they reply with. The common
-// beginning of the queues' names is written only once. A name that CloudFormation shortened is written in
-// full.
+// peers returns the agents with their queues, in the form of deployment.Peers. If senders is true, the result
+// includes the IDs of the roles with which the agents send replies. To save space, the common prefix of the
+// queues' names is written only once. A name that CloudFormation has shortened does not have this prefix and
+// is written in full.
 func (s *Stepkeeper) peers(senders bool) *string {
 	stack := awscdk.Stack_Of(s.Construct)
 	var start string
@@ -151,7 +150,7 @@ func (s *Stepkeeper) peers(senders bool) *string {
 	return &text
 }
 
-// shortened returns the name of a queue without the common start.
+// shortened returns the name of a queue, with deployment.Start instead of the prefix start.
 func shortened(q awssqs.Queue, start string) string {
 	if start == "" {
 		return *q.QueueName()
@@ -159,11 +158,10 @@ func shortened(q awssqs.Queue, start string) string {
 	return *awscdk.Fn_Join(str(deployment.Start), awscdk.Fn_Split(&start, q.QueueName(), nil))
 }
 
-// requestsID begins the IDs of the agents' queues.
 const requestsID = "Requests"
 
-// replyToPlaces returns the addresses of the applications' queues and the ARNs of their buses. A queue in the
-// intake's account and Region has only its name as address.
+// replyToPlaces returns a JSON object with the URLs of the reply-to queues and the ARNs of the reply-to
+// buses. If a queue is in the account and Region of the stack, the object contains only the queue's name.
 func (s *Stepkeeper) replyToPlaces() *string {
 	stack := awscdk.Stack_Of(s.Construct)
 	places := map[string]*string{}

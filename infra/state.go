@@ -10,15 +10,17 @@ import (
 	"github.com/aws/constructs-go/constructs/v10"
 )
 
-// State holds the parts of a deployment that must not be lost: its tables and, if it has them, its key and
-// its secret of tokens. In their own stack they stay when the engine's stack is replaced or deleted.
+// State contains the resources of a deployment that must not be lost: the tables, the key, and the secret
+// with the token keys. In a separate stack, these resources stay if the stack of the Stepkeeper is replaced
+// or deleted.
 type State struct {
 	constructs.Construct
 	made *Stepkeeper
 }
 
-// NewState adds the tables, the key and the secret to a scope, usually another stack. Give the same Props to
-// NewStepkeeper, with the result as Props.State. It panics as NewStepkeeper does.
+// NewState adds the tables, the key and the secret to a scope, usually a separate stack. Pass the same Props
+// to NewStepkeeper, with Props.State set to the result. Like NewStepkeeper, NewState panics if the props are
+// wrong.
 func NewState(scope constructs.Construct, id string, props *Props) *State {
 	s := prepare(scope, id, props)
 	defer s.content.Close()
@@ -38,8 +40,6 @@ func (s *Stepkeeper) addState() {
 	s.addTokenKeys()
 }
 
-// useState uses the tables, key and secret of Props.State. It refuses a State that was made with other
-// properties, because resources that the workflows need could be missing.
 func (s *Stepkeeper) useState() error {
 	from := s.props.State.made
 	own, other := awscdk.Stack_Of(s.Construct), awscdk.Stack_Of(from.Construct)
@@ -75,7 +75,6 @@ func (s *Stepkeeper) useState() error {
 	return nil
 }
 
-// deadLetters checks the user's own dead-letter queues.
 func (s *Stepkeeper) deadLetters() error {
 	c, stack, taken := &checker{}, awscdk.Stack_Of(s.Construct), map[string]string{}
 	for _, name := range sorted(s.props.DeadLetters) {
@@ -101,7 +100,6 @@ func (s *Stepkeeper) deadLetters() error {
 	return errors.Join(c.problems...)
 }
 
-// deadOf returns the dead-letter queue of a queue: the user's, or a new one.
 func (s *Stepkeeper) deadOf(name string) awssqs.IQueue {
 	if q := s.props.DeadLetters[name]; q != nil {
 		return q

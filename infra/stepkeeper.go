@@ -22,35 +22,36 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Stepkeeper is one deployment.
+// Stepkeeper is the construct of one deployment.
 type Stepkeeper struct {
 	constructs.Construct
 	props   Props
 	content *content.Content
-	key     awskms.IKey // nil means keys of AWS
+	key     awskms.IKey // nil means AWS's keys
 
 	orders, definitions awsdynamodb.ITableV2
-	ledgers             map[string]awsdynamodb.ITableV2 // keys are agents
-	queues              map[string]*queue               // keys are logical names
+	ledgers             map[string]awsdynamodb.ITableV2 // ledgers by agent
+	queues              map[string]*queue               // queues by logical name
 	quarantine, missed  awssqs.Queue
-	alerts, alarms      awssns.ITopic             // alarms is nil without alarms
-	tokenKeys           awssecretsmanager.ISecret // nil if no workflow makes tokens
-	roles               map[string]awsiam.IRole   // roles of our functions, by logical name
+	alerts, alarms      awssns.ITopic             // alarms is nil if there are no alarms
+	tokenKeys           awssecretsmanager.ISecret // nil if no workflow creates tokens
+	roles               map[string]awsiam.IRole   // roles of functions, by the function's name
 	functions           map[string]awslambda.IFunction
-	aliases             map[string]awslambda.Alias // keys as in functions
+	aliases             map[string]awslambda.Alias // aliases by the function's name
 	scheduler           awslambda.Function
-	senders             map[string][]*string // ARNs of the senders, by the queue's logical name
-	alarmIDs            []string             // IDs of the alarms of all levels, without the ending Alarm
-	concurrency         int                  // total concurrency of all mappings
+	senders             map[string][]*string // ARNs of senders, by the queue's logical name
+	alarmIDs            []string             // IDs of all possible alarms, without the suffix Alarm
+	concurrency         int                  // sum of MaxConcurrency of all mappings
 	environments        map[string]func() any
-	senderIDs           map[string][]string // IDs of the roles that an agent replies with; absent if unknown
+	senderIDs           map[string][]string // IDs of the roles that send replies, by agent
 	refusals            map[string]awsiam.PolicyStatement
 	application         awsiam.ManagedPolicy
 	operator            []awsiam.ManagedPolicy
 }
 
-// NewStepkeeper adds a deployment to a scope. Like other constructs it panics if its input is wrong. The
-// error lists all faults of the props, the workflows and the agents. Main prints it for people.
+// NewStepkeeper adds a deployment to a scope. Like other constructs, it panics if the props are wrong. The
+// panic's value is an error that lists all mistakes in the props, the workflows and the agents. Main prints
+// this error.
 func NewStepkeeper(scope constructs.Construct, id string, props *Props) *Stepkeeper {
 	s := prepare(scope, id, props)
 	defer s.content.Close()
@@ -60,7 +61,6 @@ func NewStepkeeper(scope constructs.Construct, id string, props *Props) *Stepkee
 	return s
 }
 
-// prepare checks and compiles the props, and returns a construct without resources.
 func prepare(scope constructs.Construct, id string, props *Props) *Stepkeeper {
 	if props == nil {
 		props = &Props{}
@@ -90,7 +90,6 @@ func prepare(scope constructs.Construct, id string, props *Props) *Stepkeeper {
 	}
 }
 
-// content returns the content of the functions before they are built.
 func (p Props) content() (*content.Content, error) {
 	agents := map[string]content.Agent{}
 	for name, a := range p.Agents {
@@ -151,11 +150,11 @@ func (s *Stepkeeper) build() error {
 	return nil
 }
 
-// agentNames returns the sorted names, so that a template does not change by itself.
+// agentNames sorts the names, so that equal props always give the same template.
 func (s *Stepkeeper) agentNames() []string { return slices.Sorted(maps.Keys(s.props.Agents)) }
 
-// warn prints a warning at synthesis about a setting that can be deployed and fails later. Warnings with the
-// same ID and text are reported once.
+// warn adds a warning about a setting that AWS accepts but that causes problems after the deployment.
+// Synthesis prints warnings with the same ID and text only once.
 func (s *Stepkeeper) warn(id, format string, args ...any) {
 	awscdk.Annotations_Of(s.Construct).AddWarningV2(str("stepkeeper:"+id), jsii.Sprintf(format, args...))
 }

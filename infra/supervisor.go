@@ -17,7 +17,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Rule 16: a tick that was not delivered within a minute is dropped, because the next one follows.
+// Limits for the invocations by the schedule (rule 16). An invocation that does not start within a minute, or
+// fails at each retry, goes to the queue MissedSweeps. The next invocation does the same work.
 const (
 	tickRetries = 2
 	tickAge     = 60 // seconds
@@ -47,8 +48,7 @@ func (s *Stepkeeper) addSupervisor() error {
 	if s.props.PagesPerSweep > 0 {
 		environment[deployment.VarSweepPages] = jsii.Sprintf("%d", s.props.PagesPerSweep)
 	}
-	// Lambda sends ticks that it could not deliver to the queue of missed ticks. It uses the function's role
-	// for that.
+	// Lambda sends failed invocations to the queue MissedSweeps, and uses the function's role to do so.
 	access := append(s.supervisorAccess(), allow("Missed", send, s.missed.QueueArn()))
 	f, role := s.addFunction(function{
 		id: "Supervisor", folder: folder, description: "hands back what is overdue, asks, alerts",
@@ -116,7 +116,6 @@ func (s *Stepkeeper) addSchedule(f awslambda.IFunction) {
 	})
 }
 
-// sweepRate returns the schedule of sweeps, at most one a minute (rule 16).
 func (s *Stepkeeper) sweepRate() awsevents.Schedule {
 	return awsevents.Schedule_Rate(seconds(s.props.SweepInterval))
 }

@@ -10,9 +10,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 )
 
-// addTables makes the tables. Definitions is kept as long as Orders, because tasks pin definitions. Both are
-// kept unless the removal policy removes all tables. A tombstone of each expired order stays in Orders (P26,
-// an ID never runs twice).
+// addTables adds the tables. Definitions has the same removal policy as Orders, because tasks pin
+// definitions. Orders keeps a tombstone of each expired order (P26, an ID never runs twice).
 func (s *Stepkeeper) addTables() {
 	there, warm := s.props.Tables, s.props.Tuning.Warm
 	index := &awsdynamodb.GlobalSecondaryIndexPropsV2{
@@ -20,7 +19,7 @@ func (s *Stepkeeper) addTables() {
 		PartitionKey: key(dynamo.IndexBucket),
 		SortKey: &awsdynamodb.Attribute{Name: str(dynamo.IndexSort),
 			Type: awsdynamodb.AttributeType_NUMBER},
-		// the index is a hint, so the keys are enough (rule 11)
+		// The index is only a hint, so it contains only keys (rule 11).
 		ProjectionType: awsdynamodb.ProjectionType_KEYS_ONLY,
 		WarmThroughput: warm.Index.units(),
 	}
@@ -34,7 +33,8 @@ func (s *Stepkeeper) addTables() {
 	s.orders = s.table(orders)
 	s.definitions = s.table(table{id: "Definitions", key: dynamo.DefinitionKey, there: there.Definitions})
 	for _, name := range s.agentNames() {
-		// P31, a plain service needs a ledger; P22a, a proven refusal permits undo
+		// An agent needs a ledger for a plain service (P31, a plain service needs a ledger), and for a point
+		// of no return (P22a, a proven refusal permits undo).
 		if s.content.Ledgers[name] {
 			s.ledgers[name] = s.table(table{id: "Ledger" + pascal(name), key: dynamo.LedgerKey,
 				there: there.Ledgers[name]})
@@ -43,8 +43,9 @@ func (s *Stepkeeper) addTables() {
 	s.warnOfEmptyTables()
 }
 
-// warnOfEmptyTables warns if only some tables are given. A new stack creates the others empty, so their
-// contents are lost; the stack that created them keeps them.
+// warnOfEmptyTables warns if Props.Tables contains Orders but not all other tables. A new stack creates the
+// missing tables empty, although running orders need their contents. In the stack that originally created the
+// missing tables, ignore the warning.
 func (s *Stepkeeper) warnOfEmptyTables() {
 	there := s.props.Tables
 	if there.Orders == "" {
@@ -66,7 +67,6 @@ func (s *Stepkeeper) warnOfEmptyTables() {
 	}
 }
 
-// units returns the warm throughput in units, or nil if AWS's default is enough.
 func (t Throughput) units() *awsdynamodb.WarmThroughput {
 	if t == (Throughput{}) {
 		return nil
@@ -79,17 +79,18 @@ func key(name string) *awsdynamodb.Attribute {
 	return &awsdynamodb.Attribute{Name: str(name), Type: awsdynamodb.AttributeType_STRING}
 }
 
-// table describes a table to make or, if it has an ARN, an existing table.
+// table describes a table. For an existing table, the field there contains the ARN of the table.
 type table struct {
 	id, key, there string
 	indexes        *[]*awsdynamodb.GlobalSecondaryIndexPropsV2
 	ttl            bool
 	warm           Throughput
-	capacity       Range // the zero value means on demand
+	capacity       Range // the zero value means on-demand capacity
 }
 
-// table makes a global table with one Region, so that replicas can be added later without a new table
-// (rule 14). Its consistency is eventual, because strong consistency requires three Regions.
+// table imports an existing table or adds a new one. A new table is a global table even if it has only one
+// Region, so that a later deployment can add replicas to the same table (rule 14). The consistency between
+// Regions is eventual, because strong consistency requires three Regions.
 func (s *Stepkeeper) table(t table) awsdynamodb.ITableV2 {
 	if t.there != "" {
 		return awsdynamodb.TableV2_FromTableArn(s.Construct, str(t.id), str(t.there))
@@ -116,7 +117,7 @@ func (s *Stepkeeper) table(t table) awsdynamodb.ITableV2 {
 		props.Encryption = awsdynamodb.TableEncryptionV2_CustomerManagedKey(s.key, &keys)
 	}
 	if t.ttl {
-		// expires up to days late, so it is no timer (rule 15)
+		// DynamoDB removes expired items up to days late, so the time to live is not a timer (rule 15).
 		props.TimeToLiveAttribute = str(dynamo.TTLAttribute)
 	}
 	if len(s.props.Replicas) > 0 {
@@ -129,7 +130,7 @@ func (s *Stepkeeper) table(t table) awsdynamodb.ITableV2 {
 	if s.key == nil || !anywhere {
 		return awsdynamodb.NewTableV2(s.Construct, str(t.id), props)
 	}
-	// The CDK writes a key only if it knows the Region.
+	// The CDK writes a customer-managed key to the template only if it knows the stack's Region.
 	props.Encryption = awsdynamodb.TableEncryptionV2_AwsManagedKey()
 	made := awsdynamodb.NewTableV2(s.Construct, str(t.id), props)
 	made.Node().DefaultChild().(awsdynamodb.CfnGlobalTable).AddPropertyOverride(

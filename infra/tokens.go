@@ -6,8 +6,9 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// addTokenKeys adds the secret with the token keys if a workflow makes tokens (P39, a token is an answer's
-// permission). AWS generates the first key, so no template contains it. Only the Scheduler may read it.
+// addTokenKeys sets the secret with the token keys if a workflow creates tokens (P39, a token is an answer's
+// permission). The secret is Props.TokenKeys or a new secret. AWS generates the first key, so the template
+// does not contain the key. Only the Scheduler may read the secret.
 func (s *Stepkeeper) addTokenKeys() {
 	if !s.content.Tokens {
 		return
@@ -29,7 +30,8 @@ func (s *Stepkeeper) addTokenKeys() {
 	s.tokenKeys = secret
 }
 
-// secretARN returns the complete ARN of a secret if it is known, as for a secret of this stack.
+// secretARN returns the complete ARN of a secret. If the complete ARN is unknown at synthesis, it returns the
+// partial ARN.
 func secretARN(secret awssecretsmanager.ISecret) *string {
 	if full := secret.SecretFullArn(); full != nil {
 		return full

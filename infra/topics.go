@@ -11,8 +11,8 @@ import (
 
 const cloudWatch = "cloudwatch.amazonaws.com"
 
-// addTopics adds the topic of alerts, to which the functions publish, and the topic of alarms, to which
-// CloudWatch publishes. A topic of the app replaces either.
+// addTopics adds the topic to which the functions publish alerts and, unless Alarms is AlarmsNone, the topic
+// to which CloudWatch publishes alarms. Props.AlertTopic and Props.AlarmTopic replace these topics.
 func (s *Stepkeeper) addTopics() {
 	if s.alerts = s.props.AlertTopic; s.alerts == nil {
 		s.alerts = s.addTopic("Alerts", "Stepkeeper", s.key)
@@ -41,7 +41,6 @@ func (s *Stepkeeper) addTopics() {
 	}
 }
 
-// addTopic adds an encrypted topic. A nil key means the account's key that AWS manages.
 func (s *Stepkeeper) addTopic(id, name string, key awskms.IKey) awssns.ITopic {
 	made := awssns.NewTopic(s.Construct, str(id), &awssns.TopicProps{
 		EnforceSSL: jsii.Bool(true), MasterKey: key, DisplayName: str(name),
@@ -55,8 +54,9 @@ func (s *Stepkeeper) addTopic(id, name string, key awskms.IKey) awssns.ITopic {
 	return made
 }
 
-// alarmKey returns the key of the topic of alarms: the deployment's key, or a key of the topic alone. The
-// policy of the key that AWS manages does not let CloudWatch publish, and nobody can change it.
+// alarmKey returns the key of the alarm topic. This is the deployment's key or, if the deployment has no key,
+// a new key. The key alias/aws/sns is not suitable, because its policy does not allow CloudWatch to use the
+// key, and nobody can change this policy.
 func (s *Stepkeeper) alarmKey() awskms.IKey {
 	if s.key != nil {
 		return s.key
@@ -69,18 +69,15 @@ func (s *Stepkeeper) alarmKey() awskms.IKey {
 	return made
 }
 
-// allowAlarms lets alarms of this account use a key. It reports whether the key's policy can be changed here.
 func (s *Stepkeeper) allowAlarms(key awskms.IKey) bool {
 	return allowService(key, "Alarms", cloudWatch, s.fromThisAccount(), "kms:Decrypt", "kms:GenerateDataKey")
 }
 
-// fromThisAccount is a condition on the account for which a service acts.
 func (s *Stepkeeper) fromThisAccount() map[string]any {
 	return map[string]any{
 		"StringEquals": map[string]any{"aws:SourceAccount": awscdk.Stack_Of(s.Construct).Account()}}
 }
 
-// alertKey returns the permission for the key of an alert topic that has its own key.
 func (s *Stepkeeper) alertKey() []awsiam.PolicyStatement {
 	if key := s.alerts.MasterKey(); s.props.AlertTopic != nil && key != nil {
 		return []awsiam.PolicyStatement{allow("AlertKey", useKey, key.KeyArn())}
@@ -88,12 +85,10 @@ func (s *Stepkeeper) alertKey() []awsiam.PolicyStatement {
 	return nil
 }
 
-// ownTopics returns the app's own topics by property; a missing one is nil.
 func (p Props) ownTopics() map[string]awssns.ITopic {
 	return map[string]awssns.ITopic{"AlertTopic": p.AlertTopic, "AlarmTopic": p.AlarmTopic}
 }
 
-// topics checks the app's own topics.
 func (c *checker) topics(p Props) {
 	for _, what := range sorted(p.ownTopics()) {
 		if t := p.ownTopics()[what]; t != nil && *t.Fifo() {

@@ -11,11 +11,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/interfaces/interfacesawscloudwatch"
 )
 
-// liveAlias is the alias of each function's current version.
 const liveAlias = "live"
 
-// publish gives one of our functions its version and alias, if the props ask for them. CDK publishes a
-// version for each change of code or settings.
 func (s *Stepkeeper) publish(name, id string, f awslambda.Function) {
 	s.functions[name] = f
 	if s.props.Versions {
@@ -24,7 +21,6 @@ func (s *Stepkeeper) publish(name, id string, f awslambda.Function) {
 	}
 }
 
-// invoked returns the target of mappings, schedule and metrics: a function's alias, or the function.
 func (s *Stepkeeper) invoked(name string) awslambda.IFunction {
 	if alias := s.aliases[name]; alias != nil {
 		return alias
@@ -32,14 +28,12 @@ func (s *Stepkeeper) invoked(name string) awslambda.IFunction {
 	return s.functions[name]
 }
 
-// published returns the names of our functions that have an alias.
 func (s *Stepkeeper) published() []string {
 	return slices.DeleteFunc(sorted(s.aliases), func(name string) bool {
 		return s.props.Agents[name].Function != nil
 	})
 }
 
-// behind returns the function that an alias points to, or f itself if it is no alias.
 func behind(f awslambda.IFunction) awslambda.IFunction {
 	if alias, is := f.(awslambda.Alias); is {
 		return alias.Lambda()
@@ -47,7 +41,8 @@ func behind(f awslambda.IFunction) awslambda.IFunction {
 	return f
 }
 
-// addCanaries lets CodeDeploy move the traffic of each alias, and move it back on the function's error alarm.
+// addCanaries makes CodeDeploy shift the calls of each alias to a new version. If the function's error alarm
+// goes off, CodeDeploy shifts the calls back.
 func (s *Stepkeeper) addCanaries() {
 	if s.props.Canary == nil {
 		return
@@ -58,7 +53,8 @@ func (s *Stepkeeper) addCanaries() {
 		alarm := s.Construct.Node().FindChild(str(errorsAlarm(name) + "Alarm")).(awscloudwatch.Alarm)
 		alarms[name], watched = alarm, append(watched, alarm.AlarmArn())
 		arn := s.functions[name].FunctionArn()
-		// The ARN of the alias itself would make alias, group and role depend on each other.
+		// The alias's ARN is composed from the function's ARN. A reference to the alias would make alias,
+		// deployment group and role depend on each other.
 		functions = append(functions, arn, awscdk.Fn_Join(str(":"), &[]*string{arn, str(liveAlias)}))
 	}
 	role := awsiam.NewRole(s.Construct, str("CanaryRole"), &awsiam.RoleProps{

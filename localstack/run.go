@@ -1,4 +1,4 @@
-// Package localstack installs, starts and stops LocalStack on this machine, with scripts that it contains.
+// Package localstack installs, starts and stops LocalStack on this machine. It uses embedded scripts.
 package localstack
 
 import (
@@ -21,16 +21,17 @@ import (
 //go:embed process/plugin/pyproject.toml process/plugin/localstack_process/*.py
 var scripts embed.FS
 
-// Endpoint returns the address of LocalStack for the value of LOCALSTACK_PORT, which may be "".
+// Endpoint returns the address of LocalStack. The parameter is the value of LOCALSTACK_PORT; "" means 4566.
 func Endpoint(port string) string { return "http://127.0.0.1:" + cmp.Or(port, "4566") }
 
-// Start starts LocalStack, and installs it before if it is missing. It writes the progress to out.
+// Start starts LocalStack. If LocalStack is missing, Start installs it first. Start writes the progress to
+// the writer out.
 func Start(ctx context.Context, out io.Writer) error { return run(ctx, out, "start.sh") }
 
-// Stop stops the LocalStack that Start has started.
+// Stop stops the LocalStack that Start started.
 func Stop(ctx context.Context, out io.Writer) error { return run(ctx, out, "stop.sh", "localstack") }
 
-// Answers returns an error if no LocalStack runs at an endpoint.
+// Answers returns an error if no LocalStack runs at the endpoint.
 func Answers(ctx context.Context, endpoint string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -49,8 +50,8 @@ func Answers(ctx context.Context, endpoint string) error {
 	return nil
 }
 
-// run writes the scripts to the user's cache and runs one. The scripts install LocalStack there too, unless
-// the variable STATE names another folder.
+// run writes the scripts to the user's cache folder and runs one of them. The scripts install LocalStack in
+// the same folder, unless the environment variable STATE names another folder.
 func run(ctx context.Context, out io.Writer, script string, args ...string) error {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -73,7 +74,7 @@ func run(ctx context.Context, out io.Writer, script string, args ...string) erro
 	return nil
 }
 
-// unpack writes the scripts that dir does not hold yet.
+// unpack writes the scripts into the folder dir. It skips a script whose file already has the same content.
 func unpack(dir string) error {
 	return fs.WalkDir(scripts, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -87,7 +88,7 @@ func unpack(dir string) error {
 		if there, err := os.ReadFile(path); err == nil && bytes.Equal(there, text) {
 			return nil
 		}
-		// A rename leaves the old file to a script that is running.
+		// A rename keeps the old file intact for a script that is still running.
 		return errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path+".new", text, 0o755),
 			os.Rename(path+".new", path))
 	})

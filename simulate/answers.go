@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
-// ParseAnswers reads answers to steps of a workflow, each as STEP=VALUE. The value of an approval is a text,
-// and the value of an event is JSON or a text.
+// ParseAnswers parses the answers to steps of a workflow, each in the form STEP=VALUE. For an approval, VALUE
+// is text. For an event, VALUE is JSON; any other text becomes a JSON string.
 func ParseAnswers(given []string, def *core.Definition) (map[string]json.RawMessage, error) {
 	answers := map[string]json.RawMessage{}
 	for _, text := range given {
@@ -38,7 +38,7 @@ func ParseAnswers(given []string, def *core.Definition) (map[string]json.RawMess
 		}
 		raw := json.RawMessage(value)
 		if def.Steps[i].Answer.Event == "" || !json.Valid(raw) {
-			raw, _ = json.Marshal(value) // encoding a string cannot fail
+			raw, _ = json.Marshal(value) // Marshal cannot fail for a string
 		}
 		compact, fault := def.AnswerValue(i, raw)
 		if fault != "" {
@@ -49,8 +49,9 @@ func ParseAnswers(given []string, def *core.Definition) (map[string]json.RawMess
 	return answers, nil
 }
 
-// Fitted returns the scenario with an order that matches the schema of the workflow's orders. If the scenario
-// has no order, Fitted draws one.
+// Fitted returns the scenario with an order that matches the workflow's order schema. If the scenario has no
+// order, Fitted draws one. It returns an error if the order does not match the schema. It changes nothing if
+// the workflow has no schema, or the scenario has Begun.
 func Fitted(sc Scenario) (Scenario, error) {
 	def := sc.Definition
 	if len(def.Order) == 0 || sc.Begun != nil {

@@ -13,20 +13,22 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Finding is a problem of a workflow that Diagnose finds without a seed.
+// Finding is a problem of a workflow that Diagnose finds without random faults.
 type Finding struct {
 	Responsible Party  `json:"whose"`
 	Text        string `json:"text"`
 	Fix         string `json:"fix"`
-	// Step and Agent name the service of the finding, or are "".
+	// Step is the name of the affected step, and Agent is the name of its agent. Step is "" if the finding is
+	// about no step. Agent is also "" if the step has no agent.
 	Step  string `json:"step,omitempty"`
 	Agent string `json:"agent,omitempty"`
-	// Advice marks a finding that costs time but does not prevent an order's end.
+	// Advice is true if the problem only delays the end of the order, or a stored order waits for an answer.
 	Advice bool `json:"advice,omitempty"`
 }
 
-// Diagnose checks a workflow in two ways without a seed. Without faults every order must end Processed. And
-// if the first answer of a plain service is lost, further attempts must be useful.
+// Diagnose checks a workflow without random faults. It returns two kinds of findings:
+//   - Without faults, an order does not end Processed, or an invariant breaks.
+//   - After the loss of one reply of a plain service, the further attempts are useless.
 func Diagnose(sc Scenario) []Finding {
 	sc.Prepare()
 	sc.Alone, sc.Orders, sc.Only = true, 1, nil
@@ -40,7 +42,7 @@ func diagnoseCalm(sc Scenario) []Finding {
 	w := deployment.NewSimulation(sc, Plain{})
 	deployment.SetUp(w)
 	deployment.Play(w)
-	// the ends of child orders count too
+	// Child orders also count, so Ends may hold more than Orders.
 	if w.Violation == nil && w.Ends[core.Processed] >= w.Orders && len(w.Ends) == 1 {
 		return nil
 	}
@@ -74,7 +76,7 @@ func diagnoseCalm(sc Scenario) []Finding {
 	return []Finding{{Responsible: ReportToUs, Text: what + ", and no step has failed", Fix: world.ReportIt}}
 }
 
-// failed finds the first step that failed for another reason than a missing answer.
+// failed returns a finding for the first step that failed for a reason other than a missing answer.
 func failed(sc Scenario, w *world.Simulation, what string) (Finding, bool) {
 	fix, since := "if the order lacks what the workflow asks for, give one that has it (--order FILE, or "+
 		"sim.Order in a test); otherwise correct the step", core.Time(0)
@@ -96,7 +98,8 @@ func failed(sc Scenario, w *world.Simulation, what string) (Finding, bool) {
 	return Finding{}, false
 }
 
-// unanswered finds the first step whose answer never comes.
+// unanswered returns a finding for the first step that waits for an answer, has no timeout value, and gets no
+// answer from the scenario.
 func unanswered(sc Scenario, what string) (Finding, bool) {
 	for i := range sc.Definition.Steps {
 		d := &sc.Definition.Steps[i]
@@ -111,7 +114,7 @@ func unanswered(sc Scenario, what string) (Finding, bool) {
 	return Finding{}, false
 }
 
-// exampleOf returns a value that the step may take.
+// exampleOf returns an example of a value that the step accepts.
 func exampleOf(a *core.Answer) string {
 	if len(a.Values) > 0 {
 		return a.Values[0]
@@ -124,11 +127,11 @@ func exampleOf(a *core.Answer) string {
 	return "VALUE"
 }
 
-// readOutput matches an expression that reads a field of an output.
+// readOutput matches an expression that reads a field of a step's output.
 var readOutput = regexp.MustCompile(`steps\.([a-z0-9_]+)\.output\??\.([A-Za-z_][A-Za-z0-9_]*)`)
 
-// defaults returns further advice if an expression failed because it reads an output that only the real
-// service returns.
+// defaults returns advice for an expression that failed because a simulated output lacks a field. A simulated
+// service returns only the fields that the user lists. For any other error defaults returns "".
 func defaults(e *core.StepError, def *core.Definition) string {
 	m := readOutput.FindStringSubmatch(e.Message)
 	if e.Code != "expression" || m == nil {
@@ -143,8 +146,8 @@ func defaults(e *core.StepError, def *core.Definition) string {
 	return ""
 }
 
-// diagnosePlain loses the first answer of each plain service, one after another, and reports services whose
-// further attempts were useless.
+// diagnosePlain simulates the loss of the first reply, for each plain step with several attempts and without
+// a check. It returns a finding for each step whose further attempts were useless.
 func diagnosePlain(sc Scenario) (all []Finding) {
 	for i := range sc.Definition.Steps {
 		d := &sc.Definition.Steps[i]

@@ -9,7 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// maxLines bounds a diagram to the last lines, which matter most.
+// maxLines is the largest number of lines of a story in a diagram. A longer story is cut at its beginning.
 const maxLines = 120
 
 // Diagram draws a story as a Mermaid sequence diagram.
@@ -42,7 +42,9 @@ func Diagram(story []Line) string {
 	return b.String()
 }
 
-// About returns the lines of a story about the order that a violation names, and about the deployment.
+// About returns the lines of a story that concern the violation. These are the lines about the order that the
+// violation names, and the lines that name no order. If the violation names no order, About returns all
+// lines.
 func About(story []Line, v *Violation) []Line {
 	id := orderName.FindString(v.Text)
 	if id == "" {

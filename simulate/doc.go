@@ -1,12 +1,13 @@
-// Package simulate runs a workflow against everything that can go wrong. The Scheduler, the Supervisor and
-// the agents' worker with its ledger are the real ones. The store, the queues, the clocks, the alarm and the
-// remote services are simulated.
+// Package simulate runs a workflow and injects faults. The Scheduler, the Supervisor and the agents' worker
+// with its ledger run their real code. The store, the queues, the clocks, the alerts and the remote services
+// are simulated.
 //
-// Time is virtual. There is one heap of events, and each handler runs in a coroutine that yields before and
-// after every call of a port, so that a crash, a delay or a duplicate can fall anywhere. Every choice goes
-// through one [Chooser]: a seed, a recorded tape, or the bytes of a fuzzer. The same choices give the same
-// run, to the last event.
+// Time is virtual, and one heap holds all events. Each handler runs in a coroutine that yields before and
+// after every call of a port. Therefore a crash, a delay or a duplicate can occur between any two calls. A
+// [Chooser] makes every choice of a run. It draws with a seed, repeats recorded choices, or reads the bytes
+// of a fuzzer. Two runs with the same choices have the same events in the same order.
 //
-// A run has two phases. First faults happen, and the invariants are checked after every step. Then the faults
-// stop, and every order must end within a bound. A simulated operator repairs the orders that stop in Error.
+// A run has two phases. In the first phase faults occur, and the simulator checks the invariants after every
+// event. In the second phase no fault occurs, and every order must end within a time limit. A simulated
+// operator handles the orders that stop in Error.
 package simulate

@@ -5,9 +5,10 @@ import (
 	"runtime/debug"
 )
 
-// Spacious makes the garbage collector run a quarter as often until back is called. Runs allocate much memory
-// and keep little, so they become a fifth faster, and need some tens of MB more. Call it in programs that
-// only simulate. It does nothing if GOGC is set.
+// Spacious makes the garbage collector run a quarter as often until the returned function is called. A
+// simulation then becomes a fifth faster and needs some tens of MB more, because it allocates much memory and
+// retains little. Call Spacious only in programs whose main work is simulation. Spacious does nothing if the
+// environment variable GOGC is set.
 func Spacious() (back func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}

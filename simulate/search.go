@@ -19,19 +19,19 @@ type Report struct {
 	Orders       int                `json:"orders"`
 	Events       int                `json:"events"`
 	Seconds      float64            `json:"seconds"`
-	OrdersPerS   float64            `json:"orders_per_s"` // per core
-	FaultsByKind map[string]int     `json:"faults"`       // injected
-	Cells        map[string]int     `json:"cells"`        // how often each fault occurred at each site
-	CellCount    int                `json:"cells_in_all"` // cells that can exist with these faults
-	Invariants   map[string]int     `json:"invariants"`   // number of checks of each invariant
-	Ends         map[core.State]int `json:"ends"`         // orders by the state of their end
+	OrdersPerS   float64            `json:"orders_per_s"` // orders per second and worker
+	FaultsByKind map[string]int     `json:"faults"`       // number of injected faults, by kind
+	Cells        map[string]int     `json:"cells"`        // number of occurrences of each fault at each site
+	CellCount    int                `json:"cells_in_all"` // number of cells that can exist with these faults
+	Invariants   map[string]int     `json:"invariants"`   // number of checks, by invariant
+	Ends         map[core.State]int `json:"ends"`         // number of ended orders, by state
 	Violation    *Violation         `json:"violation,omitempty"`
 	Seed         uint64             `json:"seed,omitempty"` // seed that found the violation
-	Tape         *Tape              `json:"tape,omitempty"` // shrunk
+	Tape         *Tape              `json:"tape,omitempty"` // tape of the shrunk run
 	Story        []Line             `json:"-"`
 }
 
-// Statement returns the conclusion that the search allows.
+// Statement returns the conclusion that the result permits.
 func (r *Report) Statement() string {
 	if r.Violation != nil {
 		return fmt.Sprintf("invariant %s is broken: %s", r.Violation.Invariant, r.Violation.Text)
@@ -52,16 +52,16 @@ func (r *Report) Statement() string {
 
 // Search configures a search.
 type Search struct {
-	Seeds    int           // most seeds; 0 means no limit except the time
-	First    uint64        // the first seed
-	Time     time.Duration // longest search; 0 means no limit except the seeds
+	Seeds    int           // largest number of seeds; 0 means no limit except Time
+	First    uint64        // first seed
+	Time     time.Duration // longest duration of the search; 0 means no limit except Seeds
 	Workers  int           // number of workers; 0 means one for each core
 	Progress func(seeds, orders int)
-	Stop     func() bool // called after each seed; true ends the search; may be nil
-	Shrink   int         // most runs for shrinking; 0 means 3,000
+	Stop     func() bool // called before each run; if it returns true, the search ends; may be nil
+	Shrink   int         // largest number of runs for shrinking; 0 means 3,000
 }
 
-// Find runs seeds until one breaks an invariant, or the seeds or the time are used up.
+// Find runs seeds until a run breaks an invariant, or until a limit of the search is reached.
 func Find(sc Scenario, s Search) *Report {
 	sc.Prepare()
 	if s.Workers == 0 {
@@ -83,7 +83,7 @@ func Find(sc Scenario, s Search) *Report {
 	}
 	all.Wait()
 	if err := panicked.Load(); err != nil {
-		panic(*err) // here the caller can recover it
+		panic(*err) // the caller can recover a panic in this goroutine
 	}
 	r := f.report
 	r.Seconds = time.Since(f.began).Seconds()
@@ -149,7 +149,7 @@ func (r *Report) add(one *Result) {
 	}
 }
 
-// conclude shrinks the finding and replays it for its story.
+// conclude shrinks the finding and runs it again to record its story.
 func (f *finding) conclude() {
 	tries := f.search.Shrink
 	if tries == 0 {

@@ -21,29 +21,29 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// serviceFile is the format of the services file. Its keys are agents, and its durations are like "200ms".
+// serviceFile is the format of the services file. The keys of Services are the names of agents.
 type serviceFile struct {
 	Services map[string]serviceEntry `yaml:"services"`
 }
 
-// serviceEntry is one service. Its keys are the fields of a Service, and the names of operations.
+// serviceEntry is the entry of one agent. Its keys are the fields of Service and the names of operations.
 type serviceEntry struct {
 	Service
 	operations map[string]operation
 }
 
-// operation describes the result of an operation: an output, or outputs drawn from a schema.
+// operation describes the outputs of an operation: either one output, or outputs drawn from a schema.
 type operation struct {
 	Output any `yaml:"output"`
 	Schema any `yaml:"schema"`
 }
 
-// serviceFields are the names of a Service's fields in the file.
+// serviceFields lists the keys in the file that set fields of Service.
 var serviceFields = []string{"check", "failures", "forgets", "grade", "latency", "noUndo", "refusals",
 	"slowLatency"}
 
-// readEntry reads a service, and refuses keys that are neither fields nor operations. A key with a mapping is
-// an operation, even if a field has the same name.
+// readEntry parses the entry of one agent. It returns an error for a key that is neither a field nor an
+// operation. A key whose value is a mapping is an operation, even if a field has the same name.
 func readEntry(e *serviceEntry, data []byte) error {
 	var keys map[string]any
 	if err := yaml.Unmarshal(data, &keys); err != nil {
@@ -79,10 +79,9 @@ func readEntry(e *serviceEntry, data []byte) error {
 	return yaml.UnmarshalWithOptions(text, &e.Service, yaml.CustomUnmarshaler(readSpan))
 }
 
-// samples is the most outputs that are drawn from a schema.
+// samples is the largest number of values that are drawn from a schema.
 const samples = 8
 
-// outputs returns the possible outputs of an operation.
 func (o operation) outputs() ([]json.RawMessage, error) {
 	given := o.Output
 	if o.Schema != nil {
@@ -109,7 +108,8 @@ func (o operation) outputs() ([]json.RawMessage, error) {
 	return all, nil
 }
 
-// performs returns the operations of an agent in a workflow and its child workflows, sorted.
+// performs returns the sorted names of the operations that an agent executes in a workflow and in the
+// workflows of its child orders.
 func performs(def *core.Definition, agent string) (names []string) {
 	for _, d := range append(world.ChildrenOf(def), def) {
 		for i := range d.Steps {
@@ -122,7 +122,6 @@ func performs(def *core.Definition, agent string) (names []string) {
 	return slices.Compact(names)
 }
 
-// readSpan reads a span of time as Go writes it.
 func readSpan(d *core.Duration, data []byte) error {
 	var text string
 	if err := yaml.Unmarshal(data, &text); err != nil {
@@ -136,17 +135,17 @@ func readSpan(d *core.Duration, data []byte) error {
 	return nil
 }
 
-// share reports whether f is from 0 to 1. NaN is not.
+// share reports whether f is between 0 and 1. It returns false for NaN.
 func share(f float64) bool { return f >= 0 && f <= 1 }
 
-// longestTime bounds the times of services, because the simulator adds them.
+// longestTime bounds the durations in the file, so that times do not overflow when the simulator adds them.
 const longestTime = 366 * 24 * time.Hour
 
-// maxServices bounds the text of services, in bytes.
 const maxServices = 256 << 10
 
-// ParseServices reads the true behaviour of the services behind the agents of a workflow, from a YAML file of
-// one document of at most 256 KiB. The error names every problem.
+// ParseServices parses the services file, which describes the true behaviour of the services behind a
+// workflow's agents. The file is one YAML document of at most 256 KiB. If the document can be parsed, the
+// error contains all problems.
 func ParseServices(data []byte, def *core.Definition) (Services, error) {
 	file, err := readServices(data)
 	if err != nil {

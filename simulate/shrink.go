@@ -8,9 +8,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/deployment"
 )
 
-// Shrink looks for a shorter run that breaks the same invariant: fewer faults, orders and delays. It tries at
-// most `tries` runs, and stops earlier if stop returns true; stop may be nil. It returns the choices and the
-// result of the shortest run.
+// Shrink looks for a shorter run that breaks the same invariant. It tries to remove faults, orders and
+// delays, with at most `tries` runs. It ends earlier if stop returns true; stop may be nil. It returns the
+// choices and the result of the shortest run.
 func Shrink(sc Scenario, choices []Choice, tries int, stop func() bool) ([]Choice, Result) {
 	s := &shrinking{sc: sc, left: tries, stop: stop}
 	best := s.run(choices)
@@ -40,7 +40,8 @@ func (s *shrinking) run(choices []Choice) Result {
 	return Run(s.sc, NewPlayer(choices), Options{})
 }
 
-// try keeps the choices if the same invariant still breaks. It keeps only the choices that the run used.
+// try runs the choices. If the same invariant breaks, try keeps the choices that the run used and returns
+// true.
 func (s *shrinking) try(choices []Choice) bool {
 	if s.stop != nil && s.stop() {
 		s.left = 0
@@ -56,8 +57,9 @@ func (s *shrinking) try(choices []Choice) bool {
 	return true
 }
 
-// fewer tries runs with fewer orders, at most mostMatter. It keeps the choices about one order, which gets
-// each place in turn. If all orders of the choices have a place in the run, it also tries to keep them all.
+// fewer tries runs with fewer orders, at most mostMatter. It keeps the choices about one order, gives the
+// order each possible ID, and drops the choices about other orders. If the choices name no more orders than
+// the run has, fewer also tries to keep all of them.
 func (s *shrinking) fewer() bool {
 	var ids []string
 	for _, c := range s.best {
@@ -65,7 +67,7 @@ func (s *shrinking) fewer() bool {
 			ids = append(ids, id)
 		}
 	}
-	if len(ids) == 0 { // no choice names an order, so all are alike
+	if len(ids) == 0 { // no choice names an order, so try the first one
 		ids = []string{deployment.FirstID}
 	}
 	for n := 1; n < min(s.result.Orders, mostMatter+1) && s.left > 0; n++ {
@@ -88,12 +90,13 @@ func (s *shrinking) fewer() bool {
 	return false
 }
 
-// mostMatter is the largest number of orders in a run of fewer. tryEarlier moves choices to earlier places
-// only if there are at most fewChoices of them.
+// mostMatter is the largest number of orders in a run that fewer tries. fewChoices is the largest number of
+// choices that tryEarlier changes.
 const mostMatter, fewChoices = 3, 12
 
-// tryEarlier tries the choices. If that fails, it tries them again with one choice at an earlier place,
-// because a run with fewer orders has fewer events at a queue or a process.
+// tryEarlier tries the choices. If the run does not break the invariant, tryEarlier reduces Nth of one choice
+// and tries again. A lower Nth can be right because a run with fewer orders has fewer events at each queue
+// and process.
 func (s *shrinking) tryEarlier(choices []Choice) bool {
 	if s.try(choices) {
 		return true
@@ -109,8 +112,8 @@ func (s *shrinking) tryEarlier(choices []Choice) bool {
 	return false
 }
 
-// only returns the choices of a run with n orders. places maps the IDs of the orders that stay to their new
-// IDs.
+// only returns the choices for a run with n orders. It drops the choices about orders that are not in the map
+// places, which maps old IDs to new IDs.
 func only(choices []Choice, places map[string]string, n int) (next []Choice) {
 	if n > 1 {
 		next = append(next, Choice{At: "world", Of: "orders", Nth: 1, Value: n - 1})
@@ -131,7 +134,8 @@ func only(choices []Choice, places map[string]string, n int) (next []Choice) {
 
 func orderID(n int) string { return "o" + strconv.Itoa(n) }
 
-// orderIn returns the ID of the order that a choice is about; "" if it is about no order.
+// orderIn returns the ID of the order at the beginning of a choice's subject, or "" if the subject begins
+// with no order.
 func orderIn(of string) string {
 	digits, found := strings.CutPrefix(of, "o")
 	n := len(digits) - len(strings.TrimLeft(digits, "0123456789"))
@@ -141,7 +145,7 @@ func orderIn(of string) string {
 	return of[:1+n]
 }
 
-// drop removes rows of choices, long rows first.
+// drop removes sequences of choices, and tries long sequences first.
 func (s *shrinking) drop() (shorter bool) {
 	for size := max(1, len(s.best)/2); size > 0; size /= 2 {
 		for from := 0; from < len(s.best) && s.left > 0; {
@@ -157,7 +161,8 @@ func (s *shrinking) drop() (shorter bool) {
 	return shorter
 }
 
-// lower reduces the values of choices. It does not change faults, which have names instead of values.
+// lower reduces the values of choices. It skips choices of faults, because a fault's name takes precedence
+// over the value.
 func (s *shrinking) lower() (lower bool) {
 	for i := 0; i < len(s.best) && s.left > 0; i++ {
 		if s.best[i].What != "" {

@@ -12,12 +12,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// NewTape records a run.
+// NewTape returns the tape of a run.
 func NewTape(sc Scenario, choices []Choice, v *Violation) *Tape {
 	t := &Tape{Schema: 1, Services: sc.Services, Order: sc.Order, Answers: sc.Answers, Choices: choices}
 	if b := sc.Begun; b != nil {
 		t.At = b.At
-		t.Task, _ = state.EncodeTask(b.Task) // a task that was stored can be encoded
+		t.Task, _ = state.EncodeTask(b.Task) // EncodeTask cannot fail for a stored task
 	}
 	if data, err := workflow.Encode(sc.Definition); err == nil {
 		t.Workflow = data
@@ -33,7 +33,7 @@ func NewTape(sc Scenario, choices []Choice, v *Violation) *Tape {
 	return t
 }
 
-// Scenario returns the scenario that the tape was recorded from.
+// Scenario returns the scenario of the recorded run.
 func (t *Tape) Scenario() (Scenario, error) {
 	all, err := deployment.SealedAll(append([]json.RawMessage{t.Workflow}, t.Children...))
 	if err != nil {
@@ -51,7 +51,7 @@ func (t *Tape) Scenario() (Scenario, error) {
 	return sc, nil
 }
 
-// Play runs a tape.
+// Play runs the tape.
 func (t *Tape) Play(o Options) (Result, error) {
 	sc, err := t.Scenario()
 	if err != nil {
@@ -60,20 +60,20 @@ func (t *Tape) Play(o Options) (Result, error) {
 	return deployment.Run(sc, NewPlayer(t.Choices), o), nil
 }
 
-// Tape is a run as a list of its choices. Choices that it does not list take the normal course. A tape stays
-// valid when the code changes; a seed does not.
+// Tape records a run as a list of the choices that differ from the normal course. Unlike a
+// seed, a tape usually stays valid when the code changes.
 type Tape struct {
-	Schema   int               `json:"schema"` // 1
+	Schema   int               `json:"schema"` // always 1
 	Note     string            `json:"note,omitempty"`
-	Workflow json.RawMessage   `json:"workflow,omitempty"` // the compiled definition
-	Children []json.RawMessage `json:"children,omitempty"` // definitions of child orders, at all levels
+	Workflow json.RawMessage   `json:"workflow,omitempty"` // compiled definition
+	Children []json.RawMessage `json:"children,omitempty"` // definitions of child orders at all levels
 	Services Services          `json:"services,omitempty"`
-	Order    json.RawMessage   `json:"order,omitempty"` // the content of every order
-	// the answers to steps, by step
+	Order    json.RawMessage   `json:"order,omitempty"` // content of every order
+	// answers by the name of the step
 	Answers map[string]json.RawMessage `json:"answers,omitempty"`
-	// the document of the one order when the run begins
+	// document of the order Scenario.Begun; absent if the scenario has none
 	Task      json.RawMessage `json:"task,omitempty"`
-	At        core.Time       `json:"at,omitempty"`        // start of the run, in Unix milliseconds
+	At        core.Time       `json:"at,omitempty"`        // start of the run; 0 if Task is absent
 	Invariant string          `json:"invariant,omitempty"` // invariant that the recorded run broke
 	Choices   []Choice        `json:"choices"`
 }
@@ -91,7 +91,7 @@ func ReadTape(file string) (*Tape, error) {
 	return t, nil
 }
 
-// ParseTape reads a tape.
+// ParseTape parses a tape.
 func ParseTape(data []byte) (*Tape, error) {
 	t := &Tape{}
 	if err := json.Unmarshal(data, t); err != nil {

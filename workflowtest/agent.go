@@ -19,20 +19,21 @@ import (
 // Call is one call of a fake service.
 type Call struct {
 	OrderID   string
-	Run       int // number of times that the order was restarted, from 0
+	Run       int // run of the order, counted from 0
 	Step      string
-	Operation string          // "payment.charge"
-	Undo      bool            // the call reverses the step
-	Attempt   int             // number of the step's attempts so far, undos included
+	Operation string          // agent and operation, such as "payment.charge"
+	Undo      bool            // true if the call undoes the step
+	Attempt   int             // number of attempts of the step so far, including undos
 	Key       string          // idempotency key, the same for all attempts of a run
-	Input     json.RawMessage // input from the workflow
+	Input     json.RawMessage // input of the operation
 	At        time.Time
-	Resolved  core.Fact // fact that the operator stated about the step; usually ""
-	// outcome that the agent reported: done, failed or retry-later; "" if no reply came
+	Resolved  core.Fact // fact that the operator stated about the step; "" if there is none
+	// Outcome is the outcome in the agent's reply: done, failed or retry-later. It is "" if there was no
+	// reply.
 	Outcome core.Outcome
 }
 
-// Into decodes the input.
+// Into decodes the input into v.
 func (c Call) Into(v any) error {
 	if err := json.Unmarshal(c.Input, v); err != nil {
 		return fmt.Errorf("input of %s: %w", c.Operation, err)
@@ -40,41 +41,43 @@ func (c Call) Into(v any) error {
 	return nil
 }
 
-// Permanent returns a refusal without effect that no repetition changes. The step fails for good.
+// Permanent returns the error of a service that refuses a call for good. The call has no effect. The step
+// fails without another attempt.
 func Permanent(code, text string) error {
 	return worker.NoEffect(worker.Permanent(worker.WithCode(errors.New(text), code)))
 }
 
-// Transient returns a temporary refusal without effect. The step is tried again within its budget.
+// Transient returns the error of a service that refuses a call for now. The call has no effect. The step
+// tries again as its retry settings allow.
 func Transient(code, text string) error {
 	return worker.NoEffect(worker.Transient(worker.WithCode(errors.New(text), code)))
 }
 
-// RetryAfter returns a Transient refusal with the wait that the service asks for.
+// RetryAfter returns a Transient error of a service that asks the caller to wait.
 func RetryAfter(wait time.Duration, code, text string) error {
 	return worker.NoEffect(worker.RetryAfter(worker.WithCode(errors.New(text), code), wait))
 }
 
-// NotYet returns the error of a service that did nothing because it cannot do the operation yet. The step
-// asks again for up to its pollFor, and no failure is counted.
+// NotYet returns the error of a service that cannot do the operation yet. The call has no effect and does not
+// count as a failure. The step asks again after the given time, until the time in pollFor has passed.
 func NotYet(after time.Duration) error { return worker.NotYet(after) }
 
-// InDoubt returns the error of a call that failed after it may have had its effect.
+// InDoubt returns the error of a failed call that may have had its effect.
 func InDoubt(code, text string) error { return worker.WithCode(errors.New(text), code) }
 
-// Agent is the fake of one agent and its remote service.
+// Agent is a fake of one agent and its remote service.
 type Agent struct {
 	w       *Workflow
 	name    string
 	worker  *worker.Worker
 	scripts map[string]*Operation
 
-	now     *Call // the call in progress
+	now     *Call // call in progress; nil if there is none
 	playing *behaviour
-	unknown bool // the call has no script
+	unknown bool // true if the call has no script
 }
 
-// Agent returns an agent that the workflow names. Any other name ends the test.
+// Agent returns the fake of an agent that the workflow names. An unknown name ends the test.
 func (w *Workflow) Agent(name string) *Agent {
 	w.t.Helper()
 	a := w.agents[name]
@@ -85,10 +88,11 @@ func (w *Workflow) Agent(name string) *Agent {
 	return a
 }
 
-// operations returns the agent's operations in the workflow and its child workflows, undos included.
+// operations returns the names of the agent's operations in all definitions. The result includes the
+// operations that undo a step.
 func (a *Agent) operations() []string {
 	var all []string
-	// the loop may go in any order, because the names are sorted below
+	// Map iteration in any order is safe, because the names are sorted below.
 	for _, def := range a.w.defs {
 		for i := range def.Steps {
 			s := &def.Steps[i]
@@ -105,7 +109,8 @@ func (a *Agent) operations() []string {
 	return slices.Compact(all)
 }
 
-// start gives the agent its worker, with one try per attempt, its own ledger, and no circuit breaker.
+// start creates the agent's worker. The worker makes one call per attempt. It has its own ledger and no
+// circuit breaker.
 func (a *Agent) start() {
 	quarantine, err := a.w.queues.Queue(port.Quarantine)
 	a.w.must(err)
@@ -117,7 +122,7 @@ func (a *Agent) start() {
 	a.w.must(err)
 }
 
-// handle handles one request. The ledger of a plain service may give the reply without a call.
+// handle handles one request. For a plain service, the ledger may determine the reply without a call.
 func (a *Agent) handle(ctx context.Context, _ string, batch []port.Delivery) []string {
 	a.w.t.Helper()
 	a.now, a.playing, a.unknown = nil, nil, false
@@ -145,10 +150,10 @@ func (a *Agent) handle(ctx context.Context, _ string, batch []port.Delivery) []s
 	return nil
 }
 
-// errNoAnswer is the error after the step's timeout, when a reply no longer counts.
+// errNoAnswer is the error of a call to which the service did not respond within the step's timeout.
 var errNoAnswer = InDoubt("timeout", "the service did not answer within the step's timeout")
 
-// run is the operation of the fake service that the worker calls.
+// run is the operation that the worker calls. It plays the script of the fake service.
 func (a *Agent) run(_ context.Context, c worker.Call) (any, error) {
 	run := a.w.run(c.OrderID)
 	call := Call{
@@ -179,13 +184,13 @@ func (a *Agent) run(_ context.Context, c worker.Call) (any, error) {
 	return out, err
 }
 
-// outbox accepts the worker's replies, and sends them as the script states.
+// outbox is the queue for the worker's replies. It delivers each reply at the time that the script states.
 type outbox struct {
 	port.Queue
 	agent *Agent
 }
 
-// Send accepts one reply.
+// Send schedules the delivery of one reply.
 func (o outbox) Send(_ context.Context, messages []port.Message) []error {
 	reply, ok := messages[0].Value.(*message.Reply)
 	if !ok {
@@ -195,7 +200,7 @@ func (o outbox) Send(_ context.Context, messages []port.Message) []error {
 	switch {
 	case o.agent.unknown:
 		return []error{nil}
-	case b == nil: // no behaviour means that the answer comes from the ledger
+	case b == nil: // Without a call, the reply comes from the ledger.
 		b = &behaviour{}
 	case b.silent:
 		return []error{nil}

@@ -10,16 +10,16 @@
 //	run.ExpectCompensated()
 //	run.ExpectUndone("charge-payment", "reserve-inventory")
 //
-// The Scheduler, the Supervisor and the agents' worker (deadlines, silence past stopBy, the ledger of plain
-// services) are the real ones. Only the remote services are fakes. An agent does not retry within an attempt
-// here: the result of the fake is the agent's reply.
+// Only the remote services are fakes. The Scheduler, the Supervisor and the agents' worker run the code that
+// also runs in production. In a test, an agent does not retry within an attempt: the result of the fake is
+// the agent's reply.
 //
-// No real time passes, no goroutine starts, and nothing is random, so a test takes the same path each time,
-// down to the millisecond. Nothing happens by itself: call Advance, UntilEnd or UntilStep after Submit or a
-// command.
+// No real time passes, no goroutine starts, and nothing is random. A test therefore takes the same path each
+// time, down to the millisecond. Nothing happens by itself: call Advance, UntilEnd or UntilStep after Submit
+// or a command.
 //
-// Child orders run in the same test. Calls and ExpectCalls of an order include the calls of its children. All
-// other methods concern one order alone. Child returns the Run of a child:
+// Child orders run in the same test. The calls of an order, in Calls and ExpectCalls, include the calls of
+// its child orders. All other methods concern one order alone. Child returns the Run of a child order:
 //
 //	run.ExpectCalls("carrier.send", 6)
 //	run.Child("ship", 1).ExpectUndone("send", "pick")

@@ -9,14 +9,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// fatal ends the test with the story of the run.
+// fatal ends the test. The failure contains the timeline of the order.
 func (r *Run) fatal(format string, args ...any) {
 	r.w.t.Helper()
 	r.w.t.Fatalf("order %s "+format+"; what happened:\n%s",
 		append(append([]any{r.id}, args...), r.Timeline())...)
 }
 
-// wrong fails the test with the story of the run, and lets it continue.
+// wrong fails the test but lets it continue. The failure contains the timeline of the order.
 func (r *Run) wrong(format string, args ...any) {
 	r.w.t.Helper()
 	r.w.t.Errorf("order %s "+format+"; what happened:\n%s",
@@ -30,19 +30,21 @@ func (r *Run) expect(want State) {
 	}
 }
 
-// ExpectProcessed fails the test unless every step is done.
+// ExpectProcessed fails the test unless the order is Processed.
 func (r *Run) ExpectProcessed() {
 	r.w.t.Helper()
 	r.expect(Processed)
 }
 
-// ExpectCompensated fails the test unless the order failed and every completed step is undone.
+// ExpectCompensated fails the test unless the order is Compensated, which means that it failed and its
+// completed steps are undone.
 func (r *Run) ExpectCompensated() {
 	r.w.t.Helper()
 	r.expect(Compensated)
 }
 
-// ExpectCancelled fails the test unless the order was cancelled and every completed step is undone.
+// ExpectCancelled fails the test unless the order is Cancelled, which means that a cancel ended it and its
+// completed steps are undone.
 func (r *Run) ExpectCancelled() {
 	r.w.t.Helper()
 	r.expect(Cancelled)
@@ -54,8 +56,8 @@ func (r *Run) ExpectClosed() {
 	r.expect(Closed)
 }
 
-// ExpectError fails the test unless the order waits for the operator because of that step, and an
-// alert has named the order.
+// ExpectError fails the test unless the order is in Error because of the given step, and an alert about this
+// Error was sent.
 func (r *Run) ExpectError(step string) {
 	r.w.t.Helper()
 	switch {
@@ -68,7 +70,7 @@ func (r *Run) ExpectError(step string) {
 	}
 }
 
-// ExpectSkipped fails the test unless the conditions of these steps excluded them.
+// ExpectSkipped fails the test unless every given step is Skipped.
 func (r *Run) ExpectSkipped(steps ...string) {
 	r.w.t.Helper()
 	for _, name := range steps {
@@ -78,7 +80,7 @@ func (r *Run) ExpectSkipped(steps ...string) {
 	}
 }
 
-// ExpectPath fails the test unless these steps were done, in this order, and no others.
+// ExpectPath fails the test unless exactly the given steps were completed, in the given order.
 func (r *Run) ExpectPath(steps ...string) {
 	r.w.t.Helper()
 	if !slices.Equal(r.path, steps) {
@@ -86,9 +88,9 @@ func (r *Run) ExpectPath(steps ...string) {
 	}
 }
 
-// ExpectUndone fails the test unless these steps were undone, in this order, and no others. Without steps it
-// fails if any step was undone. The steps include those whose undo calls no agent: a step with undo: none,
-// and an approval or event that was decided, was refused or timed out.
+// ExpectUndone fails the test unless exactly the given steps were undone, in the given order. Without steps,
+// it fails the test if any step was undone. A step also counts if its undo calls no agent. Examples are a
+// step with undo: none, and an approval that was decided, refused or timed out.
 func (r *Run) ExpectUndone(steps ...string) {
 	r.w.t.Helper()
 	if !slices.Equal(r.undone, steps) {
@@ -96,8 +98,8 @@ func (r *Run) ExpectUndone(steps ...string) {
 	}
 }
 
-// ExpectCalls fails the test unless the order and its child orders called the operation, such as
-// "payment.charge", n times. For one child alone use Child.
+// ExpectCalls fails the test unless the order and its child orders together called the operation n times. The
+// operation has the form "payment.charge". To check one child order, call ExpectCalls on the result of Child.
 func (r *Run) ExpectCalls(operation string, n int) {
 	r.w.t.Helper()
 	calls := r.Calls(operation)
@@ -122,10 +124,10 @@ func (r *Run) ExpectCalls(operation string, n int) {
 	r.wrong("called %s %d times%s, expected %d", operation, len(calls), whose, n)
 }
 
-// mostNamed is the number of orders whose calls a failure names.
+// mostNamed is the maximum number of orders that a failure of ExpectCalls names.
 const mostNamed = 10
 
-// ExpectOutput fails the test unless the workflow's output is the same JSON as want.
+// ExpectOutput fails the test unless the output of the order equals want as JSON.
 func (r *Run) ExpectOutput(want any) {
 	r.w.t.Helper()
 	b, err := json.Marshal(want)

@@ -17,14 +17,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
-// OpenLink opens the page behind a link from the workflow, as a browser does, without an answer. It returns
-// the page's status and text (P39, a token is an answer's permission).
+// OpenLink opens the page behind a link from the workflow, as a browser does. It sends no answer. It returns
+// the status and the text of the page (P39, a token is an answer's permission).
 func (r *Run) OpenLink(link string) (status int, page string) {
 	r.w.t.Helper()
 	return r.browse(http.MethodGet, link, nil)
 }
 
-// AnswerLink opens the page behind a link, and sends its form with a value.
+// AnswerLink opens the page behind a link and submits the form on the page with a value.
 func (r *Run) AnswerLink(link, value string) (status int, page string) {
 	r.w.t.Helper()
 	_, page = r.browse(http.MethodGet, link, nil)
@@ -52,7 +52,7 @@ func (r *Run) browse(method, link string, form url.Values) (int, string) {
 	return answer.Code, answer.Body.String()
 }
 
-// linked implements answerpage.Backend for a test.
+// linked implements answerpage.Backend.
 type linked struct{ w *Workflow }
 
 func (l linked) Question(ctx context.Context, order, text string) (answerpage.Question, error) {

@@ -13,27 +13,27 @@ import (
 
 const (
 	visibility = 30 * time.Second
-	// standstill is the number of messages that may be handled before the clock must move.
+	// standstill is the maximum number of messages that the actors may handle at one time of the clock.
 	standstill = 100_000
 )
 
 var farFuture = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
-// held is a reply that has not arrived yet.
+// held is a reply that was not delivered yet.
 type held struct {
 	at    time.Time
 	reply *message.Reply
 }
 
-// Advance moves the clock forward by d, which may be 0. Every event that is due by then happens at its own
+// Advance moves the clock forward by d, which may be 0. Each event up to the new time happens at its own
 // time.
 func (w *Workflow) Advance(d time.Duration) {
 	w.t.Helper()
 	w.until(w.clock.Now().Add(d), func() bool { return false })
 }
 
-// until runs the actors until the time end, or until enough returns true. It reports whether enough returned
-// true.
+// until runs the actors up to the given time. It stops earlier if the function enough returns true, and then
+// returns true.
 func (w *Workflow) until(end time.Time, enough func() bool) bool {
 	w.t.Helper()
 	for {
@@ -50,8 +50,9 @@ func (w *Workflow) until(end time.Time, enough func() bool) bool {
 	return w.settle(enough)
 }
 
-// settle lets each actor work until nothing is left to do at this moment. It handles messages one by one, so
-// that simultaneous events always have the same order.
+// settle lets the actors work until enough returns true, or no work is left at the present time. It reports
+// whether enough returned true. It handles one message at a time, so that simultaneous events always have the
+// same order.
 func (w *Workflow) settle(enough func() bool) bool {
 	w.t.Helper()
 	for n := 0; ; n++ {
@@ -67,7 +68,7 @@ func (w *Workflow) settle(enough func() bool) bool {
 	}
 }
 
-// one handles one message or event. It returns false if there is nothing to handle.
+// one lets an actor do one piece of work. It returns false if there is no work.
 func (w *Workflow) one() bool {
 	w.t.Helper()
 	w.arrive()
@@ -85,7 +86,7 @@ func (w *Workflow) one() bool {
 	return report.Overdue+report.Asked+report.Unreported > 0
 }
 
-// listen receives the application's statuses.
+// listen reads the statuses that the application has received.
 func (w *Workflow) listen() {
 	w.t.Helper()
 	read := func(context.Context, string, []port.Delivery) []string { return nil }
@@ -97,7 +98,7 @@ func (w *Workflow) listen() {
 	}
 }
 
-// must ends the test after an internal error, which neither the workflow nor the script has caused.
+// must ends the test after an internal error.
 func (w *Workflow) must(err error) {
 	w.t.Helper()
 	if err != nil {
@@ -105,8 +106,8 @@ func (w *Workflow) must(err error) {
 	}
 }
 
-// step lets an actor handle one message of a queue. It returns nil if the queue is empty. The queue delivers
-// a message again if the actor could not handle it.
+// step lets an actor handle one message from a queue, and returns the message. It returns nil if the queue is
+// empty. If the actor cannot handle the message, the queue delivers the message again later.
 func (w *Workflow) step(queue string,
 	handle func(context.Context, string, []port.Delivery) []string) *port.Delivery {
 	w.t.Helper()
@@ -121,16 +122,16 @@ func (w *Workflow) step(queue string,
 	return &batch[0]
 }
 
-// replied schedules the arrival of a reply.
+// replied schedules the delivery of a reply.
 func (w *Workflow) replied(r *message.Reply, takes time.Duration) {
 	at := w.clock.Now().Add(takes)
 	place, _ := slices.BinarySearchFunc(w.held, at, func(h held, at time.Time) int {
-		return cmp.Or(h.at.Compare(at), -1) // after the replies with the same time
+		return cmp.Or(h.at.Compare(at), -1) // A reply comes after earlier replies with the same time.
 	})
 	w.held = slices.Insert(w.held, place, held{at, r})
 }
 
-// arrive delivers the replies whose time has come.
+// arrive delivers the replies that are due.
 func (w *Workflow) arrive() {
 	w.t.Helper()
 	for len(w.held) > 0 && !w.held[0].at.After(w.clock.Now()) {
@@ -143,8 +144,7 @@ func (w *Workflow) arrive() {
 	}
 }
 
-// soonest returns the time of the next event. It is always later than now, because everything due now has
-// happened.
+// soonest returns the time of the next event. The result is always later than the present time.
 func (w *Workflow) soonest() time.Time {
 	w.t.Helper()
 	at := farFuture

@@ -11,13 +11,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// moment is one line of a run's story.
+// moment is one line of a timeline.
 type moment struct {
 	at   time.Time
 	text string
 }
 
-// alerts collects the operator's alerts.
+// alerts records the alerts to the operator.
 type alerts struct{ w *Workflow }
 
 func (a alerts) Raise(_ context.Context, x core.RaiseAlert) error {
@@ -27,7 +27,7 @@ func (a alerts) Raise(_ context.Context, x core.RaiseAlert) error {
 	return nil
 }
 
-// committed records the changes of a task. The store calls it with every stored version.
+// committed records the changes of a task after a commit.
 func (w *Workflow) committed(c state.Change) {
 	t := c.Task
 	r := w.run(t.OrderID)
@@ -41,10 +41,10 @@ func (w *Workflow) committed(c state.Change) {
 		r.path, r.undone = nil, nil
 		r.note("started again from the beginning, run %d", t.Run)
 	}
-	for _, begun := range []bool{false, true} { // Ends come first, because they cause the beginnings.
+	for _, begun := range []bool{false, true} { // Ends come first, because they cause beginnings.
 		for i := range t.Steps {
 			var was core.Step
-			if s := old.Step(t.Steps[i].Name); s != nil { // a Move may have changed the step's position
+			if s := old.Step(t.Steps[i].Name); s != nil { // A Move may have changed the position of the step.
 				was = *s
 			}
 			if now := &t.Steps[i]; now.InFlight() == begun {
@@ -61,7 +61,7 @@ func (w *Workflow) committed(c state.Change) {
 	}
 }
 
-// stepped records the change of one step by a commit.
+// stepped records the change of one step.
 func (r *Run) stepped(was, now *core.Step) {
 	if was.State == now.State && was.Attempt == now.Attempt {
 		return
@@ -102,7 +102,7 @@ func (w *Workflow) wake(s *core.Step) string {
 	return " until " + w.since(s.Wait.At.Std())
 }
 
-// answered records the arrival of a reply.
+// answered records the delivery of a reply.
 func (r *Run) answered(reply *message.Reply) {
 	text := ""
 	if reply.Error != nil {
@@ -125,7 +125,7 @@ func (r *Run) note(format string, args ...any) {
 	r.story = append(r.story, moment{r.w.clock.Now(), fmt.Sprintf(format, args...)})
 }
 
-// since returns a time as the duration since the start of the test.
+// since returns a time as the duration since Start.
 func (w *Workflow) since(at time.Time) string {
 	d := at.Sub(Start)
 	if d >= time.Hour {
@@ -134,7 +134,7 @@ func (w *Workflow) since(at time.Time) string {
 	return fmt.Sprintf("+%.3fs", d.Seconds())
 }
 
-// Timeline returns the history of the order as text, with one line for each event.
+// Timeline returns the history of the order as text with one line for each event.
 func (r *Run) Timeline() string {
 	var b strings.Builder
 	for _, m := range r.story {

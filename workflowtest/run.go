@@ -11,7 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// Results of a Run. Packages view and core document their fields.
+// Types that the methods of Run use. The packages view and core document the fields.
 type (
 	// State is the state of an order or a step.
 	State = core.State
@@ -23,13 +23,13 @@ type (
 	Alert = core.RaiseAlert
 	// Status is a status message to the sender of the order.
 	Status = core.Status
-	// Verdict is the result of a command.
+	// Verdict is the response to a command.
 	Verdict = core.Verdict
 	// Fact is an operator's statement about a step in doubt.
 	Fact = core.Fact
 )
 
-// States of an order and its steps.
+// The states of an order and its steps.
 const (
 	Pending      = core.Pending
 	Skipped      = core.Skipped
@@ -45,18 +45,18 @@ const (
 	Error        = core.Error
 )
 
-// Facts that an operator can state with Resolve.
+// The facts that an operator can state with Resolve.
 const (
 	Happened    = core.Happened
 	NotHappened = core.NotHappened
 	Undone      = core.Undone
 )
 
-// Run is one order.
+// Run is one order of a test. Its methods send commands, move the clock and check the order.
 type Run struct {
 	w        *Workflow
 	id       string
-	task     *core.Task // task in its last stored version
+	task     *core.Task // last stored version of the task
 	calls    []Call
 	alerts   []Alert
 	statuses []Status
@@ -68,7 +68,7 @@ type Run struct {
 // ID returns the ID of the order.
 func (r *Run) ID() string { return r.id }
 
-// Child returns a child order of a step by its index, from 0.
+// Child returns a child order of a step. The index of the first child order is 0.
 func (r *Run) Child(step string, index int) *Run {
 	r.w.t.Helper()
 	id := core.Parent{OrderID: r.id, Run: r.task.Run, Step: step, Index: index}.ChildID()
@@ -79,17 +79,17 @@ func (r *Run) Child(step string, index int) *Run {
 	return child
 }
 
-// Task returns the order's task in the form that the API returns.
+// Task returns the task of the order in the form that the API returns.
 func (r *Run) Task() Task { return view.Of(r.task, r.w.defs[r.task.Definition]) }
 
 // State returns the state of the order.
 func (r *Run) State() State { return r.task.ProcessState }
 
-// Ended reports whether nothing more happens without a command. The order is then Processed, Compensated,
-// Cancelled or Closed, or in Error with nothing in flight.
+// Ended reports whether the order is Processed, Compensated, Cancelled or Closed, or in Error with no step in
+// flight.
 func (r *Run) Ended() bool { return view.Ended(r.task) }
 
-// Step returns one step. An unknown name ends the test.
+// Step returns the step with the given name. An unknown name ends the test.
 func (r *Run) Step(name string) Step {
 	r.w.t.Helper()
 	for _, s := range r.Task().Steps {
@@ -101,7 +101,7 @@ func (r *Run) Step(name string) Step {
 	return Step{}
 }
 
-// Output decodes the workflow's output of a Processed order. If the order has no output, the test ends.
+// Output decodes the output of the order. If the order has no output, the test ends.
 func (r *Run) Output(into any) {
 	r.w.t.Helper()
 	if r.task.Output == nil {
@@ -112,16 +112,16 @@ func (r *Run) Output(into any) {
 	}
 }
 
-// Path returns the names of the completed steps of the present run, in the order of their completion. Steps
-// that one decision completed have the order of the workflow file.
+// Path returns the names of the steps that the present run has completed, in the order of their completion.
+// Steps that one decision completed are in the order of the workflow file.
 func (r *Run) Path() []string { return slices.Clone(r.path) }
 
-// Undone returns the names of the undone steps of the present run, in the order in which they were undone.
+// Undone returns the names of the steps that were undone in the present run, in the order of the undos.
 func (r *Run) Undone() []string { return slices.Clone(r.undone) }
 
-// Calls returns the calls of the order and of its child orders to an operation, such as "payment.charge", in
-// the order in which they were made. "" means all operations. OrderID of a Call names the order that made the
-// call. For the calls of one child order, call Calls on the result of Child.
+// Calls returns the calls of an operation by the order and its child orders, oldest first. The operation has
+// the form "payment.charge". The name "" means all operations. The field OrderID of a Call names the order
+// that made the call. For the calls of one child order, use Child.
 func (r *Run) Calls(operation string) []Call {
 	var some []Call
 	next := map[*Run]int{}
@@ -135,7 +135,7 @@ func (r *Run) Calls(operation string) []Call {
 	return some
 }
 
-// below reports whether the run is a direct or indirect child order of other.
+// below reports whether the order is a direct or indirect child order of the other order.
 func (r *Run) below(other *Run) bool {
 	for r != nil && r.task != nil && r.task.Parent != nil {
 		if r.task.Parent.OrderID == other.id {
@@ -146,18 +146,18 @@ func (r *Run) below(other *Run) bool {
 	return false
 }
 
-// Alerts returns the alerts that the operator got.
+// Alerts returns the alerts about the order.
 func (r *Run) Alerts() []Alert { return slices.Clone(r.alerts) }
 
-// Statuses returns the status messages that the application got.
+// Statuses returns the status messages about the order that the application has received.
 func (r *Run) Statuses() []Status {
 	r.w.t.Helper()
 	r.w.listen()
 	return slices.Clone(r.statuses)
 }
 
-// UntilEnd moves the clock until the order has ended and the application was notified. If that takes more
-// than longest, the test ends.
+// UntilEnd moves the clock until the order has ended and the order's final status was sent. If this takes
+// more than longest, the test ends.
 func (r *Run) UntilEnd(longest time.Duration) *Run {
 	r.w.t.Helper()
 	if !r.w.until(r.w.clock.Now().Add(longest), r.reported) {
@@ -168,7 +168,7 @@ func (r *Run) UntilEnd(longest time.Duration) *Run {
 
 func (r *Run) reported() bool { return r.task.AtRest() }
 
-// UntilStep moves the clock until the step is in the given state. If that takes more than longest, the test
+// UntilStep moves the clock until the step is in the given state. If this takes more than longest, the test
 // ends.
 func (r *Run) UntilStep(step string, state State, longest time.Duration) *Run {
 	r.w.t.Helper()
@@ -182,7 +182,7 @@ func (r *Run) UntilStep(step string, state State, longest time.Duration) *Run {
 	return r
 }
 
-// Cancel sends the application's request to stop the order and undo it.
+// Cancel sends the application's command to stop the order and undo it.
 func (r *Run) Cancel() Verdict {
 	r.w.t.Helper()
 	return r.command(core.Cancel{Run: r.task.Run})
@@ -200,7 +200,7 @@ func (r *Run) Resubmit() Verdict {
 	return r.command(core.Resubmit{})
 }
 
-// ResubmitWith sends a Resubmit that replaces the input of a step.
+// ResubmitWith sends the command Resubmit with a new input for a step.
 func (r *Run) ResubmitWith(step string, input any) Verdict {
 	r.w.t.Helper()
 	data, err := json.Marshal(input)
@@ -210,13 +210,14 @@ func (r *Run) ResubmitWith(step string, input any) Verdict {
 	return r.command(core.Resubmit{Step: step, Input: data}, step, string(data))
 }
 
-// Resolve states what happened to a step in doubt. The order stays in Error until a Resubmit or an Undo.
+// Resolve sends the operator's statement about a step in doubt. The order stays in Error until the operator
+// sends Resubmit or Undo.
 func (r *Run) Resolve(step string, fact Fact) Verdict {
 	r.w.t.Helper()
 	return r.command(core.Resolve{Step: step, Fact: fact}, step, string(fact))
 }
 
-// ResolveWith states that a step in doubt happened, and sets the output that later steps can read.
+// ResolveWith sends the fact Happened about a step in doubt, together with the output of the step.
 func (r *Run) ResolveWith(step string, output any) Verdict {
 	r.w.t.Helper()
 	data, err := json.Marshal(output)
@@ -227,13 +228,13 @@ func (r *Run) ResolveWith(step string, output any) Verdict {
 		string(data))
 }
 
-// Answer sends a person's answer to an approval step, in the step's present round.
+// Answer sends a person's answer to the present round of an approval step.
 func (r *Run) Answer(step, by string, value any) Verdict {
 	r.w.t.Helper()
 	return r.AnswerWith(step, by, value, "")
 }
 
-// AnswerWith sends an Answer with the person's reason.
+// AnswerWith sends a person's answer with a reason.
 func (r *Run) AnswerWith(step, by string, value any, reason string) Verdict {
 	r.w.t.Helper()
 	round := 1
@@ -243,8 +244,8 @@ func (r *Run) AnswerWith(step, by string, value any, reason string) Verdict {
 	return r.answer(core.Answered{Step: step, Round: round, By: by, Note: reason}, value)
 }
 
-// Event sends a named event from an application. It counts for every step that waits, or will wait, for that
-// event.
+// Event sends a named event from an application. The event counts for each step that waits for it now or
+// later.
 func (r *Run) Event(name, by string, value any) Verdict {
 	r.w.t.Helper()
 	return r.answer(core.Answered{Name: name, By: by}, value)
@@ -260,20 +261,21 @@ func (r *Run) answer(a core.Answered, value any) Verdict {
 	return r.command(a, a.Step, a.Name, string(data), a.By, a.Note)
 }
 
-// Close sends the operator's command to end an order in Error without further calls.
+// Close sends the operator's command to end an order in Error as it stands.
 func (r *Run) Close(by, reason string) Verdict {
 	r.w.t.Helper()
 	return r.command(core.Close{Sender: core.Sender{By: by, Reason: reason}}, by, reason)
 }
 
-// Move pins the order to the definition that was deployed last; see Workflow.Deploy.
+// Move sends the operator's command to move the order to the newest definition. Workflow.Deploy sets the
+// newest definition.
 func (r *Run) Move() Verdict {
 	r.w.t.Helper()
 	return r.command(core.Move{Definition: message.Latest})
 }
 
-// command executes a command at once and returns the verdict. A refused command is not an error. The timeline
-// shows the details.
+// command executes a command and returns the verdict. A refused command does not end the test. The timeline
+// contains the details.
 func (r *Run) command(ev core.Event, details ...string) Verdict {
 	r.w.t.Helper()
 	r.w.next++

@@ -6,25 +6,25 @@ import (
 	"time"
 )
 
-// Operation is the script of one operation. Each call uses up one answer, in the order in which the answers
-// were added. The last answer serves all further calls.
+// Operation is the script of one operation. Each call gets the next answer of the script. If there is no next
+// answer, the call gets the last answer again, except after FailTimes.
 type Operation struct {
 	w     *Workflow
 	plays []behaviour
 	place int
 }
 
-// behaviour is one answer.
+// behaviour is one answer of a script.
 type behaviour struct {
 	do     func(Call) (any, error)
-	times  int // number of uses; 0 means one, or no limit for the last behaviour
+	times  int // number of calls that get this answer; 0 means one call, or no limit for the last answer
 	silent bool
 	takes  time.Duration // time that the service takes
 	held   time.Duration // delay of the reply on its way to the Scheduler
 }
 
-// On begins a new script of an operation. The test ends if the workflow does not ask this agent for an
-// operation with that name.
+// On begins a new script for an operation. If the workflow does not use the operation with this agent, the
+// test ends.
 func (a *Agent) On(operation string) *Operation {
 	a.w.t.Helper()
 	known := a.operations()
@@ -42,18 +42,19 @@ func (o *Operation) add(b behaviour) *Operation {
 	return o
 }
 
-// Return adds the answer "done" with an output, which is any value that encodes to JSON.
+// Return adds the answer "done" with an output. The output may be any value that encodes to JSON.
 func (o *Operation) Return(output any) *Operation {
 	return o.Func(func(Call) (any, error) { return output, nil })
 }
 
-// Fail adds a failure: Permanent, Transient, RetryAfter, InDoubt, or any other error, which is in doubt.
+// Fail adds a failure. Use Permanent, Transient, RetryAfter, NotYet or InDoubt to make the error. After any
+// other error, the call counts as in doubt.
 func (o *Operation) Fail(err error) *Operation {
 	return o.Func(func(Call) (any, error) { return nil, err })
 }
 
-// FailTimes adds a failure for n calls; n is at least 1. Without a further answer the calls after them return
-// "done" with the output null.
+// FailTimes adds a failure for n calls, where n is at least 1. Unless a further answer is added, later calls
+// return "done" with the output null.
 func (o *Operation) FailTimes(n int, err error) *Operation {
 	o.w.t.Helper()
 	if n < 1 {
@@ -62,8 +63,8 @@ func (o *Operation) FailTimes(n int, err error) *Operation {
 	return o.add(behaviour{times: n, do: func(Call) (any, error) { return nil, err }})
 }
 
-// Silent adds a call without an answer, as if the answer were lost or the agent had died. Whether the call
-// took effect is unknown. The Supervisor finds the step when its complete-by time has passed.
+// Silent adds a call without a reply, for example because the agent died. Nobody knows whether the call had
+// its effect. The Supervisor finds the step after its complete-by time.
 func (o *Operation) Silent() *Operation { return o.add(behaviour{silent: true}) }
 
 // Func adds an answer that a function computes from the call.
@@ -71,16 +72,16 @@ func (o *Operation) Func(f func(Call) (output any, err error)) *Operation {
 	return o.add(behaviour{do: f})
 }
 
-// After sets the time that the service takes for the answer that was added last. If it exceeds the step's
-// timeout, the agent gives up: the attempt fails, and its effect is in doubt.
+// After sets how long the service takes for the answer that was added last. If the time exceeds the step's
+// timeout, the attempt fails, and its effect is in doubt.
 func (o *Operation) After(d time.Duration) *Operation {
 	o.w.t.Helper()
 	o.last("After").takes = d
 	return o
 }
 
-// ArrivesAfter delays the reply with the answer that was added last. The service answered in time, so the
-// reply counts however late it arrives (P15, a late "done" counts).
+// ArrivesAfter delays the reply for the answer that was added last. The reply counts even if it arrives late,
+// because the service answered in time (P15, a late "done" counts).
 func (o *Operation) ArrivesAfter(d time.Duration) *Operation {
 	o.w.t.Helper()
 	o.last("ArrivesAfter").held = d
@@ -95,7 +96,7 @@ func (o *Operation) last(method string) *behaviour {
 	return &o.plays[len(o.plays)-1]
 }
 
-// next returns the answer to the next call: "done" if the script is nil or empty.
+// next returns the answer for the next call. It is "done" if the script is nil or has no answer left.
 func (o *Operation) next() *behaviour {
 	if o == nil || o.place >= len(o.plays) {
 		return &behaviour{}

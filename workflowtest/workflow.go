@@ -25,41 +25,41 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-// Start is the time at which the clock of every Workflow begins.
+// Start is the initial time of every Workflow's clock.
 var Start = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// replyTo is the name of the application's queue, which gets the statuses of every order.
+// replyTo is the logical name of the application's queue. The queue receives the statuses of every order.
 const replyTo = "test"
 
-// Workflow is a workflow under test, with its own agents, store and clock.
+// Workflow is a workflow under test. It has its own agents, store and clock.
 type Workflow struct {
 	t          testing.TB
-	def        *core.Definition            // definition that new orders get
-	defs       map[string]*core.Definition // definitions that orders run, by hash
+	def        *core.Definition            // definition for new orders
+	defs       map[string]*core.Definition // definitions of all orders, by hash
 	clock      *memory.Clock
 	store      *memory.Store
 	queues     *memory.Queues
 	scheduler  *scheduler.Scheduler
 	supervisor *supervisor.Supervisor
 	agents     map[string]*Agent
-	names      []string // sorted names of the agents, which is the order in which they are served
+	names      []string // sorted names of the agents; agents work in this order
 	runs       map[string]*Run
 	order      []*Run
-	unscripted bool   // operations without a script return "done"
-	held       []held // replies that have not arrived yet
-	callers    []*Run // orders of all calls, in the order in which they were made
-	next       int    // number of the next order without an ID, and of commands
+	unscripted bool   // true if operations without a script return "done"
+	held       []held // replies that were not delivered yet, sorted by time
+	callers    []*Run // order of each call, in the sequence of the calls
+	next       int    // counter for the IDs of orders and commands
 }
 
-// New reads a workflow file; the path is relative to the test's folder. If the file has errors, New reports
-// all of them and ends the test.
+// New reads a workflow file. The path is relative to the folder of the test. If the file has errors, New
+// reports all errors and ends the test.
 func New(t testing.TB, path string) *Workflow {
 	t.Helper()
 	def, problems := source.LoadFile(path, source.Options{})
 	return made(t, path, def, problems)
 }
 
-// NewFromYAML reads a workflow from its text.
+// NewFromYAML reads a workflow from the text of a workflow file.
 func NewFromYAML(t testing.TB, text string) *Workflow {
 	t.Helper()
 	def, problems := source.Parse("workflow.yaml", []byte(text), source.Options{})
@@ -89,15 +89,15 @@ func usable(t testing.TB, name string, def *core.Definition, problems source.Pro
 	}
 }
 
-// Deploy reads another file of the same workflow. Orders that are submitted from now on run the new file.
-// Earlier orders run their file until Move.
+// Deploy reads a new version of the workflow file. Orders that are submitted later run the new version. An
+// earlier order runs its own version until Move.
 func (w *Workflow) Deploy(path string) {
 	w.t.Helper()
 	def, problems := source.LoadFile(path, source.Options{})
 	w.deploy(path, def, problems)
 }
 
-// DeployYAML is Deploy with the text of a file.
+// DeployYAML is like Deploy, but reads the text of a workflow file.
 func (w *Workflow) DeployYAML(text string) {
 	w.t.Helper()
 	def, problems := source.Parse("workflow.yaml", []byte(text), source.Options{})
@@ -116,7 +116,7 @@ func (w *Workflow) deploy(name string, def *core.Definition, problems source.Pro
 	w.def, w.defs[def.Hash] = def, def
 }
 
-// run returns the Run of an order or a child order. The first call creates the Run.
+// run returns the Run of an order. The first call for an order creates the Run.
 func (w *Workflow) run(id string) *Run {
 	r := w.runs[id]
 	if r == nil {
@@ -127,10 +127,10 @@ func (w *Workflow) run(id string) *Run {
 	return r
 }
 
-// uses adds the definition of a workflow and those of its child workflows, with their agents.
+// uses adds a definition, the definitions of its child workflows, and all agents in these definitions.
 func (w *Workflow) uses(def *core.Definition) {
 	w.defs[def.Hash] = def
-	// the loop may go in any order, because the names are sorted below
+	// Map iteration in any order is safe, because the names are sorted later.
 	for name := range def.Agents {
 		if w.agents[name] == nil {
 			w.agents[name] = &Agent{w: w, name: name, scripts: map[string]*Operation{}}
@@ -144,7 +144,7 @@ func (w *Workflow) uses(def *core.Definition) {
 	}
 }
 
-// wire connects the actors with the adapters in memory.
+// wire creates the actors and connects them with in-memory adapters.
 func (w *Workflow) wire() {
 	w.uses(w.def)
 	slices.Sort(w.names)
@@ -187,23 +187,23 @@ func (w *Workflow) AllowUnscripted() *Workflow {
 	return w
 }
 
-// Now returns the time on the test's clock.
+// Now returns the present time of the test's clock.
 func (w *Workflow) Now() time.Time { return w.clock.Now() }
 
-// Option changes a submission.
+// Option changes an order before Submit stores it.
 type Option func(*message.SubmitOrder)
 
-// WithID sets the order's ID. The default IDs are order-1, order-2 and so on.
+// WithID sets the ID of the order. The default is order-1, order-2 and so on. Commands use numbers too.
 func WithID(id string) Option { return func(o *message.SubmitOrder) { o.OrderID = id } }
 
-// WithDeadline sets the time by which the order has to be done.
+// WithDeadline sets the deadline of the order.
 func WithDeadline(at time.Time) Option {
 	return func(o *message.SubmitOrder) { o.Deadline = core.TimeOf(at) }
 }
 
-// Submit stores an order, as the intake does. The content is any value that encodes to JSON; a
-// json.RawMessage is used unchanged. A refused order ends the test. A second Submit with the same ID and
-// content returns the same Run.
+// Submit stores an order, as the intake does. The content may be any value that encodes to JSON. A
+// json.RawMessage is used unchanged. If the order is refused, the test ends. A second Submit with the same ID
+// and content returns the same Run.
 func (w *Workflow) Submit(content any, opts ...Option) *Run {
 	w.t.Helper()
 	body, err := json.Marshal(content)

@@ -11,7 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// deadQueue returns the name that Queues knows for a key of Outputs.Dead.
+// deadQueue converts a key of Outputs.Dead to the queue's name for Queues.Queue.
 func deadQueue(name string) string {
 	if name == port.Quarantine || name == client.MissedSweeps {
 		return name
@@ -19,18 +19,18 @@ func deadQueue(name string) string {
 	return port.Dead(name)
 }
 
-// DeadQueues returns the names of the queues with dead letters, from the outputs.
+// DeadQueues returns the keys of Outputs.Dead. It makes no network call.
 func (t *Transport) DeadQueues(context.Context) ([]string, error) {
 	return slices.Collect(maps.Keys(t.Outputs.Dead)), nil
 }
 
-// DeadQueue returns the queue that holds the dead letters of the named queue.
+// DeadQueue returns the queue for the dead letters of the named queue.
 func (t *Transport) DeadQueue(name string) (port.Queue, error) {
 	return t.Queues.Queue(deadQueue(name))
 }
 
-// Redrivable returns an error if the message is an order of a workflow that is not deployed. It permits
-// messages that this program cannot read, because a newer one may read them.
+// Redrivable returns an error if the message is an order of a workflow that is not deployed. It returns nil
+// if this program cannot read the message, because a newer program may be able to read the message.
 func (t *Transport) Redrivable(_ context.Context, queue string, body []byte) error {
 	if queue != port.Intake && queue != port.High(port.Intake) {
 		return nil
@@ -41,8 +41,8 @@ func (t *Transport) Redrivable(_ context.Context, queue string, body []byte) err
 	return nil
 }
 
-// Resend sends the message. Only roles in the stack's Operators may send to the queues of replies and
-// requests.
+// Resend sends the message to the queue. An operator may send replies and requests only if Props.Operators of
+// package infra contains the operator's role.
 func (t *Transport) Resend(ctx context.Context, queue string, m port.Message) error {
 	if !t.Outputs.FairQueues {
 		m.Group = ""
@@ -55,7 +55,8 @@ func (t *Transport) Resend(ctx context.Context, queue string, m port.Message) er
 		t.Outputs.Operator}, err)
 }
 
-// QueueError translates an error. It names a missing permission and the policy that contains it.
+// QueueError converts an error of the SQS adapter to an error of package client. If a permission is missing,
+// the error names the permission and the policy that allows it.
 func (t *Transport) QueueError(ctx context.Context, action, queue string, err error) error {
 	if queue != port.Quarantine && queue != client.MissedSweeps {
 		queue = "the dead letters of " + queue

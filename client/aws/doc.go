@@ -1,28 +1,34 @@
-// Package aws makes a client.Client for a Stepkeeper that is deployed on AWS. It is separate from package
-// client so that programs that use only HTTP do not contain the AWS SDK.
+// Package aws provides a client.Client for a Stepkeeper that is deployed on AWS. The package is separate from
+// package client, so that a program that uses only HTTP does not contain the SDKs of DynamoDB and
+// CloudFormation.
 //
 //	c, err := aws.Open(ctx, "Shop", aws.Options{Region: "eu-central-1"})
 //	receipt, err := c.Submit(ctx, client.Order{ID: "order-1001", Workflow: "order", Content: content})
 //	task, err := c.Wait(ctx, "order-1001")
 //
-// Calls go directly to AWS, with the caller's own permissions (rule 21). Orders, cancels, and answers that
-// have a token are sent to the intake queue, and the operator's commands to the control queue
-// (sqs:SendMessage). Tasks, orders and definitions are read from their tables (dynamodb:GetItem, strongly
-// consistent for tasks), and listings from the index (dynamodb:Query). Open reads the stack's outputs
-// (cloudformation:DescribeStacks). The policy in the output OperatorPolicy allows all of these calls. The
-// policy in ApplicationPolicy does not allow sending to the control queue or listing.
+// The client calls AWS directly, with the caller's own permissions (rule 21 of docs/reference/aws-rules.md):
 //
-// The client of package operate also has health checks and statistics. They need the SDKs of Lambda, IAM,
-// CloudWatch and STS, which this package does not import.
+//   - Open reads the stack's outputs (cloudformation:DescribeStacks).
+//   - Orders, cancels, and answers that have a token go to the intake queue (sqs:SendMessage).
+//   - Other commands go to the control queue (sqs:SendMessage).
+//   - Tasks, orders and definitions come from the tables (dynamodb:GetItem). Reads of tasks are strongly
+//     consistent.
+//   - Listings come from the index (dynamodb:Query).
 //
-// Differences from a server:
+// The policy in the output OperatorPolicy allows all of these calls. The policy in the output
+// ApplicationPolicy does not allow listings, or messages to the control queue.
 //
-//   - Submit returns when the intake queue has the order. The receipt has Queued set, and never Known. Submit
-//     refuses bad input at once, by the same rules as a server. Wait returns the errors that only the
-//     deployment can find: ErrRefused if another order has that ID and, after Patience, ErrRefused if the
-//     workflow is unknown.
-//   - Wait, Follow and commands read the task repeatedly, with growing pauses.
-//   - List returns open orders and orders in Error. It returns ended orders only if the stack was deployed
+// The client of package operate also provides health checks and statistics. These two features need the SDKs
+// of Lambda, IAM, CloudWatch and STS, which this package does not import.
+//
+// This client differs from a client of a server in the following points:
+//
+//   - Submit returns when the order is in the intake queue. The receipt has Queued set, and never Known.
+//     Submit refuses malformed orders immediately, by the same rules as a server.
+//   - Wait returns the errors that only the deployment can detect. If a different order has the same ID, Wait
+//     returns ErrRefused. If the workflow is unknown, Wait returns ErrRefused after the time Patience.
+//   - Wait, Follow and the commands read the task repeatedly, with pauses of increasing length.
+//   - List returns open orders and orders in Error. It also returns ended orders if the stack was deployed
 //     with the index of finished orders.
-//   - Workflows returns an error, because a stack's workflows are inside its functions.
+//   - Workflows returns an error, because the workflows of a stack are part of its Lambda functions' code.
 package aws

@@ -16,10 +16,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Codes of errors in addition to those of a server.
+// Codes of errors that a server does not return.
 const (
 	codeForbidden   = "forbidden"      // a permission is missing; Detail names it
-	codeCredentials = "no-credentials" // no credentials, or AWS rejects them
+	codeCredentials = "no-credentials" // there are no credentials, or AWS rejects them
 	codeNotStarted  = "not-started"    // the order is queued, but has no task after Patience
 	codeNoVerdict   = "no-verdict"     // the command was sent, but the task has no verdict yet
 	codeDamaged     = "damaged"        // the stored document of one order cannot be read
@@ -28,12 +28,13 @@ const (
 	codeGone        = "not-deployed" // a table or queue from the outputs does not exist
 )
 
-// busyRetry is the wait of a throttled sender, in addition to the SDK's own retries.
+// busyRetry is the wait before the client repeats a call that AWS throttled, or that failed inside AWS. The
+// SDK has already repeated the call without success.
 const busyRetry = 300 * time.Millisecond
 
 var refusal = client.Errorf
 
-// unreadable returns the error of a submission that the strict parser refused.
+// unreadable converts an error of message.DecodeSubmit to an error of package client.
 func unreadable(err error) *client.Error {
 	var r *message.Refusal
 	if !errors.As(err, &r) {
@@ -48,7 +49,7 @@ func unreadable(err error) *client.Error {
 	return e
 }
 
-// Error codes of the AWS services, grouped by condition.
+// Error codes of AWS services, grouped by their cause.
 var (
 	denied = []string{"AccessDenied", "AccessDeniedException", "AccessDeniedFault",
 		"AWS.SimpleQueueService.AccessDenied", "KmsAccessDenied", "KMS.AccessDeniedException"}
@@ -63,10 +64,11 @@ var (
 		"AWS.SimpleQueueService.NonExistentQueue"}
 )
 
-// Use describes a call: the action, its resource, and the policy that allows it.
+// Use describes a call for an error text: the IAM action, the resource, and the policy that allows the
+// action.
 type Use struct{ Action, On, Policy string }
 
-// Failed translates an error of AWS into one of the client.
+// Failed converts an error of AWS to an error of package client.
 func Failed(ctx context.Context, u Use, err error) error {
 	var api smithy.APIError
 	switch {
@@ -113,14 +115,16 @@ func Failed(ctx context.Context, u Use, err error) error {
 	return refusal(http.StatusBadRequest, code, "%s on %s: %s", u.Action, u.On, api.ErrorMessage())
 }
 
-// disconnected returns an ErrConnection with the text of err. It does not wrap err, because the time limit of
-// one call must not look like the end of the caller's context.
+// disconnected returns an ErrConnection with the text of err. It does not wrap err, because err may contain
+// the context.DeadlineExceeded of a single call. The caller would take this error for the end of the caller's
+// context.
 func disconnected(what string, err error) error {
 	return fmt.Errorf("%w: %s%s", client.ErrConnection, what, err.Error())
 }
 
-// statusOf returns the HTTP status of a response, or 0 if there was no response. The response of a proxy in
-// front of AWS has no error code, so only its status shows what happened.
+// statusOf returns the HTTP status of the response in err, or 0 if there was no response. A proxy between the
+// client and AWS may send a response without an error code. In this case, only the status shows the kind of
+// the error.
 func statusOf(err error) int {
 	var answer interface{ HTTPStatusCode() int }
 	if errors.As(err, &answer) {
@@ -129,7 +133,6 @@ func statusOf(err error) int {
 	return 0
 }
 
-// unseen translates the error of a request for a stack's outputs.
 func unseen(ctx context.Context, name, region string, err error) error {
 	var api smithy.APIError
 	if errors.As(err, &api) && api.ErrorCode() == "ValidationError" &&

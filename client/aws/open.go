@@ -16,21 +16,22 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/sqs"
 )
 
-// Options are the options of Open. The zero value means the Region and the credentials of the environment or
-// of the user's profile (AWS_REGION, AWS_PROFILE …), as with every AWS tool.
+// Options configures Open. The zero value uses the Region and the credentials from the environment or from
+// the user's profile, like other AWS tools (AWS_REGION, AWS_PROFILE).
 type Options struct {
 	Region string
-	// Endpoint is the address of all services, such as an emulator's address. "" means AWS, or the SDK's
-	// environment variable AWS_ENDPOINT_URL.
+	// Endpoint is the address of all AWS services, for example of an emulator. If Endpoint is empty, the SDK
+	// uses AWS or the environment variable AWS_ENDPOINT_URL.
 	Endpoint string
-	// Wrap wraps the HTTP transport, for example with a meter or injected faults.
+	// Wrap wraps the HTTP transport, for example to count requests or to inject faults.
 	Wrap func(http.RoundTripper) http.RoundTripper
 }
 
-// Open reads the outputs of a CloudFormation stack and returns a client. name is the name of the stack, or
-// STACK/CONSTRUCT if the stack holds several Stepkeepers.
+// Open reads the outputs of a CloudFormation stack and returns a client for the stack. The argument name is
+// the name of the stack. If the stack contains several Stepkeepers, name has the form STACK/CONSTRUCT.
 //
-// The error wraps ErrNoStack, client.ErrForbidden (with the missing permission) or client.ErrConnection.
+// The error wraps ErrNoStack if the stack does not exist, client.ErrForbidden if credentials or a permission
+// are missing, and client.ErrConnection if AWS does not respond. Other errors are possible.
 func Open(ctx context.Context, name string, o Options, opts ...client.Option) (*client.Client, error) {
 	c, err := Configure(ctx, o)
 	if err != nil {
@@ -39,7 +40,7 @@ func Open(ctx context.Context, name string, o Options, opts ...client.Option) (*
 	return OpenWith(ctx, c, name, opts...)
 }
 
-// Configure loads a configuration of the SDK, and reports an error if there are no credentials.
+// Configure loads a configuration of the SDK. It returns an error if there are no credentials.
 func Configure(ctx context.Context, o Options) (aws.Config, error) {
 	c, err := awsclient.Load(ctx, awsclient.Options{Region: o.Region, Endpoint: o.Endpoint, Wrap: o.Wrap})
 	if err != nil {
@@ -55,8 +56,8 @@ func Configure(ctx context.Context, o Options) (aws.Config, error) {
 	return c, nil
 }
 
-// OpenWith is Open with an existing configuration of the SDK. Calls use the time limits and attempts of that
-// configuration.
+// OpenWith is Open with an existing configuration of the SDK. The client uses the time limits and the number
+// of attempts of the configuration.
 func OpenWith(ctx context.Context, c aws.Config, name string, opts ...client.Option) (*client.Client, error) {
 	outputs, err := Describe(ctx, c, name)
 	if err != nil {
@@ -65,7 +66,7 @@ func OpenWith(ctx context.Context, c aws.Config, name string, opts ...client.Opt
 	return Connect(c, outputs, opts...), nil
 }
 
-// Describe asks CloudFormation for the outputs of a stack.
+// Describe reads the outputs of a stack from CloudFormation. The argument name has the same form as in Open.
 func Describe(ctx context.Context, c aws.Config, name string) (Outputs, error) {
 	stackName, construct, _ := strings.Cut(name, "/")
 	if strings.HasPrefix(name, "arn:") { // a stack's ARN contains slashes
@@ -90,14 +91,14 @@ func Describe(ctx context.Context, c aws.Config, name string) (Outputs, error) {
 	return outputs, nil
 }
 
-// Connect returns a client for known outputs. It makes no network calls.
+// Connect returns a client for the deployment that the outputs describe. It makes no network call.
 func Connect(c aws.Config, o Outputs, opts ...client.Option) *client.Client {
 	store := Store(c, o)
 	return Over(Parts{Outputs: o, Tasks: store, Definitions: store, Schedules: store.Schedules(),
 		Queues: Addresses(c, o)}, opts...)
 }
 
-// Store returns the tables of a stack.
+// Store returns a store on the tables of a stack.
 func Store(c aws.Config, o Outputs) *dynamo.Store {
 	return dynamo.New(dynamo.NewClient(c), dynamo.Tables{Orders: o.Orders, Definitions: o.Definitions},
 		dynamo.Options{Shards: o.Shards, FinishedIndex: o.Finished})

@@ -14,50 +14,52 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// outputVersion is the major version of the outputs that this code reads.
+// outputVersion is the major version of the stack outputs that this program reads.
 const outputVersion = "1"
 
-// Outputs holds the data about a deployed Stepkeeper that programs need.
+// Outputs holds the outputs of a stack that describe a Stepkeeper.
 type Outputs struct {
-	Stack, Region               string // names used in messages
-	Orders, Definitions         string // tables
-	Intake, Control, Quarantine string // addresses of queues
-	// address of the queue of replies; "" if the stack does not state it
+	Stack, Region               string // names for error texts
+	Orders, Definitions         string // names of tables
+	Intake, Control, Quarantine string // URLs of queues
+	// Replies is the URL of the queue for replies. It is "" if the stack does not have this output.
 	Replies  string
 	Shards   int  // number of shards of the index
-	Finished bool // ended orders are in the index
-	// the Scheduler reads commands of applications from the intake queue
+	Finished bool // whether ended orders are in the index
+	// IntakeCommands reports whether the Scheduler accepts commands of applications from the intake queue.
 	IntakeCommands        bool
-	FairQueues            bool   // messages carry the tenant of their order
-	Application, Operator string // ARNs of the managed policies; Operator is the first of several
-	Concurrency           int    // functions that may run at once; 0 means unknown
-	// part of Concurrency that functions without reserved concurrency use
+	FairQueues            bool   // whether the group of a message is its order's tenant
+	Application, Operator string // ARNs of managed policies; Operator is the first policy for operators
+	Concurrency           int    // maximum of concurrent executions; 0 means unknown
+	// Shared is the part of Concurrency for functions without reserved concurrency.
 	Shared int
-	// release of the functions; the zero value means that the stack is older than this output
+	// Release is the release of the functions. It is the zero value if the stack does not have this output.
 	Release  view.Release
-	Requests map[string]string // addresses of the request queues, by agent
-	// addresses of the queues for orders of high priority, by queue; absent if a queue has none (P46,
-	// priority changes the order of requests only)
+	Requests map[string]string // URLs of the request queues, by agent
+	// High contains the URLs of the queues for high priority, by queue. A queue that has no queue for high
+	// priority is absent (P46, priority changes the order of requests only).
 	High map[string]string
-	// UUIDs of the event source mappings, by queue; "" if the agent is external
+	// Mappings contains the UUIDs of the event source mappings, by queue. The UUID is "" if the agent is
+	// external.
 	Mappings  map[string]string
-	Workflows map[string]string // hashes of the definitions, by workflow name as idOf spells it
-	Scheduled []string          // names of the workflows that start by the clock
-	Paused    bool              // the event source mappings are disabled
-	// addresses of the queues with dead letters, by source: "intake", "requests-mail", "quarantine",
-	// "missed-sweeps"
+	Workflows map[string]string // hashes of definitions, by workflow in the spelling of idOf
+	Scheduled []string          // names of the workflows that have a schedule
+	Paused    bool              // whether the event source mappings are disabled
+	// Dead contains the URLs of the queues for dead letters, by source, such as "intake" or "requests-mail".
+	// It also contains "quarantine" and, if the stack has this queue, "missed-sweeps".
 	Dead          map[string]string
 	SweepInterval time.Duration // time from one sweep to the next
-	// name of the deployment in its metrics; "" if the stack is older than this output
+	// Deployment is the deployment's name in metrics. It is "" if the stack does not have this output.
 	Deployment string
-	Scheduler  string // name of the function
+	Scheduler  string // name of the Scheduler's function
 }
 
-// ErrNoStack means that no stack with a Stepkeeper has that name.
+// ErrNoStack means that no stack with the given name contains a Stepkeeper.
 var ErrNoStack = errors.New("no such stack")
 
-// ReadOutputs reads the outputs of a CloudFormation stack. construct is the ID of the Stepkeeper to read if
-// the stack contains several, otherwise "". It returns ErrNoStack if the stack contains no such Stepkeeper.
+// ReadOutputs converts the outputs of a CloudFormation stack. The argument construct is the ID of one of the
+// Stepkeepers in the stack, or empty if the stack contains only one Stepkeeper. ReadOutputs returns
+// ErrNoStack if the stack does not contain the Stepkeeper.
 func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 	prefix, err := prefixOf(values, construct)
 	if err != nil {
@@ -79,20 +81,21 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 		Orders: value("OrdersTable"), Definitions: value("DefinitionsTable"),
 		Intake: value("IntakeUrl"), Control: value("ControlUrl"), Quarantine: value("QuarantineUrl"),
 		Finished: value("Finished") == "true", FairQueues: values[prefix+"FairQueues"] == "true",
-		// absent from older stacks, whose Scheduler does not read commands from the intake queue
+		// An older stack does not have this output, and its Scheduler does not accept commands from the
+		// intake queue.
 		IntakeCommands: values[prefix+"IntakeCommands"] == "true",
 		Application:    value("ApplicationPolicy"), Operator: value("OperatorPolicy"),
 	}
 	o.Deployment, o.Scheduler = values[prefix+"Deployment"], values[prefix+"SchedulerFunction"]
 	o.Replies, o.Paused = values[prefix+"RepliesUrl"], values[prefix+"Paused"] == "true"
 	o.readQueues(values, prefix, value)
-	every, _ := strconv.Atoi(values[prefix+"SweepSeconds"]) // absent from older stacks
+	every, _ := strconv.Atoi(values[prefix+"SweepSeconds"]) // older stacks do not have this output
 	o.SweepInterval = cmp.Or(time.Duration(every)*time.Second, time.Minute)
 	o.Workflows = workflowsOf(values, prefix)
 	if names := values[prefix+"Scheduled"]; names != "" {
 		o.Scheduled = strings.Split(names, ",")
 	}
-	o.Concurrency, _ = strconv.Atoi(values[prefix+"Concurrency"]) // absent from older stacks
+	o.Concurrency, _ = strconv.Atoi(values[prefix+"Concurrency"]) // older stacks do not have this output
 	o.Shared, _ = strconv.Atoi(values[prefix+"SharedConcurrency"])
 	o.Release = view.ReadRelease(values[prefix+"Release"])
 	shards := value("Shards")
@@ -107,7 +110,8 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 	return o, nil
 }
 
-// readQueues reads the queues of the outputs Mappings, Mappings2 …, and their queues of high priority.
+// readQueues reads the queues in the outputs Mappings, Mappings2 and so on, and the queues for high priority
+// in the output Priorities.
 func (o *Outputs) readQueues(values map[string]string, prefix string, value func(name string) string) {
 	o.Mappings, o.Requests = map[string]string{}, map[string]string{}
 	o.Dead, o.High = map[string]string{port.Quarantine: o.Quarantine}, map[string]string{}
@@ -147,10 +151,10 @@ func workflowsOf(values map[string]string, prefix string) map[string]string {
 	return hashes
 }
 
-// Hash returns the hash of the deployed definition, or "" if the stack has no such workflow.
+// Hash returns the hash of the workflow's deployed definition, or "" if the stack does not have the workflow.
 func (o *Outputs) Hash(workflow string) string { return o.Workflows[idOf(workflow)] }
 
-// Senders returns the policy that allows sending to one of the Scheduler's queues.
+// Senders returns the ARN of the policy that allows a caller to send to the given queue of the Scheduler.
 func (o *Outputs) Senders(queue string) string {
 	if queue == port.Control {
 		return o.Operator
@@ -158,7 +162,7 @@ func (o *Outputs) Senders(queue string) string {
 	return o.Application
 }
 
-// prefixOf returns the construct ID at the start of the output keys, such as of IntakeUrl and Version.
+// prefixOf returns the construct ID with which the output keys begin, as in ShopIntakeUrl and ShopVersion.
 func prefixOf(values map[string]string, construct string) (string, error) {
 	var found []string
 	for key := range values {
@@ -182,9 +186,9 @@ func prefixOf(values map[string]string, construct string) (string, error) {
 	return found[0], nil
 }
 
-// idOf returns a logical name in the spelling of output keys.
+// idOf converts a logical name to its spelling in output keys: requests-mail becomes RequestsMail.
 func idOf(name string) string {
-	if name == port.Tasks { // "Tasks" is the name of another output
+	if name == port.Tasks { // the outputs of this queue have a special name
 		return "TaskMessages"
 	}
 	var b strings.Builder

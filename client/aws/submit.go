@@ -11,14 +11,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// remembered is the number of queued orders that a client remembers. Older ones are unknown until their tasks
-// exist.
+// remembered is the number of queued orders that a client remembers. An older order is unknown to the client
+// until its task exists.
 const remembered = 200_000
 
-// sent records what this client sent to the intake queue, and when. With it the client can report a queued
-// order that has no task yet, or whose ID another order has.
+// sent describes an order that this client sent to the intake queue. With this record, the client can
+// distinguish a queued order without a task from an unknown order. The client also detects that a different
+// order has the same ID.
 type sent struct {
-	hash string // hash of the content
+	hash string // message.ContentHash of the order
 	at   time.Time
 }
 
@@ -49,15 +50,15 @@ func (t *Transport) Submit(ctx context.Context, order []byte) (client.Receipt, e
 	return client.Receipt{OrderID: answers[0].OrderID, Queued: true, Notes: answers[0].Notes}, nil
 }
 
-// batch sends at most port.MaxBatch orders with one request. A refusal that applies to every message of this
-// sender, and a lost connection, are errors of the whole batch.
+// batch sends at most port.MaxBatch orders together. It returns an error if the connection is lost, or if the
+// reason of a refusal applies to all messages. A refusal of a single order is in its Result.
 func (t *Transport) batch(ctx context.Context, orders [][]byte) ([]client.Result, error) {
 	answers := make([]client.Result, len(orders))
 	var messages []port.Message
 	var hashes []string
 	var places []int
 	for i, text := range orders {
-		o, err := message.DecodeSubmit(text) // invalid input gets its error at once and costs nothing
+		o, err := message.DecodeSubmit(text) // a malformed order is not sent
 		answers[i].OrderID, _ = o.Known()
 		if len(t.Outputs.High) == 0 {
 			answers[i].Notes = message.Notes(o.Priority)
@@ -95,11 +96,11 @@ func (t *Transport) batch(ctx context.Context, orders [][]byte) ([]client.Result
 
 const (
 	batchesAtOnce = 16
-	// linger is the time that a batch that is not full waits for more orders.
+	// linger is the time for which an incomplete batch waits for more orders.
 	linger = 3 * time.Millisecond
 )
 
-// underway is a batch that was sent. done receives its outcome.
+// underway is a batch that is being sent. The channel done receives the batch's outcome.
 type underway struct{ done chan outcome }
 
 type outcome struct {
@@ -107,7 +108,8 @@ type outcome struct {
 	err     error
 }
 
-// Stream sends several batches at a time, and calls answer in the order of the orders.
+// Stream sends several batches concurrently. It calls answer for each order, in the sequence in which the
+// orders came from next.
 func (t *Transport) Stream(ctx context.Context, next func() ([]byte, bool),
 	answer func(client.Result) error) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -153,8 +155,8 @@ func (t *Transport) Stream(ctx context.Context, next func() ([]byte, bool),
 	return ctx.Err()
 }
 
-// gather returns a batch: one order, and the orders that follow it closely. It returns no orders once the
-// source is exhausted.
+// gather returns a batch: one order, and the orders that arrive soon after it, within the duration linger. It
+// returns nil when the channel is closed and empty.
 func gather(orders <-chan []byte) [][]byte {
 	first, more := <-orders
 	if !more {

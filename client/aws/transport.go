@@ -35,63 +35,64 @@ type Definitions interface {
 	Definition(ctx context.Context, hash string) ([]byte, error)
 }
 
-// Queues finds the queues of a deployment. A queue of dead letters has the name port.Dead(name), where name
-// is that of its source queue.
+// Queues returns the queues of a deployment by name. The queue for the dead letters of a queue NAME has the
+// name port.Dead(NAME).
 type Queues interface {
 	Queue(name string) (port.Queue, error)
 }
 
-// Parts holds the dependencies of a stack's client.
+// Parts holds the dependencies of a client for a stack.
 type Parts struct {
 	Outputs     Outputs
 	Tasks       Tasks
 	Definitions Definitions
 	Schedules   schedule.Reader
 	Queues      Queues
-	// Poll is the first pause between two reads of a task. It grows up to 5 s. 0 means 100 ms.
+	// Poll is the first pause between two reads of a task. Later pauses are longer, up to 5 s. 0 means 100
+	// ms.
 	Poll time.Duration
-	// Patience is the time after which a queued order without a task, or a command without a verdict, is an
-	// error. 0 means the constant Patience.
+	// Patience is the time that the client waits for the task of a queued order, and for the verdict of a
+	// command. After this time, the client returns an error. 0 means the constant Patience.
 	Patience time.Duration
 }
 
-// Patience is the default of Parts.Patience.
+// Patience is the default value of Parts.Patience.
 const Patience = 5 * time.Minute
 
-// Over returns a client with these parts.
+// Over returns a client with the given dependencies.
 func Over(p Parts, opts ...client.Option) *client.Client {
 	return client.Over(NewTransport(p), opts...)
 }
 
-// NewTransport returns a transport with these parts. Package operate extends it.
+// NewTransport returns a transport with the given dependencies. Package operate extends this transport.
 func NewTransport(p Parts) *Transport {
 	p.Poll = cmp.Or(p.Poll, firstPause)
 	p.Patience = cmp.Or(p.Patience, Patience)
-	queued, _ := lru.New[string, sent](remembered) // it fails only for a size below 1
+	queued, _ := lru.New[string, sent](remembered) // New fails only if the size is below 1
 	return &Transport{Parts: p, queued: queued}
 }
 
-// Transport is a client.Transport.
+// Transport implements client.Transport for a stack on AWS.
 type Transport struct {
 	Parts
-	queued *lru.Cache[string, sent] // orders that this client queued, by ID
+	queued *lru.Cache[string, sent] // orders that this client sent, by ID
 
 	mu          sync.Mutex
 	definitions map[string]*core.Definition // definitions by hash; a definition never changes
 }
 
-// ReadUse describes a read of a task.
+// ReadUse returns the Use of a read of a task.
 func (t *Transport) ReadUse() Use {
 	return Use{"dynamodb:GetItem", "table " + t.Outputs.Orders, t.Outputs.Application}
 }
 
-// IndexUse describes a query of the index.
+// IndexUse returns the Use of a query of the index.
 func (t *Transport) IndexUse() Use {
 	return Use{"dynamodb:Query", "the index " + dynamo.IndexName + " of table " + t.Outputs.Orders,
 		t.Outputs.Operator}
 }
 
-// load returns a task with a strongly consistent read, or nil if there is none.
+// load reads a task with a strongly consistent read. It returns nil if the task does not exist.
 func (t *Transport) load(ctx context.Context, id string) (*core.Task, error) {
 	records, errs := t.Tasks.Load(ctx, []string{id})
 	if errs[0] != nil {
@@ -112,8 +113,8 @@ func decode(r *port.Record) (*core.Task, error) {
 	return task, nil
 }
 
-// show returns a task for clients, with values from its definition. It omits inputs, because they need
-// expressions, which are not for clients.
+// show returns the client's form of a task, with values from the definition of the task. It omits the inputs
+// of steps, because clients cannot evaluate the expressions in a definition.
 func (t *Transport) show(ctx context.Context, task *core.Task, detailed bool) (*client.Task, error) {
 	def, err := t.Stored(ctx, task.Definition)
 	if err != nil {
@@ -128,9 +129,9 @@ func (t *Transport) show(ctx context.Context, task *core.Task, detailed bool) (*
 	return &shown, nil
 }
 
-// deployed returns the definition that new orders of the task's workflow get, or nil if it is unknown. A
-// definition is stored with its first order. Before that, deployed returns def, the definition of the task,
-// with the hash of the deployed one.
+// deployed returns the definition that new orders of the task's workflow get, or nil if the workflow is not
+// deployed or def is nil. If the deployed definition cannot be read, for example because no order has used it
+// yet, the result is a copy of def with the hash of the deployed definition.
 func (t *Transport) deployed(ctx context.Context, task *core.Task, def *core.Definition) *core.Definition {
 	hash := t.Outputs.Hash(task.Workflow)
 	if hash == "" || def == nil {
@@ -144,10 +145,10 @@ func (t *Transport) deployed(ctx context.Context, task *core.Task, def *core.Def
 	return &c
 }
 
-// items computes sizes and makes no calls.
+// items computes the sizes of items. It has no client, so it cannot make calls.
 var items = dynamo.New(nil, dynamo.Tables{}, dynamo.Options{})
 
-// itemBytes returns the size that DynamoDB counts for the item of a task, or 0 if the task cannot be encoded.
+// itemBytes returns the size of a task's item as DynamoDB counts it, or 0 if the task cannot be encoded.
 func itemBytes(task *core.Task) int {
 	document, err := state.EncodeTask(task)
 	if err != nil {
@@ -159,8 +160,8 @@ func itemBytes(task *core.Task) int {
 	return n
 }
 
-// Stored reads the data of a definition without expressions, which are not for clients. It returns nil for a
-// tombstone.
+// Stored returns a stored definition. It does not compile the definition's expressions, because clients do
+// not evaluate them. If hash is empty, as in a task without an order, Stored returns nil.
 func (t *Transport) Stored(ctx context.Context, hash string) (*core.Definition, error) {
 	if hash == "" {
 		return nil, nil
@@ -200,8 +201,8 @@ func notFound(id string) error {
 		"no order %q is known; check the ID; one that was queued just now is known in a moment", id)
 }
 
-// present returns a task, or nil if the order may still be in the queue. A queued order that cannot become a
-// task is an error.
+// present returns a task, or nil if an order that this client sent may still be in the intake queue. Its
+// errors are an unknown order, an order without a task after Patience, and a different order with this ID.
 func (t *Transport) present(ctx context.Context, id string) (*core.Task, error) {
 	task, err := t.load(ctx, id)
 	if err != nil {
@@ -226,7 +227,7 @@ func (t *Transport) present(ctx context.Context, id string) (*core.Task, error) 
 	return task, nil
 }
 
-// Task reads the task until it has ended or the wait is over.
+// Task reads the task repeatedly until the task has ended or the duration wait has passed.
 func (t *Transport) Task(ctx context.Context, id string, wait time.Duration) (*client.Task, error) {
 	until := time.Now().Add(wait)
 	for p := t.pauses(); ; {
@@ -275,7 +276,7 @@ func (t *Transport) order(ctx context.Context, task *core.Task) (json.RawMessage
 
 const defaultPage = 100
 
-// Page lists the orders in the index.
+// Page returns one page of the orders in the index.
 func (t *Transport) Page(ctx context.Context, q client.Query, cursor string) (*view.Page, error) {
 	ask := port.Query{State: string(q.State), Workflow: q.Workflow, Oldest: q.Oldest, Limit: q.PageSize,
 		Cursor: cursor}
@@ -300,15 +301,15 @@ func (t *Transport) unlisted(ctx context.Context, err error) error {
 	}
 	err = Failed(ctx, t.IndexUse(), err)
 	var e *client.Error
-	// The store returns an error without a status if too many orders are open; Failed makes it a 500.
+	// If too many orders are open, the store returns an error that Failed converts to status 500.
 	if errors.As(err, &e) && e.Status == http.StatusInternalServerError {
 		return refusal(http.StatusBadRequest, codeNotListed, "%s", e.Detail)
 	}
 	return err
 }
 
-// Definition returns a stored definition. A definition is stored with its first order. Before that it exists
-// only inside the functions.
+// Definition returns a stored definition. The Scheduler stores a definition with its first order. A
+// definition without an order is only part of the functions' code.
 func (t *Transport) Definition(ctx context.Context, workflow, definition string) (client.Definition, error) {
 	if definition == client.Latest {
 		definition = t.Outputs.Hash(workflow)
@@ -327,7 +328,7 @@ func (t *Transport) Definition(ctx context.Context, workflow, definition string)
 	return view.DefinitionOf(def), nil
 }
 
-// Unlisted describes the orders that listings omit, or returns "" if they omit none.
+// Unlisted returns a text about the orders that listings omit, or "" if listings omit no orders.
 func (t *Transport) Unlisted() string {
 	if t.Outputs.Finished {
 		return ""
@@ -335,7 +336,8 @@ func (t *Transport) Unlisted() string {
 	return "ended orders are not listed: this stack has no index of them; `show` knows each by its ID"
 }
 
-// Plan compares the order's definition with another stored one. A definition is stored with its first order.
+// Plan compares the order's definition with a different stored definition. A definition that no order has
+// used is not stored, so Plan returns an error for it.
 func (t *Transport) Plan(ctx context.Context, id, definition string, documents bool) (view.Plan, error) {
 	task, err := t.load(ctx, id)
 	if err == nil && task == nil {
@@ -376,13 +378,13 @@ func (t *Transport) Plan(ctx context.Context, id, definition string, documents b
 	return p, err
 }
 
-// Workflows returns an error, because the workflows of a stack cannot be listed.
+// Workflows returns an error, because the workflows of a stack are part of its functions' code.
 func (t *Transport) Workflows(context.Context) ([]client.Workflow, error) {
 	return nil, refusal(http.StatusBadRequest, codeNotOnStack,
 		"a stack cannot list its workflows, which are inside its functions; look at what was deployed")
 }
 
-// Schedules reads the records of the workflows that start by the clock.
+// Schedules returns the records of the workflows that have a schedule.
 func (t *Transport) Schedules(ctx context.Context) ([]client.Schedule, error) {
 	all := make([]client.Schedule, len(t.Outputs.Scheduled))
 	for i, name := range t.Outputs.Scheduled {
@@ -402,8 +404,8 @@ func (t *Transport) Schedules(ctx context.Context) ([]client.Schedule, error) {
 	return all, nil
 }
 
-// Command sends a command to its queue and reads the task until it has the verdict (P5, commands have a
-// number and an ID).
+// Command sends a command to its queue, and reads the task repeatedly until the task contains the verdict
+// (P5, commands have a number and an ID).
 func (t *Transport) Command(ctx context.Context, c message.Control) (client.Verdict, error) {
 	if err := c.Check(); err != nil {
 		return client.Verdict{}, refusal(http.StatusBadRequest, message.CodeInvalid, "%v", err)
@@ -415,7 +417,7 @@ func (t *Transport) Command(ctx context.Context, c message.Control) (client.Verd
 	if err != nil {
 		return client.Verdict{}, err
 	}
-	if v, ok := verdictOf(task, c.ID()); ok { // an earlier attempt has sent the command
+	if v, ok := verdictOf(task, c.ID()); ok { // an earlier call has sent the command
 		return v, nil
 	}
 	if err := t.send(ctx, t.queueOf(&c), []port.Message{{Value: &c, High: true}})[0]; err != nil {
@@ -424,8 +426,8 @@ func (t *Transport) Command(ctx context.Context, c message.Control) (client.Verd
 	return t.verdict(ctx, c)
 }
 
-// queueOf returns the queue of a command. The control queue is the operator's. An application sends its
-// commands to the intake queue. There they overtake the orders if the stack has a queue for high priority.
+// queueOf returns the queue for a command. If the stack accepts commands in the intake queue, commands that
+// applications may send go to the intake queue. All other commands go to the control queue.
 func (t *Transport) queueOf(c *message.Control) string {
 	if t.Outputs.IntakeCommands && c.ForApplications() {
 		return port.Intake
@@ -433,8 +435,8 @@ func (t *Transport) queueOf(c *message.Control) string {
 	return port.Control
 }
 
-// absent decides whether a command may come before its order. Only a Cancel may (P17, a cancel is kept),
-// unless the order's record has expired.
+// absent decides whether a command for an order without a task may be sent. Only a Cancel may come before its
+// order (P17, a cancel is kept). A Cancel of an expired order is an error.
 func (t *Transport) absent(ctx context.Context, c message.Control) (*core.Task, error) {
 	if c.Kind() != message.Cancel {
 		return nil, notFound(c.OrderID)
@@ -443,7 +445,7 @@ func (t *Transport) absent(ctx context.Context, c message.Control) (*core.Task, 
 	if err != nil || !ended {
 		return nil, Failed(ctx, t.ReadUse(), err)
 	}
-	task, err := t.load(ctx, c.OrderID) // the order may have arrived meanwhile
+	task, err := t.load(ctx, c.OrderID) // the task may have been created since the last read
 	if err == nil && task == nil {
 		err = refusal(http.StatusConflict, "expired", "order %q ended long ago and its record has expired",
 			c.OrderID)
@@ -451,7 +453,8 @@ func (t *Transport) absent(ctx context.Context, c message.Control) (*core.Task, 
 	return task, err
 }
 
-// verdict waits until the task has the verdict. After any error the command is still in the queue.
+// verdict waits until the task contains the verdict. The command is already in its queue, so every error is a
+// *client.Undecided.
 func (t *Transport) verdict(ctx context.Context, c message.Control) (client.Verdict, error) {
 	undecided := func(err error) (client.Verdict, error) {
 		return client.Verdict{}, &client.Undecided{OrderID: c.OrderID, ID: c.ID(), Queued: true, Err: err}

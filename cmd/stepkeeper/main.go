@@ -1,5 +1,5 @@
-// Command stepkeeper runs Stepkeeper on one machine, submits orders to it, and is the operator's
-// tool. `stepkeeper help` lists the commands.
+// Command stepkeeper runs Stepkeeper on one machine. It also submits, shows and repairs orders on a server or
+// a stack. `stepkeeper help` lists the commands.
 package main
 
 import (
@@ -18,7 +18,8 @@ func main() { os.Exit(run()) }
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// The first signal ends the program in good order, and the second one ends it at once.
+	// After the first signal, stop restores the default handling, so that a second signal ends the program at
+	// once.
 	context.AfterFunc(ctx, stop)
 	a := app.New(streams.System(), os.Getenv)
 	return int(a.Execute(ctx, cli.Root(a), os.Args[1:]))

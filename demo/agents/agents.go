@@ -1,4 +1,4 @@
-// Package agents describes the demo's services for `stepkeeper dev` and for agents of the user.
+// Package agents writes the agents file of the demo's services.
 package agents
 
 import (
@@ -8,9 +8,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/services"
 )
 
-// operations lists the operations of each service, and whether the service reports if a call has happened.
-// Shipping does not: it is plain, and the operator resolves its calls in doubt (P31, a plain service needs a
-// ledger).
+// operations lists the operations of each service. check is true if the service can report whether a call had
+// its effect. Shipping is a plain service and has no such report, so the operator resolves calls in doubt
+// (P31, a plain service needs a ledger).
 var operations = []struct {
 	agent      string
 	operations []string
@@ -22,15 +22,16 @@ var operations = []struct {
 	{services.Notification, []string{"confirm"}, true},
 }
 
-// settings holds the settings of every agent. These services normally fail one call in eleven, and the
-// breaker must not treat a series of failures as an outage.
+// settings holds the settings of every agent. The services fail in about one of twelve calls. The breaker
+// must not treat a series of these failures as an outage.
 const settings = `    concurrency: 32
     allow: {loopback: true}
     breaker: {failures: 10, window: 20, delay: 2s}
 `
 
-// File returns an agents' file with the services' addresses. The services for which external returns true
-// have an external agent, which connects to its queue. A nil external means that no service has one.
+// File returns an agents file with the addresses of the services. The function external reports whether the
+// agent of a service is external. An external agent runs outside `stepkeeper dev`. If external is nil, no
+// agent is external.
 func File(url func(name string) string, external func(name string) bool) []byte {
 	var b bytes.Buffer
 	b.WriteString("agents:\n")

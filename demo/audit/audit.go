@@ -5,14 +5,14 @@ import (
 	"fmt"
 )
 
-// service describes one of the four services for the audit.
+// service describes one of the four services.
 type service struct {
 	name      string
-	effect    string // name of the effect in texts
-	knowsKeys bool   // the service does at most one effect per key
+	effect    string // name of the effect in violations
+	knowsKeys bool   // true if the service has at most one effect for each key
 	fences    bool
-	due       func(o Order) bool            // reports whether a processed order has the effect
-	amount    func(o Order) (int64, string) // amount of the effect, and its unit
+	due       func(o Order) bool            // function that reports whether the order must have the effect
+	amount    func(o Order) (int64, string) // function that returns the effect's expected amount and unit
 }
 
 func services() []service {
@@ -30,8 +30,9 @@ func services() []service {
 	}
 }
 
-// Run audits the services' SQLite files, whose paths ledger returns. An error means that a ledger could not
-// be read, which proves nothing. The Result holds the faults of the orders.
+// Run audits the ledgers of the services. The function ledger returns the path of a service's SQLite file.
+// The Result contains all violations. Run returns an error if a ledger cannot be read or if orders contains
+// an order twice. The audit then proves nothing.
 func Run(ctx context.Context, ledger func(service string) string, orders []Order) (Result, error) {
 	a := auditor{orders: make(map[string]Order, len(orders)), result: Result{Orders: len(orders)}}
 	for _, o := range orders {
@@ -67,10 +68,10 @@ func (a *auditor) violation(order, service, what, expected, found string) {
 	a.result.Violations = append(a.result.Violations, Violation{order, service, what, expected, found})
 }
 
-// ledger checks each key of a service against its grade.
+// ledger checks the rows of each key against the grade of the service.
 func (a *auditor) ledger(s service, rows []row) {
 	type keyState struct {
-		open   []row // dos not yet reversed
+		open   []row // dos that were not undone
 		dos    int
 		fenced bool
 	}
@@ -113,7 +114,7 @@ func (a *auditor) ledger(s service, rows []row) {
 	}
 }
 
-// accounts compares stock and cards with the rows that moved them.
+// accounts checks that the balance of each account matches the rows of the ledger.
 func (a *auditor) accounts(s service, accounts []account) {
 	for _, c := range accounts {
 		if c.Opened-c.Balance != c.Moved {
@@ -123,15 +124,16 @@ func (a *auditor) accounts(s service, accounts []account) {
 	}
 }
 
-// standing holds the remaining effects of an order at one service.
+// standing describes the rows of one order at one service.
 type standing struct {
 	rows   int // number of rows of any kind
 	dos    int
-	effect int // number of dos minus undos
+	effect int // number of dos minus number of undos
 	open   []row
 }
 
-// net adds up the rows by order, over all runs, and reports rows of orders that were not submitted.
+// net groups the rows by order. It combines the rows of all runs of an order. It reports a row as a violation
+// if the order was not submitted or the key has a wrong form.
 func (a *auditor) net(s service, rows []row) map[string]standing {
 	net := map[string]standing{}
 	for _, r := range rows {
@@ -162,7 +164,7 @@ func (a *auditor) net(s service, rows []row) map[string]standing {
 	return net
 }
 
-// without removes the newest open row of a key.
+// without removes the newest row with the key.
 func without(open []row, key string) []row {
 	for i := len(open) - 1; i >= 0; i-- {
 		if open[i].Key == key {
@@ -172,7 +174,7 @@ func without(open []row, key string) []row {
 	return open
 }
 
-// order compares an order's effects at one service with its outcome.
+// order compares the effects of an order at one service with the outcome of the order.
 func (a *auditor) order(s service, o Order, n standing) {
 	switch o.Outcome {
 	case Processed:
@@ -210,7 +212,7 @@ func (a *auditor) order(s service, o Order, n standing) {
 	}
 }
 
-// ended checks that an acknowledged order has ended.
+// ended reports an acknowledged order that has not ended.
 func (a *auditor) ended(o Order) {
 	switch o.Outcome {
 	case Processed, Undone, Refused, Error:

@@ -1,20 +1,26 @@
-// Package audit proves from the ledgers of the demo's remote services that every processed order had each
-// effect exactly once, and every undone order had none. It is independent: it shares no code with the engine,
-// the services or the runner. It uses only the expected effects of an order and the tables of a ledger, which
-// it opens read-only.
+// Package audit checks the ledgers of the demo's remote services. It proves that every processed order had
+// each effect exactly once, and that no undone order has an effect left.
 //
-// It proves for each given order, by the order's outcome:
+// The package shares no code with the engine, the services or the runner. It uses only the expected effects
+// of an order and the tables of a ledger. It opens a ledger read-only.
 //
-//	processed        one reservation, one charge of the right amount in the right currency, one
-//	                 booking if and only if something physical was bought, one confirmation;
-//	                 reversed effects do not count
-//	undone           no effect that was not reversed, and never a confirmation
-//	refused          nothing ever reached any service
-//	error            at most one of each that was not reversed, so that the operator can finish it
-//	unfinished, lost always a violation: an unfinished order was acknowledged and has no end, and
-//	                 the engine does not know a lost one
+// The audit checks each order by its outcome:
 //
-// It proves for the ledgers as a whole: no effect of an unknown order, no key of another form than
-// <order>/<run>/<step>, at most one do per key if the service recognises keys, no undo without a do before
-// it, no undo with another amount, no do after a fence, and balances of stock and cards that match the rows.
+//	processed   The order has one reservation, one charge of the right amount and currency, and one
+//	            confirmation. It has one booking if and only if it contains something to ship.
+//	            Effects that were undone do not count.
+//	undone      Every effect of the order was undone. It never had a confirmation.
+//	refused     No ledger has a row for the order.
+//	error       The order has each effect at most once, so that the operator can finish it.
+//	unfinished  The order was acknowledged and has not ended, which is a violation.
+//	lost        The order was acknowledged and the engine does not know it, which is a violation.
+//
+// The audit also checks each ledger as a whole:
+//
+//   - Every effect belongs to a known order.
+//   - Every key has the form <order>/<run>/<step>.
+//   - A service that knows keys has at most one do for each key.
+//   - Every undo follows a do and has the same amount.
+//   - No do follows a fence of its key. At the fenced service, no do follows an undo of its key either.
+//   - The balance of each account matches the rows.
 package audit

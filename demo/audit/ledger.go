@@ -13,32 +13,33 @@ import (
 	_ "modernc.org/sqlite" // SQLite driver without cgo
 )
 
-// row is one row of a ledger. A book holds rows in the sequence of writing.
+// row is one row of a ledger.
 type row struct {
-	Kind   string // do, undo, fence
+	Kind   string // "do", "undo" or "fence"
 	Key    string
 	Amount int64
 	Unit   string
 }
 
-// account is stock or a card. moved is the net amount that the rows have taken from it.
+// account is the stock of a SKU, the money of a card, or the capacity of a service. Moved is the net amount
+// that the rows have taken from the account.
 type account struct {
 	Name                   string
 	Opened, Balance, Moved int64
 }
 
-// book is the content of a service's ledger.
+// book is the content of a ledger. The rows are in the sequence in which they were written.
 type book struct {
 	rows     []row
 	accounts []account
 }
 
 func readBook(ctx context.Context, path string) (b book, err error) {
-	// Abs fails only without a working directory, and then reading fails too.
+	// Abs fails only if there is no working directory. Reading the ledger then fails too.
 	absolute, _ := filepath.Abs(path)
 	file := url.URL{Scheme: "file", Path: filepath.ToSlash(absolute),
 		RawQuery: "mode=ro&_pragma=query_only(1)"}
-	db, _ := sql.Open("sqlite", file.String()) // Open fails only for an unknown driver
+	db, _ := sql.Open("sqlite", file.String()) // The driver is known, so Open does not fail.
 	err = errors.Join(read(ctx, db, &b.rows, `SELECT json_object('kind', kind, 'key', key, 'amount', amount, 'unit', unit) AS line FROM ledger ORDER BY seq`),
 		read(ctx, db, &b.accounts, `
 		SELECT json_object('name', a.name, 'opened', a.opened, 'balance', a.balance,
@@ -51,7 +52,8 @@ func readBook(ctx context.Context, path string) (b book, err error) {
 	return b, nil
 }
 
-// read reads the rows of a query, each of which is a JSON object.
+// read runs a query whose rows are JSON objects. It decodes all rows into a slice. The argument into is a
+// pointer to this slice.
 func read(ctx context.Context, db *sql.DB, into any, lines string) error {
 	var text []byte
 	if err := db.QueryRowContext(ctx, `SELECT json_group_array(json(line)) FROM (`+lines+
@@ -61,7 +63,8 @@ func read(ctx context.Context, db *sql.DB, into any, lines string) error {
 	return json.Unmarshal(text, into)
 }
 
-// orderOf splits an idempotency key: <order>/<run>/<step>.
+// orderOf returns the order of an idempotency key. It returns false if the key does not have the form
+// <order>/<run>/<step>.
 func orderOf(key string) (order string, ok bool) {
 	parts := strings.Split(key, "/")
 	if len(parts) != 3 || parts[0] == "" || parts[1] == "" || parts[2] == "" {

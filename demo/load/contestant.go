@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// most bounds the orders and the concurrency of a request.
+// most is the maximum number of orders and the maximum concurrency of a request.
 const most = 10_000_000
 
 type response struct {
@@ -22,8 +22,9 @@ type response struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Serve runs the measurement that each line of in requests, and writes one line with the result, until in
-// ends. order runs one order with the given ID to its end.
+// Serve reads one request from each line of its input and runs the measurement. It writes one line with the
+// result. Serve returns at the end of the input, or after a line that is not a request. The function order
+// runs the order with the given ID until the order has ended.
 func Serve(in io.Reader, out io.Writer, order func(id string) error) error {
 	lines := bufio.NewScanner(in)
 	w := json.NewEncoder(out)
@@ -54,11 +55,11 @@ type Contestant struct {
 	out *bufio.Scanner
 }
 
-// goSettings lists the variables that change Go's runtime.
+// goSettings lists the environment variables that change Go's runtime.
 var goSettings = []string{"GOGC=", "GOMEMLIMIT=", "GODEBUG=", "GOMAXPROCS="}
 
-// Start starts a contestant. It passes on the environment without settings of Go's runtime, and adds env.
-// Close ends it, and the end of ctx kills it.
+// Start starts a contestant. The process gets the environment of this process without goSettings, and env in
+// addition. Close ends the process. If ctx ends first, the process is killed.
 func Start(ctx context.Context, env []string, program string, args ...string) (*Contestant, error) {
 	//nolint:gosec // the program of the benchmark's own flags
 	cmd := exec.CommandContext(ctx, program, args...)
@@ -81,7 +82,7 @@ func Start(ctx context.Context, env []string, program string, args ...string) (*
 	return &Contestant{cmd: cmd, in: in, out: bufio.NewScanner(out)}, nil
 }
 
-// Measure requests one measurement and blocks until it is done.
+// Measure sends one request and blocks until the result arrives.
 func (c *Contestant) Measure(r Request) (Result, error) {
 	line, err := json.Marshal(r)
 	if err != nil {
@@ -104,12 +105,13 @@ func (c *Contestant) Measure(r Request) (Result, error) {
 	return got.Result, nil
 }
 
-// PID returns the process's ID.
+// PID returns the ID of the process.
 func (c *Contestant) PID() int { return c.cmd.Process.Pid }
 
-// Close ends the process regularly, and kills it if that takes too long.
+// Close closes the input of the process and waits until the process has ended. If the process takes too long,
+// Close kills it.
 func (c *Contestant) Close() error {
-	_ = c.in.Close() // the pipe is closed already if the process has ended
+	_ = c.in.Close() // The process may have ended already.
 	late := time.AfterFunc(30*time.Second, func() { _ = c.cmd.Process.Kill() })
 	defer late.Stop()
 	return c.cmd.Wait()

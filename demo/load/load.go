@@ -1,7 +1,9 @@
-// Package load is the load driver of the demo, the soak and the benchmarks. Run starts orders, at a rate or a
-// number of them at a time, and measures them. A contestant is a measured program in its own process:
-// Contestant sends it requests, Serve reads them from standard input and executes each with Run. So each one
-// has its own settings of Go's runtime, build profile and heap.
+// Package load is the load driver of the demo, the soak test and the benchmarks. Run starts orders and
+// measures them.
+//
+// A contestant is a measured program in its own process. The type Contestant sends requests to the process.
+// In the process, Serve reads the requests from standard input and calls Run for each request. Each
+// contestant therefore has its own heap, build profile and settings of Go's runtime.
 package load
 
 import (
@@ -16,29 +18,29 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Order is the order that every contestant runs, of about 300 bytes.
+// Order is the content of the order that every contestant runs. It has about 300 bytes.
 const Order = `{"customer":{"id":"c-48213","name":"Ada Example","email":"ada@example.org","country":"PT"},"currency":"EUR","items":[{"sku":"chair-oak","quantity":2,"unitPrice":7999,"physical":true},{"sku":"lamp-brass","quantity":1,"unitPrice":2450,"physical":true}],"payment":{"card":"tok_visa"},"note":"leave at the door"}`
 
-// Request names the orders of one measurement. Their IDs begin with Prefix.
+// Request describes one measurement. The IDs of the orders begin with Prefix.
 type Request struct {
 	Prefix      string  `json:"prefix"`
-	Orders      int     `json:"orders"` // number of orders; 0 means until the context ends
+	Orders      int     `json:"orders"` // number of orders; 0 means that orders start until the context ends
 	Concurrency int     `json:"concurrency"`
-	PerSecond   float64 `json:"-"` // orders started in a second; 0 means that each starts when another has ended
+	PerSecond   float64 `json:"-"` // number of orders to start per second; 0 means no limit
 }
 
-// ID returns the ID of an order.
+// ID returns the ID of the order with the number i.
 func (r Request) ID(i int) string { return fmt.Sprintf("%s-%d", r.Prefix, i) }
 
 // Result is the result of one measurement.
 type Result struct {
 	OrdersPerS float64 `json:"orders_per_s"`
-	P50MS      float64 `json:"p50_ms"` // time from the start of an order to its end
+	P50MS      float64 `json:"p50_ms"` // median time from the start of an order to its end
 	P99MS      float64 `json:"p99_ms"`
 }
 
-// Run runs the orders 0, 1, 2 and so on, and blocks until all started ones have returned. The first failed
-// order ends the measurement with its error, and so does the end of the context.
+// Run runs the orders 0, 1, 2 and so on. It blocks until all started orders have returned. After the first
+// error of an order, or after the end of the context, it starts no more orders and returns the error.
 func Run(ctx context.Context, r Request, order func(i int) error) (Result, error) {
 	var next atomic.Int64
 	var failed atomic.Pointer[error]
@@ -47,7 +49,7 @@ func Run(ctx context.Context, r Request, order func(i int) error) (Result, error
 	if orders == 0 {
 		orders = math.MaxInt
 	}
-	took := make([][]float64, r.Concurrency) // milliseconds, by worker
+	took := make([][]float64, r.Concurrency) // durations in milliseconds, by worker
 	start := time.Now()
 	for worker := range took {
 		wg.Go(func() {
@@ -83,10 +85,11 @@ func Run(ctx context.Context, r Request, order func(i int) error) (Result, error
 		P99MS: Percentile(all, 0.99)}, nil
 }
 
-// Median returns the middle of the values, 0 if there are none.
+// Median returns the median of the values. It returns 0 if there are no values.
 func Median(all []float64) float64 { return Percentile(all, 0.5) }
 
-// Percentile returns the value below which the share p of all values lies, 0 if there are none.
+// Percentile returns the value below which the share p of all values lies. It returns 0 if there are no
+// values.
 func Percentile(all []float64, p float64) float64 {
 	if len(all) == 0 {
 		return 0

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Status returns the system's numbers about a process by name, with sizes in bytes. It returns nil if the
-// system has none (only Linux does).
+// Status returns the numbers that Linux reports about a process, by name. Sizes are in bytes. On other
+// systems, Status returns nil.
 func Status(pid int) map[string]int64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package operator simulates the person who handles stopped orders.
+// Package operator simulates the person who handles orders in Error.
 package operator
 
 import (
@@ -12,31 +12,32 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// clockMargin is the time that the operator waits after the last moment of a step before it relies on a
-// service's records. Until then a call could still take effect.
+// clockMargin is how long the operator waits after the last time at which a call could begin. A call may
+// still take effect during this wait.
 const clockMargin = 500 * time.Millisecond
 
-// Operator simulates the person who is alerted when an order stops. In the service's records it reads the
-// facts that Stepkeeper cannot know. It states them, and lets the order continue.
+// Operator simulates the person who handles orders in Error. It looks up in the records of a service whether
+// a call had its effect. Then it states the fact and lets the order continue.
 type Operator struct {
 	Fleet  *services.Fleet
 	Client func() *client.Client
-	Now    func() time.Time // nil means time.Now
-	// Undoes reports whether an order is undone instead of continued; nil means that all continue.
+	Now    func() time.Time // clock; New sets it to time.Now
+	// Undoes reports whether the operator undoes an order instead of continuing it. If Undoes is nil, the
+	// operator continues every order.
 	Undoes func(id string) bool
-	// Resubmits and Undone hold, by order, the number of times that the operator continued and undid it.
-	// Resolved counts the stated facts.
+	// Resubmits and Undone count, for each order, how often the operator continued and undid the order.
+	// Undone also counts a command that ended with an error. Resolved counts the stated facts.
 	Resubmits, Undone map[string]int
 	Resolved          int
 }
 
-// New returns an operator that has done nothing yet.
+// New returns an operator that continues every order.
 func New(fleet *services.Fleet, api func() *client.Client) *Operator {
 	return &Operator{Fleet: fleet, Client: api, Now: time.Now, Resubmits: map[string]int{},
 		Undone: map[string]int{}}
 }
 
-// maxResubmits is the number of times that the operator continues one order before it gives up.
+// maxResubmits is how often the operator continues an order before giving up the order.
 const maxResubmits = 5
 
 // GivenUp returns how many of the stopped orders the operator has given up.
@@ -50,8 +51,8 @@ func (p *Operator) GivenUp(stopped []string) int {
 	return n
 }
 
-// Attend handles one order. It is called repeatedly while the order is stopped, and leaves steps that are not
-// possible yet for the next call.
+// Attend handles one order in Error, unless the operator has given up the order. The caller repeats the call
+// while the order is in Error. If an action is not possible yet, Attend leaves the action to a later call.
 func (p *Operator) Attend(ctx context.Context, id string) error {
 	if p.Resubmits[id] >= maxResubmits {
 		return nil
@@ -62,7 +63,7 @@ func (p *Operator) Attend(ctx context.Context, id string) error {
 		return err
 	}
 	for _, s := range t.Steps {
-		// the operator has stated the fact already, and no agent got a request since
+		// Skip a step whose fact was stated after the last claim.
 		if !inDoubt(s) || s.Resolved != nil && s.Resolved.At > s.ClaimedAt {
 			continue
 		}
@@ -80,14 +81,14 @@ func (p *Operator) Attend(ctx context.Context, id string) error {
 	return p.resume(ctx, t)
 }
 
-// resume continues the order, or undoes it.
+// resume lets the order continue, or undoes the order.
 func (p *Operator) resume(ctx context.Context, t *client.Task) error {
 	if p.Undoes != nil && p.Undone[t.OrderID] == 0 && p.Undoes(t.OrderID) {
 		verdict, err := p.Client().Undo(ctx, t.OrderID, client.IfCommand(t.Command))
 		if err != nil || verdict.Accepted {
 			p.Undone[t.OrderID]++
 			return err
-		} // past the point of no return the order can only continue
+		} // After a point of no return, the order can only continue.
 	}
 	verdict, err := p.Client().Resubmit(ctx, t.OrderID, client.IfCommand(t.Command))
 	if err == nil && verdict.Accepted {
@@ -96,13 +97,13 @@ func (p *Operator) resume(ctx context.Context, t *client.Task) error {
 	return err
 }
 
-// inDoubt reports whether a step needs a statement: it failed or was not undone, and its service does not
-// recognise keys. For the other grades another call is safe.
+// inDoubt reports whether the operator must state a fact about a step. Only a failed do or undo at a plain
+// service needs a fact. For the other grades, a further call is harmless.
 func inDoubt(s view.Step) bool {
 	return s.Grade == core.Plain && (s.State == core.Failed || s.State == core.UndoWait)
 }
 
-// latestStart returns the latest time at which the last call of a step may have begun.
+// latestStart returns the latest time at which a call of the step can have begun.
 func latestStart(s view.Step) time.Time {
 	last := s.StopBy.Std()
 	if s.Undo != nil && s.Undo.QuietBy.Std().After(last) {
@@ -111,8 +112,8 @@ func latestStart(s view.Step) time.Time {
 	return last
 }
 
-// state looks up a step's key at its service and states the fact. It returns false if it is too early, or if
-// another command came first.
+// state looks up the key of a step at the service and states the fact. It returns false if the order refuses
+// the statement.
 func (p *Operator) state(ctx context.Context, t *client.Task, s view.Step) (bool, error) {
 	stands, err := p.Fleet.Happened(ctx, s.Agent, s.Operation, core.Key(t.OrderID, t.Run, s.Name))
 	if err != nil {

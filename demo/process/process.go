@@ -19,31 +19,31 @@ import (
 
 const (
 	readyPatience = 15 * time.Second
-	drainTimeout  = 8 * time.Second // the program ends within 5 s after SIGTERM
+	drainTimeout  = 8 * time.Second // maximum time from SIGTERM to the end; the program needs at most 5 s
 )
 
-// ErrProcess means that the process did not start or did not stop when asked to.
+// ErrProcess means that the process did not start or did not stop.
 var ErrProcess = errors.New("process")
 
-// Process is one program that can be started repeatedly. It reports that it is ready by a line with an
-// address.
+// Process is a program that can be started repeatedly. The program prints a line with its address when it is
+// ready.
 type Process struct {
-	Name   string // name used in errors: "stepkeeper dev"
+	Name   string // name for errors, such as "stepkeeper dev"
 	Binary string
 	Args   []string
-	Env    []string // variables to add to the environment of this process
-	Log    string   // file for its output
-	// Patience is the longest time until the process is ready; 0 means 15 s.
+	Env    []string // additional environment variables
+	Log    string   // file for the output of the program
+	// Patience is how long Start waits for the process to be ready; 0 means 15 s.
 	Patience time.Duration
 
 	mu      sync.Mutex
 	present started
 }
 
-// started is the present process. Until it is ready, api and url belong to the previous process.
+// started is the present process. Until the process is ready, api and url belong to the previous process.
 type started struct {
 	cmd    *exec.Cmd
-	exited chan struct{} // closed when the process has ended
+	exited chan struct{} // channel that is closed after the process has ended
 	api    *client.Client
 	url    string
 }
@@ -54,7 +54,8 @@ func (s *Process) now() started {
 	return s.present
 }
 
-// Calls are repeated only a few times, because their caller retries soon, perhaps with another process.
+// Limits of the client's retries. They are low, because the caller soon tries again, perhaps with a new
+// process.
 const (
 	callAttempts = 3
 	callPatience = 2 * time.Second
@@ -62,14 +63,15 @@ const (
 
 var address = regexp.MustCompile(`https?://[0-9A-Za-z.:\[\]-]+`)
 
-// Start runs the process and blocks until it reports that it is ready. It returns the time that this took.
+// Start starts the process and blocks until the process is ready. It returns the time that the process
+// needed.
 func (s *Process) Start(ctx context.Context) (time.Duration, error) {
 	log, err := os.OpenFile(s.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return 0, err
 	}
 	began := time.Now()
-	// not CommandContext, because Stop ends the process in an orderly way
+	// CommandContext would kill the process. Stop ends the process in an orderly way instead.
 	cmd := exec.Command(s.Binary, s.Args...)
 	cmd.Stderr = log
 	cmd.Env = append(os.Environ(), s.Env...)
@@ -85,7 +87,7 @@ func (s *Process) Start(ctx context.Context) (time.Duration, error) {
 	go func() {
 		defer close(exited)
 		follow(io.TeeReader(stdout, log), ready)
-		_ = cmd.Wait() // the error of a killed process is expected
+		_ = cmd.Wait() // A killed process leads to an error, which is expected.
 		_ = log.Close()
 	}()
 	s.mu.Lock()
@@ -121,7 +123,7 @@ func (s *Process) await(ctx context.Context, began time.Time, ready <-chan strin
 	}
 }
 
-// follow reads the output to its end. The first line with an address means that the process is ready.
+// follow reads the output to its end. It sends the first address in the output to ready.
 func follow(stdout io.Reader, ready chan<- string) {
 	lines := bufio.NewScanner(stdout)
 	for found := false; lines.Scan(); {
@@ -130,14 +132,14 @@ func follow(stdout io.Reader, ready chan<- string) {
 			ready <- url
 		}
 	}
-	// read the rest, so that a line that is too long does not block the process
+	// Read the rest, so that a line that is too long does not block the process.
 	_, _ = io.Copy(io.Discard, stdout)
 }
 
 // err returns ErrProcess with the name of the process.
 func (s *Process) err() error { return fmt.Errorf("%w %s", ErrProcess, s.Name) }
 
-// Pid returns the present process's ID, or 0 before the first start.
+// Pid returns the ID of the present process. It returns 0 before the first start.
 func (s *Process) Pid() int {
 	if cmd := s.now().cmd; cmd != nil {
 		return cmd.Process.Pid
@@ -145,16 +147,16 @@ func (s *Process) Pid() int {
 	return 0
 }
 
-// URL returns the address that the present process has printed.
+// URL returns the address of the present process.
 func (s *Process) URL() string { return s.now().url }
 
-// Client returns a client of the present process. Each process has its own address.
+// Client returns a client for the present process. The address, and so the client, changes with each start.
 func (s *Process) Client() *client.Client { return s.now().api }
 
 // Running returns a channel that is closed when the present process has ended.
 func (s *Process) Running() <-chan struct{} { return s.now().exited }
 
-// Kill ends the process like a power cut (SIGKILL), and waits until it has ended.
+// Kill kills the process with SIGKILL and waits until the process has ended.
 func (s *Process) Kill() error {
 	now := s.now()
 	if err := now.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -164,7 +166,7 @@ func (s *Process) Kill() error {
 	return nil
 }
 
-// Stop asks the process to end (SIGTERM) and kills it if it does not.
+// Stop sends SIGTERM to the process. If the process does not end in time, Stop kills it.
 func (s *Process) Stop() error {
 	now := s.now()
 	if now.cmd == nil {
@@ -181,7 +183,7 @@ func (s *Process) Stop() error {
 	}
 }
 
-// LogTail returns the end of the log, for an error.
+// LogTail returns the end of the log, for use in an error.
 func (s *Process) LogTail() string {
 	text, err := os.ReadFile(s.Log)
 	if err != nil {

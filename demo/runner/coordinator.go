@@ -15,17 +15,18 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// The demo lists the orders every pollEvery, and less often if the responses take long.
+// After a listing of the orders, the coordinator waits five times as long as the listing took, but at least
+// pollEvery and at most pollAtLeast. Until the last kill it waits for pollEvery.
 const (
 	pollEvery   = 200 * time.Millisecond
 	pollAtLeast = 2 * time.Second
 )
 
-// pageSize is the number of orders in one listing.
+// pageSize is the number of orders in one page of a listing.
 const pageSize = 1000
 
-// coordinator runs the demo. It counts the ended orders, and starts the outage and the kills at certain
-// counts.
+// coordinator runs the demo. It counts the lines with a final outcome (Progress.Ends). It starts the outage
+// and the kills when the count reaches the numbers in outageAt and killsAt.
 type coordinator struct {
 	*stage.Stage
 	o        Options
@@ -36,13 +37,14 @@ type coordinator struct {
 	began    time.Time
 
 	lines    int
-	outageAt int // number of ended orders
+	outageAt int // count at which the outage starts
 	outage   bool
-	killsAt  []int         // numbers of ended orders
-	firstUp  time.Duration // time until the first start was ready
+	killsAt  []int         // counts at which the kills happen
+	firstUp  time.Duration // time that the first start took
 }
 
-// coordinate runs until every line has an answer and every order has ended, or until the limit has passed.
+// coordinate runs until the time limit, or until every line has a response and every order has ended or was
+// given up by the operator.
 func (d *coordinator) coordinate(ctx context.Context) error {
 	d.drawFaults()
 	limited, cancel := context.WithTimeout(ctx, d.o.Limit)
@@ -67,12 +69,12 @@ func (d *coordinator) coordinate(ctx context.Context) error {
 	return err
 }
 
-// drawFaults draws the numbers of ended orders at which the outage and the kills happen.
+// drawFaults draws the counts at which the outage and the kills happen.
 func (d *coordinator) drawFaults() {
 	lines := float64(d.lines)
 	d.outageAt = int(lines * (0.10 + 0.10*d.rng.Float64()))
 	for n := range d.o.Kills {
-		// The kills are distributed between 30 and 60 % of the ends.
+		// The kills happen after 30 to 60 % of the lines have a final outcome.
 		at := 0.30 + 0.30*(float64(n)+d.rng.Float64())/float64(d.o.Kills)
 		d.killsAt = append(d.killsAt, max(1, int(lines*at)))
 	}
@@ -94,7 +96,7 @@ func (d *coordinator) watch(ctx context.Context) error {
 			d.outage = true
 			outages.Go(func() { d.runOutage(ctx) })
 		}
-		// The kill comes while Stepkeeper works, not while it starts, unless there is no work left.
+		// Kill Stepkeeper while it works, instead of while it starts. If no work is left, kill it at once.
 		if len(d.killsAt) > 0 && (d.due(p) && d.AtWork() || over) {
 			d.killsAt = d.killsAt[1:]
 			if err := d.powerCut(ctx); err != nil {
@@ -118,14 +120,14 @@ func (d *coordinator) watch(ctx context.Context) error {
 	}
 }
 
-// due reports whether it is time for the next kill: enough orders have ended, or even more lines have an
-// answer, which needs no listing.
+// due reports whether the next kill is due: enough lines have a final outcome, or enough lines have a
+// response. Responses are counted too, because they need no listing, which may be slow.
 func (d *coordinator) due(p stage.Progress) bool {
 	return p.Ends() >= d.killsAt[0] || p.Answered >= d.killsAt[0]+p.Lines/5
 }
 
-// look lists all orders. It returns an error if the engine ended by itself. If the engine does not respond,
-// the next look tries again.
+// look lists all orders. It returns an error if the context has ended, or if the engine has ended by itself.
+// If the listing fails for a different reason, the next call tries again.
 func (d *coordinator) look(ctx context.Context) error {
 	d.AtWork()
 	var list []client.Summary
@@ -138,7 +140,7 @@ func (d *coordinator) look(ctx context.Context) error {
 	if d.book.Observe(list, err); err == nil {
 		return nil
 	}
-	// this check comes first, because an interrupt from the keyboard ends the process under test too
+	// Check the context first, because an interrupt from the keyboard ends the engine too.
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -151,16 +153,16 @@ func (d *coordinator) look(ctx context.Context) error {
 	return nil
 }
 
-// runOutage stops the payment service for a while.
+// runOutage stops the payment service for the duration of the outage.
 func (d *coordinator) runOutage(ctx context.Context) {
 	d.screen.event("the payment service goes down for %s", d.o.Outage)
 	d.Fleet.BeginOutage(services.Payment)
-	_ = port.Sleep(ctx, d.o.Outage) // The service also comes back if the demo ends early.
+	_ = port.Sleep(ctx, d.o.Outage) // If the demo ends early, the outage ends too.
 	d.Fleet.EndOutage(services.Payment)
 	d.screen.event("the payment service is back")
 }
 
-// powerCut kills Stepkeeper and starts it again on the same data.
+// powerCut kills Stepkeeper and starts it again with the same data.
 func (d *coordinator) powerCut(ctx context.Context) error {
 	p := d.book.Progress()
 	if err := d.Kill(); err != nil {
@@ -175,8 +177,8 @@ func (d *coordinator) powerCut(ctx context.Context) error {
 	return nil
 }
 
-// handleStopped lets the operator handle the stopped orders. It prints the operator's errors and continues,
-// because the next call handles the orders that are still stopped.
+// handleStopped lets the operator handle the orders in Error. It prints the operator's errors and continues,
+// because the next call handles the remaining orders.
 func (d *coordinator) handleStopped(ctx context.Context) error {
 	for _, id := range d.book.Stopped() {
 		before := d.operator.Resubmits[id]

@@ -1,7 +1,9 @@
-// Package runner is the main job of `stepkeeper demo`. It starts four unreliable remote services, and
-// Stepkeeper as a separate process. It submits orders, stops one service for a while, kills Stepkeeper with
-// SIGKILL and starts it again, and acts as the operator. When every order has ended, it audits the services'
-// ledgers.
+// Package runner implements `stepkeeper demo`. It starts four unreliable remote services, and Stepkeeper as a
+// separate process.
 //
-// It uses only the documented HTTP API of Stepkeeper.
+// The runner submits orders, stops one service for a while, and acts as the operator. It also kills
+// Stepkeeper with SIGKILL and starts it again. After all orders have ended, the runner audits the ledgers of
+// the services.
+//
+// The runner uses only the documented HTTP API of Stepkeeper.
 package runner

@@ -13,32 +13,33 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// pauseAfterBreak is the time that the feeder waits before it sends again.
+// pauseAfterBreak is how long the feeder waits before it sends again.
 const pauseAfterBreak = 50 * time.Millisecond
 
-// feeder submits the lines at an even pace until each has an answer. When the stream breaks, it sends the
-// lines without an answer again. A repeated submission is harmless, and the server answers it.
+// feeder submits the lines at an even pace until each line has a response. If the stream breaks, the feeder
+// sends the lines without a response again. Submitting a line again is harmless.
 type feeder struct {
 	engine *process.Process
 	book   *stage.Book
 	perSec int
 }
 
-// run ends when every line is answered or the context ends.
+// run returns after each line has a response, or when the context ends.
 func (f *feeder) run(ctx context.Context) {
 	for {
 		places := f.book.Open()
 		if len(places) == 0 || ctx.Err() != nil {
 			return
 		}
-		_ = f.stream(ctx, places) // after an error the lines stay open, and are sent again
+		_ = f.stream(ctx, places) // After an error, the next pass sends the remaining lines.
 		if port.Sleep(ctx, pauseAfterBreak) != nil {
 			return
 		}
 	}
 }
 
-// stream sends the lines at these places once, to the present process. A later process has another address.
+// stream sends the lines at the given places once. It stops if the process ends, because the next process has
+// a new address.
 func (f *feeder) stream(ctx context.Context, places []int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -52,7 +53,7 @@ func (f *feeder) stream(ctx context.Context, places []int) error {
 	}()
 	out, in := io.Pipe()
 	defer func() { _ = out.CloseWithError(errors.New("the stream has ended")) }()
-	// the goroutine ends when the pipe is closed
+	// This goroutine ends when the pipe is closed.
 	go func() { _ = in.CloseWithError(f.write(ctx, in, places)) }()
 	return api.SubmitMany(ctx, out, func(r client.Result) {
 		if r.Line < 1 || r.Line > len(places) {
@@ -68,12 +69,12 @@ func (f *feeder) stream(ctx context.Context, places []int) error {
 	})
 }
 
-// forGood reports whether the server would refuse the line each time.
+// forGood reports whether the server would refuse the line every time.
 func forGood(e *client.Error) bool {
 	return e.RetryAfter == 0 && !errors.Is(e, client.ErrInternal) && e.Code != "internal"
 }
 
-// write writes the lines at these places at the demo's rate.
+// write writes the lines at the given places, at the demo's rate.
 func (f *feeder) write(ctx context.Context, to io.Writer, places []int) error {
 	r := load.Request{Orders: len(places), Concurrency: 1, PerSecond: float64(f.perSec)}
 	_, err := load.Run(ctx, r, func(i int) error {

@@ -11,10 +11,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/services"
 )
 
-// violationsShown is the number of violations in the text output. The JSON report has all.
+// violationsShown is the maximum number of violations in the text output. The JSON report contains all
+// violations.
 const violationsShown = 20
 
-// print writes the report for a person.
+// print writes the report as text.
 func (r *Report) print(out io.Writer) {
 	fmt.Fprintf(out, "\n%d lines in %.1f s; seed %d; kill -9 and restart: %d\n\n", r.Submitted, r.Seconds,
 		r.Seed, r.Restarts)
@@ -82,7 +83,7 @@ func (r *Report) printAudit(out io.Writer) {
 	}
 }
 
-// reasons lists counted words, the most frequent first.
+// reasons returns the words with their counts, the most frequent word first.
 func reasons(counts map[string]int) string {
 	type one struct {
 		word string

@@ -10,46 +10,47 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/stage"
 )
 
-// Report is the result of a demo. Submitted = Processed + Undone + Refused + Repeated + Error +
+// Report is the result of a demo. Submitted is the sum of Processed, Undone, Refused, Repeated, Error and
 // Unfinished.
 type Report struct {
-	Orders    string `json:"orders,omitempty"` // file of orders; absent means the demo's own
+	Orders    string `json:"orders,omitempty"` // file with the user's orders; absent for the built-in orders
 	Seed      uint64 `json:"seed"`
-	Submitted int    `json:"submitted"` // lines read, including refused ones
-	Processed int    `json:"processed"` // orders
-	Undone    int    `json:"undone"`    // orders
-	Refused   int    `json:"refused"`   // lines
-	// lines whose order existed already; they are accepted, and nothing happens twice
+	Submitted int    `json:"submitted"` // number of lines, including refused lines
+	Processed int    `json:"processed"` // number of orders
+	Undone    int    `json:"undone"`    // number of orders
+	Refused   int    `json:"refused"`   // number of lines
+	// Repeated is the number of accepted lines whose order already existed.
 	Repeated int `json:"repeated"`
-	Error    int `json:"error"` // orders that wait for an operator
-	// acknowledged orders without an end, and lines without an answer
+	Error    int `json:"error"` // number of orders that wait for an operator
+	// Unfinished is the number of acknowledged orders that have not ended, plus the number of lines without a
+	// response.
 	Unfinished      int     `json:"unfinished"`
 	AuditViolations int     `json:"audit_violations"`
 	Restarts        int     `json:"restarts"`
 	Seconds         float64 `json:"seconds"`
-	OrdersPerSecond float64 `json:"orders_per_s"` // ended orders divided by the time until the last end
+	OrdersPerSecond float64 `json:"orders_per_s"` // number of ended orders per second
 
-	// repeated calls, do and undo
+	// Retries is the number of repeated calls of services, including calls of undo operations.
 	Retries            int                        `json:"retries"`
 	ResolvedByOperator int                        `json:"resolved_by_operator"`
 	RecoveryMS         Recovery                   `json:"recovery_ms"`
 	RefusedReasons     map[string]int             `json:"refused_reasons"`
 	UndoneReasons      map[string]int             `json:"undone_reasons"`
 	Services           map[string]services.Counts `json:"services"`
-	Effects            int                        `json:"effects"`   // rows of the ledgers
-	Reversals          int                        `json:"reversals"` // rows of the ledgers
+	Effects            int                        `json:"effects"`   // number of dos in the ledgers
+	Reversals          int                        `json:"reversals"` // number of undos in the ledgers
 	Violations         []audit.Violation          `json:"violations"`
 }
 
-// Recovery holds times in milliseconds.
+// Recovery holds durations in milliseconds.
 type Recovery struct {
-	FirstReady int64           `json:"first_ready"` // time from the start on an empty folder until ready
-	Restarts   []stage.Restart `json:"restarts"`    // restart after each kill
-	// time from the end of the outage to the first charge or refund
+	FirstReady int64           `json:"first_ready"` // time that the first start took
+	Restarts   []stage.Restart `json:"restarts"`    // restarts after the kills
+	// PaymentOutage is the time from the end of the outage to the first charge or refund.
 	PaymentOutage *int64 `json:"payment_outage,omitempty"`
 }
 
-// report returns the results of the run before the audit.
+// report returns a Report that has no results of the audit yet.
 func (d *coordinator) report() Report {
 	p := d.book.Progress()
 	refused, undone := d.book.Reasons()
@@ -80,10 +81,10 @@ func (d *coordinator) report() Report {
 	return r
 }
 
-// auditPatience is the longest wait for the end of hanging calls.
+// auditPatience is how long the audit waits for hanging calls to end.
 const auditPatience = 15 * time.Second
 
-// audit stops everything that could still change a ledger, and audits the ledgers.
+// audit stops the engine and audits the ledgers after the last call has ended.
 func (r *Report) audit(ctx context.Context, d *coordinator) error {
 	if err := d.Engine.Stop(); err != nil {
 		return err

@@ -17,36 +17,36 @@ import (
 )
 
 var (
-	// ErrNotProven means that the run completed, but the audit failed or an order did not end.
-	// The report states which.
+	// ErrNotProven means that the run completed, but the audit failed or an order did not end. The Report
+	// contains the details.
 	ErrNotProven = errors.New("the demo did not prove its point")
-	// ErrStack means that the process under test did not start, or ended without being killed.
+	// ErrStack means that Stepkeeper did not start, or ended without being killed.
 	ErrStack = process.ErrProcess
 )
 
-// Options configures a demo. Only Binary and Workflows must be set.
+// Options configures a demo. Binary and Workflows are required.
 type Options struct {
-	Orders    string // path of a JSON Lines file; "" means the demo's own
-	Seed      uint64 // seed of the injected faults and of the moment of the kill
+	Orders    string // path of a file with JSON Lines; "" means the built-in orders
+	Seed      uint64 // seed for the injected faults and the moments of the kills
 	Report    string // path of the JSON report; "" means no report
-	Binary    string // the stepkeeper executable to run as `dev`
-	Workflows string // folder of workflow files for `dev`
-	// folder with ledgers, data and log; "" means a temporary one, removed if the demo succeeds
+	Binary    string // path of the program stepkeeper
+	Workflows string // folder of workflow files
+	// Dir is the folder for ledgers, data and log. The name "" means a temporary folder, which is removed if
+	// the demo succeeds.
 	Dir      string
-	Out      io.Writer // writer of progress and report; nil means no output
-	Terminal bool      // Out is a terminal: draw a bar
+	Out      io.Writer // writer for progress and report; nil means no output
+	Terminal bool      // true if Out is a terminal, which shows a progress bar
 
-	Rates map[string]services.Rates // nil means services.DefaultRates
-	// orders fed per second; 0 means 100, or a tenth of the file if that is more
+	Rates map[string]services.Rates // fault rates by service; nil means services.DefaultRates
+	// PerSec is the number of orders to submit per second. 0 means a tenth of the lines, but at least 100.
 	PerSec int
-	Outage time.Duration // length of the payment service's outage; 0 means 3 s, a negative value no outage
-	Kills  int           // number of kills and restarts of Stepkeeper; 0 means one, a negative value none
-	// time after which an order without an end counts as unfinished; 0 means 55 s and 1 s more per 50 orders
-	// past 1,000
+	Outage time.Duration // length of the payment service's outage; 0 means 3 s, negative means none
+	Kills  int           // number of kills and restarts of Stepkeeper; 0 means one, negative means none
+	// Limit is the time limit of the run. 0 means 55 s, and 1 s more for each 50 lines above 1,000.
 	Limit time.Duration
 }
 
-// complete fills in the defaults.
+// complete returns the options with default values filled in.
 func (o Options) complete(lines int) Options {
 	if o.Out == nil {
 		o.Out = io.Discard
@@ -69,8 +69,8 @@ func (o Options) complete(lines int) Options {
 	return o
 }
 
-// Run runs the demo. The error is ErrNotProven, ErrStack, the error of the context, or the error of a file
-// that cannot be read or written. Even with an error, the Report holds the results up to that point.
+// Run runs the demo. The error is ErrNotProven, ErrStack, the error of the context, or the error of a file.
+// The Report contains the results so far, even if there is an error.
 func Run(ctx context.Context, o Options) (Report, error) {
 	text, err := readOrders(o.Orders)
 	if err != nil {
@@ -93,7 +93,6 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	return report, fmt.Errorf("%w\n  ledgers, data and log are kept in %s", err, dir)
 }
 
-// run is one demo in one folder.
 func run(ctx context.Context, o Options, dir string, book *stage.Book) (report Report, err error) {
 	began := time.Now()
 	st, err := stage.New(ctx, dir, o.Binary, o.Workflows, services.Options{Seed: o.Seed, Rates: o.Rates})
@@ -120,8 +119,8 @@ func run(ctx context.Context, o Options, dir string, book *stage.Book) (report R
 	return conclude(ctx, o, d, report)
 }
 
-// conclude audits the books and prints the report. It returns ErrNotProven if the audit fails or an order did
-// not end.
+// conclude audits the ledgers and prints the report. It returns ErrNotProven if the audit fails or an order
+// did not end.
 func conclude(ctx context.Context, o Options, d *coordinator, report Report) (Report, error) {
 	err := report.audit(ctx, d)
 	report.Seconds = seconds(time.Since(d.began))

@@ -2,12 +2,12 @@ package services
 
 import "sync"
 
-// Counts holds the counts of one service, for the report.
+// Counts holds the counts of one service.
 type Counts struct {
-	Calls   int `json:"calls"`   // POST requests, including those with a fault
-	Repeats int `json:"repeats"` // calls after the first with the same operation and key
+	Calls   int `json:"calls"`   // POST requests, including requests with a fault
+	Repeats int `json:"repeats"` // calls with the operation and key of an earlier call
 	Checks  int `json:"checks"`  // GET requests
-	Refused int `json:"refused"` // calls with the response 409 or 422
+	Refused int `json:"refused"` // calls that were refused with 409 or 422
 	Slow    int `json:"slow"`
 	Before  int `json:"errors_before_effect"`
 	After   int `json:"errors_after_effect"`
@@ -18,14 +18,14 @@ type Counts struct {
 	Outage  int `json:"during_outage"`
 }
 
-// tally counts calls, and calls per key.
+// tally counts calls, in total and for each operation and key.
 type tally struct {
 	mu     sync.Mutex
 	counts Counts
 	calls  map[string]int
 }
 
-// next counts one more event of the given name and returns the new count.
+// next counts an event with the given name and returns the new count.
 func (t *tally) next(name string) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -33,7 +33,7 @@ func (t *tally) next(name string) int {
 	return t.calls[name]
 }
 
-// call numbers a call for its operation and key, and counts it.
+// call counts a call. It returns the number of calls with this operation and key, including this call.
 func (t *tally) call(operation, key string) int {
 	n := t.next(operation + " " + key)
 	t.add(func(c *Counts) {

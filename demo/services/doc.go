@@ -1,29 +1,33 @@
-// Package services holds the four remote services of the demo: inventory, payment, shipping and notification.
-// They are real HTTP servers on loopback, each with its own SQLite ledger, and they fail on purpose. They do
-// not depend on Stepkeeper.
+// Package services implements the four remote services of the demo: inventory, payment, shipping and
+// notification. Each service is an HTTP server on the loopback interface with its own SQLite ledger. The
+// services fail on purpose. They do not depend on Stepkeeper.
 //
-// They follow the usual convention of HTTP services:
+// The services have these endpoints:
 //
 //	POST /<operation>            Idempotency-Key: <key>, body = input   2xx = output
-//	GET  /<operation>?key=<key>  200 = it happened, 404 = it did not
+//	GET  /<operation>?key=<key>  200 = the effect stands, 404 = it does not
 //
 //	service       operations        grade
-//	inventory     reserve, release  fenced: release forbids a later reserve of that key
-//	payment       charge, refund    idempotent: a refund of nothing succeeds and leaves no trace
-//	shipping      book, cancel      plain: every accepted call books, or cancels, one more parcel
-//	notification  confirm           idempotent, cannot be undone
+//	inventory     reserve, release  fenced: after a release, a reserve with the same key is refused
+//	payment       charge, refund    idempotent: a refund without a charge succeeds without effect
+//	shipping      book, cancel      plain: every accepted call books or cancels a parcel
+//	notification  confirm           idempotent, without undo
 //
-// Inputs (other members are ignored) and outputs:
+// The operations have these inputs and outputs. The services ignore other members of an input:
 //
 //	reserve  {"items":[{"sku":"MUG-01","quantity":2}]}           {"reservationId":"…"}
 //	charge   {"card":"tok_…","amount":1999,"currency":"EUR"}     {"chargeId":"…", …}    minor units
 //	book     {"shipTo":{"country":"DE"}}                         {"shipmentId":"…"}
 //	confirm  anything                                            {"messageId":"…"}
 //
-// Undo operations need only the key. A refusal is 422 (the request can never succeed) or 409 (the key is
-// fenced, or there is nothing to cancel), with {"error":{"code","message"}}.
+// An undo needs only the key. A service refuses a call with status 422 if the call can never succeed. It
+// refuses a call with status 409 if the key is fenced or if there is nothing to cancel. The body of a refusal
+// is {"error":{"code","message"}}.
 //
-// These tables can be audited. `ledger` is append-only and has one row per effect: kind (do, undo or fence),
-// key, amount, unit and time. `accounts` has the opening and the present balance of stock and cards. `parts`
-// has the amount that each row moved, by account.
+// An audit can read these tables:
+//
+//   - The table ledger is append-only and has one row for each effect: kind (do, undo or fence), key, amount,
+//     unit and time.
+//   - The table accounts has the opening balance and the present balance of each account, such as a card.
+//   - The table parts has the amount that each row has moved, by account.
 package services

@@ -8,24 +8,25 @@ import (
 	"time"
 )
 
-// Rates sets how often a service misbehaves. Each is a share of calls, 0 to 1. At most one fault happens per
-// call, so their sum must stay within 1. Latency comes in addition.
+// Rates sets how often a service misbehaves. Each rate is a share of the calls, from 0 to 1. A call has at
+// most one fault, so the sum of the rates must not exceed 1. The rate Slow is independent of the other rates.
 type Rates struct {
-	Slow    float64 // responds after SlowFor instead of 1 to 10 ms
-	Before  float64 // 500 or 503, without effect
-	After   float64 // 500, after the effect
-	TooMany float64 // 429 with Retry-After: 1, without effect
-	Hang    float64 // no answer for HangFor; in half of the cases after the effect
-	Cut     float64 // the effect, then the connection is cut
-	Late    float64 // fenced services only: no answer, and the effect lands after HangFor
-	Lie     float64 // reports success without an effect; an audit must detect it
+	Slow    float64 // response after SlowFor instead of 1 to 10 ms
+	Before  float64 // response 500 or 503, without effect
+	After   float64 // response 500, after the effect
+	TooMany float64 // response 429 with Retry-After: 1, without effect
+	Hang    float64 // connection cut after HangFor; half of these calls have their effect
+	Cut     float64 // connection cut after the effect
+	Late    float64 // no response, and the effect after HangFor; only for fenced services
+	Lie     float64 // success response without an effect; an audit must detect it
 
 	SlowFor time.Duration
-	HangFor time.Duration // longer than the timeout of a step
+	HangFor time.Duration // must be longer than the timeout of a step
 }
 
-// DefaultRates returns the demo's rates. About one call in eleven fails. A plain service has fewer faults,
-// because every effect in doubt needs the operator: 0.6 % of bookings.
+// DefaultRates returns the fault rates of the demo. About one call in twelve fails. The plain service has
+// fewer faults, because the operator must handle every effect in doubt. Only 0.6 % of the plain service's
+// calls are in doubt.
 func DefaultRates() map[string]Rates {
 	usual := Rates{
 		Slow: 0.02, Before: 0.03, After: 0.02, TooMany: 0.01, Hang: 0.003, Cut: 0.02,
@@ -44,7 +45,7 @@ func DefaultRates() map[string]Rates {
 	}
 }
 
-// kind is the fault of one call.
+// kind is the kind of a fault.
 type kind int
 
 const (
@@ -58,16 +59,16 @@ const (
 	lie
 )
 
-// fault is the outcome of one call.
+// fault describes how one call misbehaves.
 type fault struct {
 	kind    kind
 	slow    bool
 	latency time.Duration
-	coin    bool // decides between two forms of the same fault
+	coin    bool // choice between two forms of the same fault
 }
 
-// faultOf decides by a hash of the seed, the service, the operation, the key and the number of the call. So
-// the order of the calls does not matter.
+// faultOf returns the fault of a call. The result depends only on a hash of the arguments, so that the
+// sequence of the calls does not matter.
 func (r Rates) faultOf(seed uint64, service, operation, key string, call int) fault {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d/%s/%s/%d/%s", seed, service, operation, call, key))
 	rng := rand.New(rand.NewPCG(binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:])))

@@ -14,7 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Names of the services.
+// The names of the services.
 const (
 	Inventory    = "inventory"
 	Payment      = "payment"
@@ -22,15 +22,15 @@ const (
 	Notification = "notification"
 )
 
-// Names lists the services in the sequence in which an order calls them.
+// Names returns the names of the services in the sequence in which the demo's workflow calls them.
 func Names() []string { return []string{Inventory, Payment, Shipping, Notification} }
 
-// Options for a fleet.
+// Options configures a fleet.
 type Options struct {
-	Dir   string           // folder for the ledgers; it must exist and hold no ledgers
-	Seed  uint64           // seed of the injected faults
-	Rates map[string]Rates // fault rates by service; absent means no faults and 1 to 10 ms per call
-	Clock func() time.Time // nil means time.Now
+	Dir   string           // folder for the ledgers; it must exist and contain no ledgers
+	Seed  uint64           // seed for the injected faults
+	Rates map[string]Rates // fault rates by service; a service without an entry has no faults
+	Clock func() time.Time // clock; nil means time.Now
 }
 
 // Fleet holds the four running services.
@@ -40,10 +40,10 @@ type Fleet struct {
 	clock   func() time.Time
 
 	marked    atomic.Bool
-	firstCall atomic.Int64 // Unix nanoseconds of the first call since the mark; 0 means no call yet
+	firstCall atomic.Int64 // Unix nanoseconds of the first call since Mark; 0 means no call
 }
 
-// Start opens the ledgers and listens on four free ports of 127.0.0.1.
+// Start creates the ledgers and starts the services on four free ports of 127.0.0.1.
 func Start(ctx context.Context, o Options) (*Fleet, error) {
 	if o.Clock == nil {
 		o.Clock = time.Now
@@ -72,7 +72,7 @@ func (f *Fleet) start(ctx context.Context, s *service, o Options) error {
 	f.servers[s.name] = srv
 	srv.http = http.Server{
 		Handler: srv, ReadHeaderTimeout: 5 * time.Second,
-		// callers often disconnect, which is no error here
+		// Callers often disconnect. The log would show each of these disconnections as an error.
 		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 	}
 	var lc net.ListenConfig
@@ -81,19 +81,20 @@ func (f *Fleet) start(ctx context.Context, s *service, o Options) error {
 		return fmt.Errorf("listen: %w", err)
 	}
 	srv.url = "http://" + listener.Addr().String()
-	go func() { // this goroutine ends with Close
+	go func() { // This goroutine ends with Drain or Close.
 		_ = port.Guard(nil, "the service "+s.name, func() error { return srv.http.Serve(listener) })
 	}()
 	return nil
 }
 
-// URL returns a service's base address.
+// URL returns the base address of a service.
 func (f *Fleet) URL(name string) string { return f.servers[name].url }
 
-// Ledger returns the path of a service's SQLite file. It can be read while the fleet runs.
+// Ledger returns the path of a service's SQLite file. The file can be read while the service runs.
 func (f *Fleet) Ledger(name string) string { return f.servers[name].path }
 
-// BeginOutage makes a service return only 503 and broken connections.
+// BeginOutage starts an outage of a service. During the outage, the service returns 503 or breaks the
+// connection.
 func (f *Fleet) BeginOutage(name string) { f.servers[name].down.Store(true) }
 
 // EndOutage ends the outage of a service.
@@ -103,7 +104,7 @@ func (f *Fleet) EndOutage(name string) {
 	s.down.Store(false)
 }
 
-// Calm ends all misbehaviour: from now on calls take a few milliseconds, and none fails.
+// Calm ends all faults of Rates except Lie. Calls then take 1 to 10 ms.
 func (f *Fleet) Calm() {
 	for _, s := range f.servers {
 		s.faultless.Store(true)
@@ -113,29 +114,29 @@ func (f *Fleet) Calm() {
 // Busy returns the number of running calls of a service.
 func (f *Fleet) Busy(name string) int64 { return f.servers[name].busy.Load() }
 
-// Recovery returns the time from the end of a service's outage to its first effect afterwards, or false if
-// there was none.
+// Recovery returns the time from the end of a service's outage to the first effect after the outage. It
+// returns false if there was no effect after an outage.
 func (f *Fleet) Recovery(name string) (time.Duration, bool) {
 	s := f.servers[name]
 	up, first := s.upSince.Load(), s.firstAfter.Load()
 	return time.Duration(first - up), up != 0 && first != 0
 }
 
-// Happened reports, from a service's own records and without faults, whether an operation's effect stands. A
-// human operator would look it up or call the service.
+// Happened reports whether the effect of an operation stands. It reads the service's ledger directly, so that
+// the injected faults do not matter.
 func (f *Fleet) Happened(ctx context.Context, name, operation, key string) (bool, error) {
 	s := f.servers[name]
 	yes, _, err := s.happened(ctx, s.ledger, operation, key)
 	return yes, err
 }
 
-// Mark resets FirstCall, which then returns the time of the next call to any of the services.
+// Mark resets FirstCall. FirstCall then returns the time of the next call to any service.
 func (f *Fleet) Mark() {
 	f.firstCall.Store(0)
 	f.marked.Store(true)
 }
 
-// FirstCall returns the time of the first call since the mark, or false if there was none.
+// FirstCall returns the time of the first call since Mark. It returns false if there was no call.
 func (f *Fleet) FirstCall() (time.Time, bool) {
 	n := f.firstCall.Load()
 	return time.Unix(0, n), n != 0
@@ -147,11 +148,11 @@ func (f *Fleet) arrival() {
 	}
 }
 
-// Counts returns the counts of a service so far.
+// Counts returns the present counts of a service.
 func (f *Fleet) Counts(name string) Counts { return f.servers[name].tally.snapshot() }
 
-// Drain stops listening and waits until every call has ended, including late effects, so that the ledgers
-// cannot change any more. It returns an error if the context ends before.
+// Drain stops the servers and waits until every call has ended, including late effects. After Drain, no
+// ledger changes any more. Drain returns an error if ctx ends first.
 func (f *Fleet) Drain(ctx context.Context) error {
 	var errs []error
 	for _, name := range Names() {
@@ -160,7 +161,7 @@ func (f *Fleet) Drain(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Close ends running calls and closes the ledgers.
+// Close stops the services and closes the ledgers.
 func (f *Fleet) Close() error {
 	f.stop()
 	var errs []error

@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// grade is a service's guarantee about keys.
+// grade is a service's guarantee for repeated keys.
 type grade int
 
 const (
@@ -16,7 +16,7 @@ const (
 	plain
 )
 
-// refusal is a final refusal without effect.
+// refusal is an error response. If perform or reverse returns a refusal, the call has had no effect.
 type refusal struct {
 	status  int
 	code    string
@@ -29,7 +29,7 @@ func unprocessable(code, format string, args ...any) *refusal {
 	return &refusal{http.StatusUnprocessableEntity, code, fmt.Sprintf(format, args...)}
 }
 
-// service is one of the demo's four services: its operations, its grade, and its parser of inputs.
+// service describes one of the four services of the demo.
 type service struct {
 	name    string
 	do      string
@@ -40,7 +40,7 @@ type service struct {
 	lacking func(account string) *refusal
 }
 
-// perform executes a do and returns its output.
+// perform executes a do and returns the output.
 func (s *service) perform(ctx context.Context, l *ledger, key string, input []byte) (string, error) {
 	output := ""
 	err := l.change(ctx, func(tx *sql.Tx) error {
@@ -52,8 +52,8 @@ func (s *service) perform(ctx context.Context, l *ledger, key string, input []by
 			return &refusal{http.StatusConflict, "fenced",
 				"this key was undone before; it cannot be used again"}
 		}
-		// The key was done before, so the output is the same, even if it has been undone. A service that
-		// recognises keys never executes a key twice.
+		// A service that knows keys never executes a key twice. It returns the output of the first call, even
+		// if the effect was undone.
 		if s.grade != plain && h.dos > 0 {
 			output = h.output
 			return nil
@@ -68,7 +68,7 @@ func (s *service) perform(ctx context.Context, l *ledger, key string, input []by
 	return output, err
 }
 
-// reverse carries out an undo.
+// reverse executes an undo.
 func (s *service) reverse(ctx context.Context, l *ledger, key string) error {
 	return l.change(ctx, func(tx *sql.Tx) error {
 		h, err := historyOf(ctx, tx, key)
@@ -88,7 +88,7 @@ func (s *service) reverse(ctx context.Context, l *ledger, key string) error {
 	})
 }
 
-// happened reports whether the operation's effect stands, and returns its output.
+// happened reports whether the effect of an operation stands. It also returns the output of the operation.
 func (s *service) happened(ctx context.Context, l *ledger, operation, key string) (bool, string, error) {
 	var h history
 	err := l.change(ctx, func(tx *sql.Tx) (err error) {

@@ -16,25 +16,25 @@ const (
 	maxKey   = 300
 )
 
-// server serves one service.
+// server is the HTTP server of one service.
 type server struct {
 	*service
 	ledger *ledger
 	http   http.Server
 	url    string
-	path   string // file of the ledger
+	path   string // path of the ledger's file
 	seed   uint64
 	rates  Rates
 	tally  tally
 	clock  func() time.Time
-	ctx    context.Context // context of the fleet, so that an effect continues after its caller has gone
+	ctx    context.Context // context of the fleet, so that an effect continues without its caller
 
 	faultless  atomic.Bool
 	busy       atomic.Int64
 	down       atomic.Bool
-	upSince    atomic.Int64 // Unix nanoseconds of the end of the last outage; 0 before that
-	firstAfter atomic.Int64 // Unix nanoseconds of the first effect after the outage
-	arrival    func()       // counts a call in the fleet
+	upSince    atomic.Int64 // Unix nanoseconds of the end of the last outage; 0 means no outage yet
+	firstAfter atomic.Int64 // Unix nanoseconds of the first effect after an outage
+	arrival    func()       // function called at each request; the fleet keeps the time of the first one
 }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -55,7 +55,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// call carries out an operation, unless a fault replaces it.
+// call executes an operation, unless a fault prevents it.
 func (s *server) call(w http.ResponseWriter, r *http.Request, operation string) {
 	input, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxInput))
 	key := r.Header.Get("Idempotency-Key")
@@ -76,7 +76,8 @@ func (s *server) call(w http.ResponseWriter, r *http.Request, operation string) 
 	s.carryOut(w, r, operation, key, input, f)
 }
 
-// faultOf returns the fault of the call with that number.
+// faultOf returns the fault of a call. The parameter call is the number of the call for the same operation
+// and key.
 func (s *server) faultOf(operation, key string, call int) fault {
 	rates := s.rates
 	if s.faultless.Load() {
@@ -105,7 +106,7 @@ func (s *server) carryOut(w http.ResponseWriter, r *http.Request, operation, key
 		answer(w, http.StatusOK, "{}")
 		return
 	case f.kind == late:
-		// The caller has disconnected long ago, so its context does not apply.
+		// The caller disconnects during this wait. The wait therefore uses the context of the fleet.
 		s.pause(s.ctx, s.rates.HangFor)
 	}
 	output, err := s.effect(operation, key, input)
@@ -126,7 +127,7 @@ func (s *server) carryOut(w http.ResponseWriter, r *http.Request, operation, key
 	}
 }
 
-// effect executes a do or an undo, and records the first effect after an outage.
+// effect executes a do or an undo. It records the time of the first effect after an outage.
 func (s *server) effect(operation, key string, input []byte) (output string, err error) {
 	if operation == s.undo {
 		output, err = "{}", s.reverse(s.ctx, s.ledger, key)
@@ -149,8 +150,8 @@ func (s *server) fail(w http.ResponseWriter, err error) {
 	answerError(w, &refusal{http.StatusInternalServerError, "ledger", err.Error()})
 }
 
-// check reports whether an operation's effect stands. It fails as often as calls do, but never returns a
-// wrong result.
+// check handles a GET request, which asks whether the effect of an operation stands. The request can fail,
+// but a response with a result is never wrong.
 func (s *server) check(w http.ResponseWriter, r *http.Request, operation string) {
 	key := r.URL.Query().Get("key")
 	s.tally.add(func(c *Counts) { c.Checks++ })
@@ -177,7 +178,7 @@ func (s *server) check(w http.ResponseWriter, r *http.Request, operation string)
 	}
 }
 
-// pause waits until the time is over, the caller disconnects or the fleet ends.
+// pause waits for the duration d. It returns early if ctx ends or the fleet is closed.
 func (s *server) pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):
@@ -186,7 +187,7 @@ func (s *server) pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// spoil responds like a service that is down: 503, or a connection that breaks.
+// spoil responds like a service during an outage: with 503, or with a broken connection.
 func spoil(w http.ResponseWriter, polite bool) {
 	if !polite {
 		panic(http.ErrAbortHandler)
@@ -203,7 +204,7 @@ func answer(w http.ResponseWriter, status int, body string) {
 func answerError(w http.ResponseWriter, no *refusal) {
 	body, err := json.Marshal(map[string]any{"error": map[string]string{"code": no.code,
 		"message": no.message}})
-	if err != nil { // encoding a string cannot fail
+	if err != nil { // Encoding a string cannot fail.
 		panic(err)
 	}
 	answer(w, no.status, string(body))

@@ -9,15 +9,15 @@ import (
 
 // Prefixes of SKUs with special behaviour.
 const (
-	SoldOut       = "SOLDOUT-" // never in stock
-	Limited       = "LTD-"     // LimitedPieces in stock, so that some orders find none left
+	SoldOut       = "SOLDOUT-" // prefix of SKUs that are never in stock
+	Limited       = "LTD-"     // prefix of SKUs with the small stock LimitedPieces
 	LimitedPieces = 25
 )
 
-// usualPieces is the stock of every other SKU.
+// usualPieces is the stock of a SKU without one of these prefixes.
 const usualPieces = 1_000_000
 
-// line holds the fields of an order's item that the services read.
+// line holds the fields of an item that the inventory service reads.
 type line struct {
 	SKU      string `json:"sku"`
 	Quantity int64  `json:"quantity"`
@@ -61,7 +61,7 @@ func readReserve(key string, input []byte) (effect, error) {
 	return e, nil
 }
 
-// reference returns a number for people from a key.
+// reference returns a reference number for a key.
 func reference(prefix, key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return fmt.Sprintf("%s-%X", prefix, sum[:5])

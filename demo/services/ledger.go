@@ -37,52 +37,53 @@ CREATE TABLE parts (
 CREATE INDEX parts_seq ON parts (seq);
 `
 
-// Kinds of rows.
+// Kinds of rows that the method record appends. The method reverse appends rows of the kind undo.
 const (
 	kindDo    = "do"
-	kindFence = "fence" // an undo that came before its do: it reversed nothing, and later dos are refused
+	kindFence = "fence" // undo of a key without a do; the service refuses later dos of the key
 )
 
-// part is the amount that an effect takes from one account: pieces of a SKU, or minor units of a card.
+// part is the amount that an effect takes from one account. An account is the stock of a SKU, the money of a
+// card, or the capacity of a service.
 type part struct {
 	account  string
 	quantity int64
 }
 
-// effect is the change of one accepted do.
+// effect is the change that an accepted do makes.
 type effect struct {
 	amount int64
 	unit   string
-	output string // JSON
+	output string // output of the do as JSON
 	parts  []part
 }
 
-// history is a ledger's record of a key.
+// history summarises the rows of a key.
 type history struct {
 	dos, undos, fences int
-	lastDo             int64 // seq of the newest do
+	lastDo             int64 // column seq of the newest do
 	output             string
 }
 
-// open reports whether an effect of the key stands.
+// open reports whether the key has an effect that was not undone.
 func (h history) open() bool { return h.dos > h.undos }
 
-// ledger is one service's own database.
+// ledger is the database of one service.
 type ledger struct {
 	db      *sql.DB
 	clock   func() time.Time
-	opening func(account string) int64 // opening balance or stock of a new account
+	opening func(account string) int64 // function that returns the opening balance of a new account
 	lacking func(account string) *refusal
 }
 
 func openLedger(ctx context.Context, path string, clock func() time.Time) (*ledger, error) {
-	// synchronous=NORMAL: the demo kills Stepkeeper, never the services, so their files need not
+	// synchronous=NORMAL is enough. The demo kills only Stepkeeper, so the files of the services need not
 	// survive a power cut.
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("ledger %s: %w", path, err)
 	}
-	file := url.URL{Scheme: "file", Path: filepath.ToSlash(absolute)} // escapes special characters of a URI
+	file := url.URL{Scheme: "file", Path: filepath.ToSlash(absolute)} // A URL escapes special characters.
 	dsn := file.String() +
 		"?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_pragma=busy_timeout(5000)&_txlock=immediate"
 	db, err := sql.Open("sqlite", dsn)
@@ -97,7 +98,7 @@ func openLedger(ctx context.Context, path string, clock func() time.Time) (*ledg
 	return &ledger{db: db, clock: clock}, nil
 }
 
-// change runs f in one transaction; a refusal or an error leaves no trace.
+// change runs f in one transaction. If f returns an error or a refusal, the ledger does not change.
 func (l *ledger) change(ctx context.Context, f func(tx *sql.Tx) error) error {
 	tx, err := l.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -121,7 +122,7 @@ func historyOf(ctx context.Context, tx *sql.Tx, key string) (h history, err erro
 	return h, nil
 }
 
-// record appends a row, and takes its parts from their accounts.
+// record appends a row and takes the parts of the effect from the accounts.
 func (l *ledger) record(ctx context.Context, tx *sql.Tx, kind, key string, e effect) error {
 	res, err := tx.ExecContext(ctx,
 		`INSERT INTO ledger (kind, key, amount, unit, output, at) VALUES (?, ?, ?, ?, ?, ?)`,
@@ -165,7 +166,7 @@ func (l *ledger) take(ctx context.Context, tx *sql.Tx, p part) error {
 	return l.lacking(p.account)
 }
 
-// reverse appends the undo of the do with that seq, and adds its parts to their accounts again.
+// reverse appends the undo of the do with the given seq, and returns the do's parts to the accounts.
 func (l *ledger) reverse(ctx context.Context, tx *sql.Tx, do int64) error {
 	for _, statement := range []string{
 		`UPDATE accounts SET balance = balance +

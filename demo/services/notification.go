@@ -2,7 +2,7 @@ package services
 
 import "fmt"
 
-// messagesADay is the mail provider's capacity: more than any demo sends.
+// messagesADay is the capacity of the mail provider. No demo sends so many messages.
 const messagesADay = 1_000_000_000
 
 func notification() *service {
@@ -14,7 +14,7 @@ func notification() *service {
 	}
 }
 
-// readConfirm accepts any input, because nothing may be refused for good past the point of no return.
+// readConfirm accepts any input, because no step may fail for good after the point of no return.
 func readConfirm(key string, _ []byte) (effect, error) {
 	return effect{
 		amount: 1, unit: "message",

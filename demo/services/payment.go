@@ -14,7 +14,7 @@ const (
 	Empty    = "tok_empty" // the card has no money left
 )
 
-// cardLimit is the limit of a card in each currency, in minor units.
+// cardLimit is the limit of a card for each currency, in minor units.
 const cardLimit = 100_000_000
 
 var currency = regexp.MustCompile(`^[A-Z]{3}$`)

@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// Unserved is a country without parcel service.
+// Unserved is a country that no carrier serves.
 const Unserved = "AQ"
 
-// parcelsADay is the carrier's capacity: more than any demo sends.
+// parcelsADay is the capacity of the carrier. No demo sends so many parcels.
 const parcelsADay = 1_000_000_000
 
 func shipping() *service {

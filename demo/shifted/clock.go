@@ -1,5 +1,5 @@
-// Package shifted is a clock that a test moves from outside while programs run. A file holds its offset. It
-// simulates steps of the machine's clock, which a test cannot change.
+// Package shifted provides a clock that a test can shift while programs run. A file holds the offset from the
+// system clock. The package simulates changes of the system clock, which a test cannot make.
 package shifted
 
 import (
@@ -12,18 +12,19 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// readEvery is the interval at which the file is read. It must be short compared with any clockSkew: clocks
-// that share a file move together.
+// readEvery is the interval at which a Clock reads the file. It must be short compared with every clockSkew,
+// because all clocks with the same file must shift at almost the same time.
 const readEvery = 10 * time.Millisecond
 
-// Clock is the machine's clock with the offset in its file. It implements port.Clock.
+// Clock returns the time of the system clock plus the offset in a file. It implements port.Clock.
 type Clock struct {
 	path string
-	off  atomic.Int64 // nanoseconds
+	off  atomic.Int64 // offset in nanoseconds
 }
 
-// Open reads the file, a duration such as "1h" or "-700ms", and reads it again for as long as the program
-// runs. An error means that it cannot be read now. A later failed read changes nothing.
+// Open returns a Clock that follows the offset in a file. The file contains a duration, such as "1h" or
+// "-700ms". Open returns an error if the file cannot be read. If a later read fails, the offset stays the
+// same.
 func Open(path string) (*Clock, error) {
 	c := &Clock{path: path}
 	if err := c.read(); err != nil {
@@ -31,7 +32,7 @@ func Open(path string) (*Clock, error) {
 	}
 	go func() {
 		for range time.Tick(readEvery) {
-			// after an error, as while the file is being written, the offset stays
+			// If a read fails, for example during a write to the file, the offset stays the same.
 			_ = port.Guard(nil, "the clock", c.read)
 		}
 	}()
@@ -51,10 +52,10 @@ func (c *Clock) read() error {
 	return nil
 }
 
-// Now returns the time of this clock.
+// Now returns the shifted time.
 func (c *Clock) Now() time.Time { return time.Now().Add(time.Duration(c.off.Load())) }
 
-// Set sets the offset of all clocks of the file.
+// Set writes the offset for all clocks that read the file.
 func Set(path string, d time.Duration) error {
 	beside := path + ".new"
 	if err := os.WriteFile(beside, []byte(d.String()+"\n"), 0o600); err != nil {

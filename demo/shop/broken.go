@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// breaking returns a line with one fault. It gets the lines before and after it in the file.
+// A breaking returns a broken line. Its parameters are the lines before and after this line in the file.
 type breaking func(before, after []byte) []byte
 
-// broken returns every fault, each once or twice. All except `again` must be refused.
+// broken returns every kind of broken line once or twice. The server must refuse all of these lines except
+// the lines that again returns.
 func broken() []breaking {
 	return []breaking{
 		without("orderId"),
@@ -36,10 +37,11 @@ func broken() []breaking {
 	}
 }
 
-// again returns the same order once more, as after a lost answer. It is accepted, and nothing happens twice.
+// again returns the previous line, because a sender repeats a line after a lost response. The server accepts
+// the line, but nothing happens twice.
 func again(before, _ []byte) []byte { return before }
 
-// otherContent returns an order with the ID of another one and other content.
+// otherContent returns an order with the ID of the previous order and different content.
 func otherContent(before, _ []byte) []byte {
 	return bytes.Replace(before, []byte(`"quantity":`), []byte(`"quantity":1`), 1)
 }
@@ -83,12 +85,12 @@ func withID(line []byte, id string) []byte {
 func fieldsOf(line []byte) map[string]json.RawMessage {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(line, &fields); err != nil {
-		panic(err) // the line was encoded here
+		panic(err) // The line was encoded in this package.
 	}
 	return fields
 }
 
-// encodeRaw encodes fields that the standard encoder would refuse because of their depth.
+// encodeRaw encodes fields that are nested too deeply for the standard encoder.
 func encodeRaw(fields map[string]json.RawMessage) []byte {
 	var b bytes.Buffer
 	for _, name := range []string{"schema", "orderId", "workflow", "order"} {

@@ -1,3 +1,3 @@
-// Package shop writes the orders of a realistic shop, and computes the expected calls of the remote services
-// from an order.
+// Package shop generates the orders of a realistic shop. It also computes the effects that each order should
+// have at the remote services.
 package shop

@@ -9,8 +9,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/audit"
 )
 
-// Expectation computes the expected calls of the services from an order. It returns zeros for a text that is
-// no valid order. If such a text is processed, the audit reports it.
+// Expectation returns the ID of an order and the effects that the order should have at the services. A value
+// that cannot be read from the text is zero in the result. If the server processes such a text, the audit
+// reports a violation.
 func Expectation(text []byte) (string, audit.Order) {
 	var head struct {
 		OrderID string          `json:"orderId"`
@@ -43,14 +44,14 @@ func Expectation(text []byte) (string, audit.Order) {
 	return head.OrderID, expect
 }
 
-// exact returns a number of an order, with decimals. It returns 0 for a text that is no number, or that is
-// out of range.
+// exact returns the value of a number in an order: the exact value, or a float64 if the number has an
+// exponent. It returns 0 if the text is not a number or the number is too large.
 func exact(n json.Number) *big.Rat {
 	f, err := n.Float64()
 	if err != nil || math.Abs(f) > 1e15 {
 		return new(big.Rat)
 	}
-	if strings.ContainsAny(n.String(), "eE") { // the exact number could have a million digits
+	if strings.ContainsAny(n.String(), "eE") { // The exact value could have a million digits.
 		return new(big.Rat).SetFloat64(f)
 	}
 	r, ok := new(big.Rat).SetString(n.String())
@@ -60,8 +61,8 @@ func exact(n json.Number) *big.Rat {
 	return r
 }
 
-// whole returns the number if it is whole and small enough, otherwise 0, because no service accepts such an
-// amount.
+// whole returns the number if it is an integer that fits into int64. Otherwise it returns 0, because no
+// service accepts the number as an amount.
 func whole(r *big.Rat) int64 {
 	if r.IsInt() && r.Num().IsInt64() {
 		return r.Num().Int64()

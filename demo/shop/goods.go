@@ -1,6 +1,6 @@
 package shop
 
-// country is a country of customers.
+// country is a country in which customers live.
 type country struct {
 	code, currency string
 	cities         []string
@@ -33,7 +33,7 @@ var countries = []country{
 	{"CA", "CAD", []string{"Trois-Rivières", "Moose Jaw"}, []string{"Océane Tremblay", "Liam MacDonald"}},
 }
 
-// product is a product of the shop. Prices are in minor units of any currency.
+// product is a product of the shop. The price is the same number of minor units in every currency.
 type product struct {
 	sku      string
 	price    int64
@@ -51,13 +51,13 @@ var products = []product{
 	{"LICENSE-PRO-1Y", 24900, false}, {"SONG-0042", 129, false}, {"GIFTCARD-25", 2500, false},
 }
 
-// Products with limited availability.
+// SKUs with a limited stock, and SKUs without stock.
 var (
 	limited = []string{"LTD-PRINT-1", "LTD-VINYL-2"}
 	soldOut = []string{"SOLDOUT-CLOCK", "SOLDOUT-GLOBE"}
 )
 
-// Cards, by the payment service's response.
+// Cards that the payment service accepts, and cards that it refuses.
 var (
 	goodCards = []string{"tok_visa", "tok_mastercard", "tok_amex", "tok_sepa"}
 	badCards  = []string{"tok_declined", "tok_expired", "tok_empty"}

@@ -46,7 +46,8 @@ type submission struct {
 	Priority string `json:"priority,omitempty"`
 }
 
-// Shares of orders that some service refuses for good, in thousandths.
+// Shares of orders with a special card, item or address, in thousandths. A service refuses most of these
+// orders.
 const (
 	badCardShare  = 35
 	soldOutShare  = 25
@@ -54,7 +55,7 @@ const (
 	unservedShare = 15
 )
 
-// Good yields good orders without end, each as a line of the file.
+// Good yields valid orders without end. Each order is one line of JSON.
 func Good(seed uint64) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		rng := rand.New(rand.NewPCG(seed, 0x5374657063))
@@ -63,8 +64,8 @@ func Good(seed uint64) iter.Seq[[]byte] {
 	}
 }
 
-// Orders returns the orders of `stepkeeper demo` as JSON Lines: 1,000 lines, one submission each, with the
-// broken ones spread among the good ones. They are always the same.
+// Orders returns the orders of `stepkeeper demo` as 1,000 lines of JSON. The broken lines are spread among
+// the valid lines. The result is always the same.
 func Orders() []byte {
 	bad := broken()
 	var good [][]byte
@@ -87,7 +88,7 @@ func encode(v any) []byte {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		panic(err) // encoding plain data cannot fail
+		panic(err) // Encoding plain data cannot fail.
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
@@ -100,8 +101,7 @@ func submit(rng *rand.Rand, n int) submission {
 	return s
 }
 
-// orderID returns an ID in one of the usual forms of shops. Each contains the number, so that no two are
-// equal.
+// orderID returns an ID in one of the usual forms of shops. Each ID contains n, so that no two IDs are equal.
 func orderID(rng *rand.Rand, n int) string {
 	switch rng.IntN(4) {
 	case 0:
@@ -141,7 +141,8 @@ func purchase(rng *rand.Rand, n int) order {
 	return o
 }
 
-// rare changes some orders so that a service refuses them, each for one reason. Every reason occurs.
+// rare changes some orders so that a service may refuse them. Each changed order has one reason for a
+// refusal.
 func rare(rng *rand.Rand, n int, o *order, digital bool) {
 	switch u := rng.IntN(1000); {
 	case u < badCardShare:

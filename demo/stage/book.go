@@ -12,45 +12,45 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// Book is the application's knowledge of the lines and orders that it has sent. It never reads the engine's
-// state.
+// Book records the lines that the application has sent, the responses, and the listings of orders. It
+// contains only information that an application can get.
 type Book struct {
 	mu       sync.Mutex
 	lines    []line
 	orders   map[string]*order
 	reopened []string
-	stale    bool // the last listing failed
+	stale    bool // true if the last listing failed
 }
 
-// line is one submitted line of orders.
+// line is one submitted line.
 type line struct {
 	text              []byte
-	id                string      // "" if the line cannot be parsed
+	id                string      // ID of the order; "" if the line cannot be parsed
 	expect            audit.Order // expected effects if the order is accepted and processed
 	accepted, refused bool
-	reason            string // reason of the refusal
+	reason            string // reason for the refusal
 }
 
-// order is an order as its lines and the listings describe it.
+// order is an order according to its lines and to the listings.
 type order struct {
-	view.Summary // the last listing that had the order; zero before that
+	view.Summary // summary in the last listing that contained the order; zero before that
 
 	expect            audit.Order
-	accepted, refused bool // A line of the order was accepted, or refused.
-	cancelled         bool // A cancel was accepted.
-	seen              bool // The last listing had the order.
+	accepted, refused bool // true after a line of the order was accepted or refused
+	cancelled         bool // true after a cancel was accepted
+	seen              bool // true if the last listing contained the order
 }
 
-// Progress holds the numbers of lines and orders by their outcome.
+// Progress holds the numbers of lines and orders by outcome.
 type Progress struct {
 	Lines, Answered, Refused, Repeated int
-	Processed, Undone, Stopped, Open   int // orders
+	Processed, Undone, Stopped, Open   int // numbers of orders
 }
 
 // Ends returns the number of lines with a final outcome.
 func (p Progress) Ends() int { return p.Processed + p.Undone + p.Refused + p.Repeated }
 
-// Add adds a line, and returns its index.
+// Add adds a line and returns the line's place in the book.
 func (b *Book) Add(text []byte) int {
 	l := line{text: text}
 	l.id, l.expect = shop.Expectation(text)
@@ -63,7 +63,7 @@ func (b *Book) Add(text []byte) int {
 	return len(b.lines) - 1
 }
 
-// order returns the entry of an order. For a new one it sets the expectation. The caller holds the lock.
+// order returns the entry of an order. A new entry gets the given expectation. The caller must hold the lock.
 func (b *Book) order(id string, expect audit.Order) *order {
 	if b.orders == nil {
 		b.orders = map[string]*order{}
@@ -81,8 +81,8 @@ func (b *Book) Text(place int) []byte {
 	return b.lines[place].text
 }
 
-// Open returns the places of the lines without an answer, in the order of the file: an earlier
-// line of the same ID must stay the earlier one.
+// Open returns the places of the lines without a response, in the sequence of the file. The sequence matters
+// for lines with the same ID.
 func (b *Book) Open() []int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -95,7 +95,7 @@ func (b *Book) Open() []int {
 	return places
 }
 
-// Accept records that a line was acknowledged. It does not change a line that has an answer.
+// Accept records that the server acknowledged a line. It does nothing if the line already has a response.
 func (b *Book) Accept(place int, id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -122,15 +122,15 @@ func (b *Book) Refuse(place int, reason string) {
 	}
 }
 
-// Cancel records that a cancel of a line's order was accepted.
+// Cancel records that the server accepted a cancel of the line's order.
 func (b *Book) Cancel(place int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.orders[b.lines[place].id].cancelled = true
 }
 
-// Observe records a whole listing, or the error of a failed one. It notes each order whose end has changed,
-// because that is a violation: an end never changes by itself.
+// Observe records a listing of all orders, or the error of a failed listing. It also records each order that
+// has left a final state, which is a violation.
 func (b *Book) Observe(list []view.Summary, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -152,10 +152,10 @@ func (b *Book) Observe(list []view.Summary, err error) {
 	}
 }
 
-// refusal matches the service's code in the text of a refused call.
+// refusal matches the error code of a service in the text of a refused call.
 var refusal = regexp.MustCompile(`\brefused: ([a-z][a-z-]*): `)
 
-// reasonOf returns the reason why an order was undone, in one word.
+// reasonOf returns a one-word reason why an order was undone.
 func reasonOf(e *view.TaskError) string {
 	if e == nil {
 		return ""
@@ -170,7 +170,7 @@ func terminal(s core.State) bool {
 	return s == core.Processed || s == core.Compensated || s == core.Cancelled
 }
 
-// outcome returns the outcome of the order in the last listing that had it.
+// outcome returns the outcome of the order according to the last listing that contained the order.
 func (o *order) outcome() audit.Outcome {
 	switch {
 	case o.State == core.Processed:
@@ -183,7 +183,7 @@ func (o *order) outcome() audit.Outcome {
 	return audit.Unfinished
 }
 
-// Progress counts lines and orders.
+// Progress returns the present numbers of lines and orders.
 func (b *Book) Progress() Progress {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -201,7 +201,7 @@ func (b *Book) Progress() Progress {
 		if !o.accepted {
 			continue
 		}
-		p.Repeated-- // One line of each order is not a repetition.
+		p.Repeated-- // The first accepted line of an order is not a repetition.
 		switch o.outcome() {
 		case audit.Processed:
 			p.Processed++
@@ -216,7 +216,7 @@ func (b *Book) Progress() Progress {
 	return p
 }
 
-// Stopped lists the orders in Error, by ID.
+// Stopped returns the sorted IDs of the orders in Error.
 func (b *Book) Stopped() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -230,7 +230,8 @@ func (b *Book) Stopped() []string {
 	return ids
 }
 
-// Outcomes returns the audit's input: every order with a readable line, by its last listing.
+// Outcomes returns the input of the audit: each order with a readable line, and the outcome according to the
+// last listing.
 func (b *Book) Outcomes() []audit.Order {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -251,8 +252,8 @@ func (b *Book) Outcomes() []audit.Order {
 	return all
 }
 
-// Violations returns the faults that the application alone can notice: changed ends, and cancels without
-// effect.
+// Violations returns the violations that only the application can notice. These are orders that left a final
+// state, and accepted cancels without effect.
 func (b *Book) Violations() (all []audit.Violation) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -269,7 +270,7 @@ func (b *Book) Violations() (all []audit.Violation) {
 	return all
 }
 
-// Reasons counts why lines were refused and why orders were undone.
+// Reasons counts the refused lines and the undone orders by reason.
 func (b *Book) Reasons() (refused, undone map[string]int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

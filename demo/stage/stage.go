@@ -1,5 +1,5 @@
-// Package stage is the common base of the demo and the soak: the remote services, Stepkeeper as a process,
-// the application's knowledge of its orders, and the audit of the services' ledgers.
+// Package stage contains the parts that the demo and the soak test share. These are the remote services,
+// Stepkeeper as a process, the application's record of its orders, and the audit of the services' ledgers.
 package stage
 
 import (
@@ -25,18 +25,20 @@ type Stage struct {
 	mu       sync.Mutex
 	killed   bool
 	restarts []Restart
-	waiting  time.Time // time when the engine became ready; zero once a service was called
+	waiting  time.Time // end of the last restart; zero after the next call of a service
 }
 
-// Restart holds the times of a restart after a kill, in milliseconds.
+// Restart holds the durations of a restart after a kill, in milliseconds.
 type Restart struct {
-	Ready int64 `json:"ready"` // time from the start until ready
-	// time from ready until a service is called; absent if no work was left
+	Ready int64 `json:"ready"` // time that the start took
+	// AtWork is the time from the end of the start to the first call of a service. It is nil if there was no
+	// call.
 	AtWork *int64 `json:"at_work,omitempty"`
 }
 
-// New starts the services in the folder, and prepares the engine: `stepkeeper dev` with the file agents.yaml
-// of the folder, the workflows, and the further arguments args.
+// New starts the services and prepares the engine. The engine runs `stepkeeper dev` with the workflows, the
+// further arguments args, and the file agents.yaml. The caller must write agents.yaml to the folder before
+// Start.
 func New(ctx context.Context, dir, binary, workflows string, o services.Options,
 	args ...string) (*Stage, error) {
 	s := &Stage{Dir: dir}
@@ -54,10 +56,10 @@ func New(ctx context.Context, dir, binary, workflows string, o services.Options,
 	return s, nil
 }
 
-// File returns the path of a file of the run.
+// File returns the path of a file in the folder of the run.
 func (s *Stage) File(name string) string { return filepath.Join(s.Dir, name) }
 
-// Start starts the engine, and returns how long it took until it was ready.
+// Start starts the engine and returns the time that the start took.
 func (s *Stage) Start(ctx context.Context) (time.Duration, error) {
 	up, err := s.Engine.Start(ctx)
 	s.mu.Lock()
@@ -69,7 +71,7 @@ func (s *Stage) Start(ctx context.Context) (time.Duration, error) {
 	return up, err
 }
 
-// Kill kills the engine. The next Start is a restart.
+// Kill kills the engine. The next Start then counts as a restart.
 func (s *Stage) Kill() error {
 	if err := s.Engine.Kill(); err != nil {
 		return err
@@ -81,8 +83,8 @@ func (s *Stage) Kill() error {
 	return nil
 }
 
-// AtWork reports whether a service was called since the last restart. At the first call it records the time
-// since ready.
+// AtWork reports whether the engine has called a service since the last restart. It also records the time
+// from the restart to the first call.
 func (s *Stage) AtWork() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,14 +96,14 @@ func (s *Stage) AtWork() bool {
 	return s.waiting.IsZero()
 }
 
-// Restarts returns the record of each restart.
+// Restarts returns all restarts after a kill.
 func (s *Stage) Restarts() []Restart {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Restart{}, s.restarts...)
 }
 
-// Audit waits until the services' last calls have ended, and audits their ledgers.
+// Audit waits until the last calls of the services have ended, and then audits the ledgers.
 func (s *Stage) Audit(ctx context.Context, orders []audit.Order) (audit.Result, error) {
 	if err := s.Fleet.Drain(ctx); err != nil {
 		return audit.Result{}, fmt.Errorf("wait for the last calls at the services: %w", err)
@@ -113,8 +115,8 @@ func (s *Stage) Audit(ctx context.Context, orders []audit.Order) (audit.Result, 
 	return result, nil
 }
 
-// Folder returns the folder of a run: the given one, or a temporary folder, which the function remove
-// deletes.
+// Folder returns the folder for a run, and a function that removes a temporary folder. If the parameter
+// given is "", the folder is temporary.
 func Folder(given, prefix string) (dir string, remove func() error, err error) {
 	if given != "" {
 		return given, func() error { return nil }, os.MkdirAll(given, 0o755)
@@ -123,7 +125,7 @@ func Folder(given, prefix string) (dir string, remove func() error, err error) {
 	return dir, func() error { return os.RemoveAll(dir) }, err
 }
 
-// Write writes a report as JSON.
+// Write writes a report to a file as JSON.
 func Write(path string, report any) error {
 	text, err := json.MarshalIndent(report, "", "  ")
 	if err != nil {

@@ -1,6 +1,8 @@
-// Package answerpage is the page behind a link with a token. It shows the question, and accepts the answer
-// (P39, a token is an answer's permission). It needs no script. A GET never decides, because mail scanners
-// follow links. A POST decides, for the round that was shown.
+// Package answerpage serves the web page on which a person answers a waiting step. The link to the page
+// contains a token, which permits its holder to answer (P39, a token is an answer's permission).
+//
+// The page works without scripts. A GET request only shows the question, because mail scanners follow links.
+// A POST request submits an answer for the round that the page showed.
 package answerpage
 
 import (
@@ -23,33 +25,36 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-// Prefix is the prefix of the pages' paths: Prefix + order ID + "/" + token.
+// Prefix is the beginning of the path of every page. The rest of the path is the order ID, a slash and the
+// token.
 const Prefix = "/answer/"
 
 const maxForm = 4 << 10
 
-// Backend returns the question of a token, and accepts the answers.
+// Backend finds the question for a token, and accepts answers.
 type Backend interface {
-	// Question checks the token, and returns the data that it may show. The error is a refusal,
-	// port.ErrNotFound or port.ErrUnavailable.
+	// Question checks the token, and returns the data that the page may show. The error is a refusal of the
+	// token, port.ErrNotFound or port.ErrUnavailable.
 	Question(ctx context.Context, order, token string) (Question, error)
+	// Command passes an answer on, and returns the verdict.
 	Command(ctx context.Context, c message.Control) (core.Verdict, error)
 }
 
-// Question is the content of a page.
+// Question is the content of a page that asks for an answer.
 type Question struct {
 	Text    string
 	Show    []Field
 	Answers []string
 	Round   int
 	Person  string // person who may answer; "" means anyone who has the link
-	Closed  string // reason why the step takes no answer now; "" if it takes one
+	Closed  string // reason why the step takes no answer now; "" if the step takes answers
 }
 
-// Field is a field that the page shows.
+// Field is a value that the page shows with the question, and its name.
 type Field struct{ Name, Value string }
 
-// Read returns the question of a step. It contains only the order's data that the workflow shows.
+// Read returns the question of a step. The question contains only the parts of the order that the workflow
+// shows.
 func Read(t *core.Task, def *core.Definition, order json.RawMessage, of core.TokenOf) Question {
 	q := Question{Round: 1, Person: of.Person}
 	i := -1
@@ -82,7 +87,7 @@ func Read(t *core.Task, def *core.Definition, order json.RawMessage, of core.Tok
 	return q
 }
 
-// fields returns the fields of show, sorted by name.
+// fields returns the members of the object show, sorted by name. Any other value becomes one nameless field.
 func fields(show json.RawMessage) (all []Field) {
 	var members map[string]json.RawMessage
 	if len(show) == 0 {
@@ -111,13 +116,12 @@ var source string
 
 var page = template.Must(template.New("page").Parse(source))
 
-// shown is the data for the template.
 type shown struct {
 	Question
 	Message string // text shown instead of the question
 }
 
-// New returns the handler of the pages. It serves no other path.
+// New returns the handler for the answer pages. The handler responds to all other paths with 404.
 func New(b Backend) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc(Prefix+"{id}/{token}", func(w http.ResponseWriter, r *http.Request) { serve(w, r, b) })
@@ -174,8 +178,8 @@ func answer(w http.ResponseWriter, r *http.Request, b Backend, id, token string)
 	}
 }
 
-// refusalOf returns the text for a refused token. An unknown order gets the same text as a token of another
-// order.
+// refusalOf returns the text for a refused token, or "" for other errors. An unknown order and a token of a
+// different order get the same text.
 func refusalOf(err error) string {
 	var refused *core.Refusal
 	var unfit *message.Refusal
@@ -204,11 +208,12 @@ func reason(err error) string {
 	return "This cannot be answered now. Open the link again later."
 }
 
-// write keeps the page, with the token in its address, out of frames, caches and other sites.
+// write writes the page. The address of the page contains the token. Therefore the headers forbid frames and
+// caches, and keep the address from other sites.
 func write(w http.ResponseWriter, status int, what shown) {
 	var b bytes.Buffer
 	if err := page.Execute(&b, what); err != nil {
-		panic(err) // a mistake in the template
+		panic(err) // the template has a mistake
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")

@@ -14,42 +14,47 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// Backend is the embedded runtime behind the edge. All methods may be called concurrently. Any error that is
-// not named is an internal failure. Submit, Reject and Command finish their work even if ctx ends, because no
-// queue would deliver the request again (P12a, who emits again).
+// Backend is the embedded runtime, as package api uses it. All methods may be called concurrently. problemOf
+// lists the errors that package api knows. Any other error is an internal failure.
+//
+// Submit, Reject and Command finish their work even if ctx ends, because no queue would deliver the request
+// again (P12a, who emits again).
 type Backend interface {
-	// Submit stores and starts orders. The orders have passed message.DecodeSubmit, and the results have
-	// their sequence. It returns only after the commit (P27, the embedded runtime survives its queues).
+	// Submit stores and starts orders. The orders have passed message.DecodeSubmit. The results are in the
+	// sequence of the orders. Submit returns only after the commit (P27, the embedded runtime survives its
+	// queues).
 	Submit(ctx context.Context, orders []message.SubmitOrder) []SubmitResult
-	// Reject handles a message from the SQS edge that is not executed. The sender gets an acknowledgement, as
-	// from SQS. The backend sends the status "refused" if the reply-to is known, or puts the message into
-	// quarantine. An error means that it could do neither, and that the sender has to send again.
+	// Reject handles a refused message from the SQS endpoint. The sender gets no error, because SQS
+	// acknowledges every message. If the reply-to is known, the backend sends the status "refused". Otherwise
+	// it puts the message into quarantine. Reject returns an error if the status or the message could not be
+	// stored. The sender must then send the message again.
 	Reject(ctx context.Context, r Rejected) error
-	// Command executes a cancel, undo, resubmit, resolve, close or move. The verdict of a repeated ID is the
-	// stored one (P5, commands have a number and an ID). It returns port.ErrNotFound for an unknown order,
-	// and core.ErrStale if the command is ahead of the order.
+	// Command executes a command. If a command with the same ID was executed before, Command returns the
+	// stored verdict (P5, commands have a number and an ID). It returns port.ErrNotFound for an unknown
+	// order. It returns core.ErrStale if the command names a later run than the order's present run.
 	Command(ctx context.Context, c message.Control) (core.Verdict, error)
-	// Task returns a task, port.ErrNotFound or port.ErrDamaged. The definition is nil for the tombstone of a
-	// Cancel (P17, a cancel is kept).
+	// Task returns a task and its definition, or port.ErrNotFound or port.ErrDamaged. The definition is nil
+	// if a Cancel came before the order (P17, a cancel is kept).
 	Task(ctx context.Context, id string) (*core.Task, *core.Definition, error)
-	// Question returns the data that a token of an answer may show (P39, a token is an answer's permission).
-	// The refusal of an invalid token is an error.
+	// Question returns the data that the answer page may show for a token (P39, a token is an answer's
+	// permission). It returns an error for an invalid token.
 	Question(ctx context.Context, id, token string) (answerpage.Question, error)
-	// Target returns the definition that a move names: by its hash, or message.Latest.
+	// Target returns the definition that a move names. definition is a hash or message.Latest.
 	Target(ctx context.Context, workflow, definition string) (core.Target, error)
-	// Order reads the order of a task, as it was submitted. It may return port.ErrNotFound.
+	// Order returns the content of a task's order, as it was submitted. It may return port.ErrNotFound.
 	Order(ctx context.Context, t *core.Task) (json.RawMessage, error)
-	// Wait blocks until done returns true or ctx ends. It returns the last version of the task, even with the
-	// error of ctx. It returns port.ErrNotFound for an unknown task.
+	// Wait blocks until done returns true for a version of the task, or ctx ends. Even if ctx ends, Wait
+	// returns the last version of the task. It returns port.ErrNotFound for an unknown task.
 	Wait(ctx context.Context, id string, done func(*core.Task) bool) (*core.Task, error)
-	// Follow sends every committed version newer than after, the present one first. A slow reader misses some
-	// but never the last. The channel is closed when ctx ends. It may return port.ErrNotFound.
+	// Follow sends the present version of a task and each later committed version, if its number is larger
+	// than the argument after. A slow reader may miss versions, but always gets the last one. Follow closes
+	// the channel when ctx ends. The error may be port.ErrNotFound.
 	Follow(ctx context.Context, id string, after int64) (<-chan *core.Task, error)
-	// List returns the selected tasks, newest first. next is "" at the end. Query.Limit is set. It marks a
-	// task as damaged if the document cannot be read.
+	// List returns the selected tasks, newest first. next is the cursor of the next page, or "" on the last
+	// page. The caller sets q.Limit. List marks a task as damaged if its document cannot be read.
 	List(ctx context.Context, q port.Query) (orders []view.Summary, next string, err error)
-	// Queue returns a queue for the SQS edge, or port.ErrNotFound. It is never called for "intake" and
-	// "control", because the edge passes their messages to Submit and Command.
+	// Queue returns a queue for the SQS endpoint, or port.ErrNotFound. Package api passes messages for
+	// "intake" and "control" to Submit and Command instead, so it never asks for these two queues.
 	Queue(name string) (port.Queue, error)
 	// QueueNames returns the names of the queues.
 	QueueNames() []string
@@ -57,38 +62,39 @@ type Backend interface {
 	// Unattended returns the request queues without a consumer.
 	Unattended(ctx context.Context) []view.Unattended
 	Workflows(ctx context.Context) []view.WorkflowInfo
-	// Statistics returns the figures of at most the last hour, and the present figures of the agents.
+	// Statistics returns the numbers of orders and requests over at most the last hour, and the present
+	// figures of the agents.
 	Statistics(ctx context.Context) (view.Statistics, error)
-	// Schedules returns the schedules of the workflows, with the results of their last times.
+	// Schedules returns the schedules of the workflows, with their last starts and skipped times.
 	Schedules(ctx context.Context) ([]schedule.Record, error)
 }
 
 // SubmitResult is the result of one submission.
 type SubmitResult struct {
 	OrderID string
-	Known   bool       // the same order with the same content existed before
+	Known   bool       // the same order with the same content was stored before
 	State   core.State // state of the task after the commit
-	Notes   []string   // texts that name the parts of the order without effect
+	Notes   []string   // texts for people, about parts of the order that have no effect
 	// Unattended lists the request queues of the order's workflow that have no consumer.
 	Unattended []view.Unattended
 	// Err is nil if the order is stored and started. Otherwise it is a refusal (*message.Refusal or
-	// *core.Refusal), port.ErrUnavailable, or *BusyError.
+	// *core.Refusal), port.ErrUnavailable, or a *BusyError.
 	Err error
 }
 
-// Rejected is a message that is not executed.
+// Rejected is a message from the SQS endpoint that is refused.
 type Rejected struct {
-	Queue string               // intake or control
+	Queue string               // port.Intake or port.Control
 	Body  []byte               // body as it was sent
-	Order *message.SubmitOrder // the order, as far as it could be parsed (use its Known); nil for a command
+	Order *message.SubmitOrder // readable part of the order; nil for a command
 	Err   error                // refusal that states the reason
 }
 
-// BusyError refuses a new order because the largest number of orders is active.
+// BusyError refuses a new order because too many orders are active.
 type BusyError struct {
 	RetryAfter time.Duration // time after which the sender should try again
 	Active     int           // number of active orders
-	Limit      int           // largest number of active orders, from --max-open
+	Limit      int           // largest allowed number of active orders, from --max-open
 }
 
 func (e *BusyError) Error() string {
@@ -107,5 +113,5 @@ type Health struct {
 	Release    view.Release      `json:"release"` // release of the server
 }
 
-// Throttled makes the SQS edge return an error that an AWS SDK retries by itself.
+// Throttled reports true. The SQS endpoint then returns an error after which an AWS SDK retries.
 func (e *BusyError) Throttled() bool { return true }

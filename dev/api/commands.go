@@ -20,8 +20,8 @@ import (
 // maxCommand is the largest body of a command, in bytes.
 const maxCommand = 8 << 10
 
-// maxAnswer is the largest body of an answer, in bytes: an event's value at its largest, with room for white
-// space.
+// maxAnswer is the largest body of an answer, in bytes. It allows for white space around a value of the
+// largest size.
 const maxAnswer = 2 * core.MaxAnswerValue
 
 type cancelInput struct {
@@ -95,7 +95,6 @@ type answerInput struct {
 
 type verdictOutput struct{ Body core.Verdict }
 
-// operation describes the request that sends an order a command.
 func operation(name, summary, description string) huma.Operation {
 	return huma.Operation{
 		OperationID: name + "-order", Method: http.MethodPost, Path: "/v1/orders/{id}/" + name,
@@ -166,7 +165,8 @@ func (e *edge) registerMove(doc huma.API) {
 	}, e.plan)
 }
 
-// answer fills in the fields that the sender left out, and passes the answer on.
+// answer fills in the present run and round if the sender has left them out. It fills in no round for an
+// event. It passes the answer on to the backend.
 func (e *edge) answer(ctx context.Context, in *answerInput) (*verdictOutput, error) {
 	b := &in.Body
 	a := core.Answered{ID: b.ID, Step: b.Step, Name: b.Event, Round: b.Round, Value: b.Value,
@@ -194,7 +194,7 @@ func (e *edge) answer(ctx context.Context, in *answerInput) (*verdictOutput, err
 	return e.command(ctx, message.Control{OrderID: in.ID, Event: a})
 }
 
-// plan returns the effects of a move.
+// plan returns what a move would change. It does not move the order.
 func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
 	t, def, err := e.backend.Task(ctx, in.ID)
 	if err != nil {
@@ -205,7 +205,7 @@ func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
 		return nil, ofOrder(in.ID, err)
 	}
 	order, err := e.backend.Order(ctx, t)
-	// PlanOf needs no order unless in.Documents is true: ErrOrderNeeded means that the move is accepted
+	// without the order, PlanOf still works, but DocumentsOf does not
 	if err != nil && in.Documents {
 		return nil, ofOrder(in.ID, err)
 	}
@@ -223,7 +223,8 @@ func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
 	return &planOutput{Body: p}, nil
 }
 
-// command makes an ID if the sender gave none, passes the command on and returns the verdict.
+// command passes a command on to the backend, and returns the verdict. It makes an ID if the sender gave
+// none.
 func (e *edge) command(ctx context.Context, c message.Control) (*verdictOutput, error) {
 	if given := core.CommandOf(c.Event); given.ID == "" {
 		c.Event = core.Stamped(c.Event, uuid.NewString(), given.From, given.Number)
@@ -243,7 +244,8 @@ func (e *edge) command(ctx context.Context, c message.Control) (*verdictOutput, 
 	return &verdictOutput{Body: v}, nil
 }
 
-// onlyJSON refuses a body of another type, because a web page may send text/plain to any address.
+// onlyJSON refuses a body that is not JSON. A web page of another site may send text/plain to any address,
+// but not JSON.
 func onlyJSON(ctx huma.Context, next func(huma.Context)) {
 	if ctx.Method() == http.MethodPost && mediaType(ctx.Header("Content-Type")) != jsonType {
 		h := ctx.Header("Content-Type")

@@ -1,8 +1,13 @@
-// Package api is the HTTP edge of the embedded runtime. It serves orders under /v1 (described by the OpenAPI
-// 3.1 document at /openapi.json and /openapi.yaml), health, and the queues in SQS's own JSON protocol
-// (package sqsproto) at POST /.
+// Package api is the HTTP interface of the embedded runtime, called the edge. It serves:
 //
-// It makes no decisions. It checks form and size, refuses web pages of other origins, and passes requests to
-// a Backend. It acknowledges a submission or a command only after the Backend's commit (P27, the embedded
-// runtime survives its queues). It logs IDs, never bodies.
+//   - Orders and commands, under /v1. The OpenAPI 3.1 document at /openapi.json and /openapi.yaml describes
+//     them.
+//   - Health checks, at /healthz and /readyz.
+//   - The queues, at POST /, in the JSON protocol of SQS (package sqsproto).
+//   - The answer pages (package answerpage), and the metrics and pages of Config.
+//
+// The edge makes no decisions about orders. It checks the form and size of requests. It refuses requests from
+// web pages of other origins, except to the answer pages. It passes the rest to a Backend. It acknowledges a
+// submission or a command only after the Backend's commit (P27, the embedded runtime survives its queues). It
+// logs IDs, never bodies.
 package api

@@ -27,8 +27,8 @@ const (
 	eventsType = "text/event-stream"
 )
 
-// configOf returns huma's configuration with three changes: no $schema fields, no documentation page with
-// scripts from other sites, and JSON only.
+// configOf returns the configuration of huma. With it, huma adds no $schema fields, serves no documentation
+// page (which would load scripts from other sites), accepts only JSON, and refuses unknown query parameters.
 func configOf(version string) huma.Config {
 	version = cmp.Or(version, "dev")
 	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
@@ -54,8 +54,9 @@ func configOf(version string) huma.Config {
 
 var jsonFormat = huma.Format{Marshal: writeFormat, Unmarshal: readFormat}
 
-// writeFormat writes everything or nothing. A value that cannot be written is a panic, which the guard turns
-// into a response. huma itself would write a text after the status 200.
+// writeFormat writes the whole value or nothing. If the value cannot be encoded, writeFormat panics, and
+// guard turns the panic into a response. huma itself would append an error text to a response with status
+// 200.
 func writeFormat(w io.Writer, v any) error {
 	var b bytes.Buffer
 	if err := huma.DefaultJSONFormat.Marshal(&b, v); err != nil {
@@ -65,12 +66,12 @@ func writeFormat(w io.Writer, v any) error {
 	return nil
 }
 
-// readFormat reads a body that is strict JSON within the bounds of values.
+// readFormat reads a body that is strict JSON within the limits of package rawjson.
 func readFormat(data []byte, to any) error {
 	if err := rawjson.Check(data, rawjson.MaxLevels); err != nil {
 		return err
 	}
-	if generic, ok := to.(*any); ok { // huma compares this form with the schema
+	if generic, ok := to.(*any); ok { // huma compares a generic value with the schema
 		d := json.NewDecoder(bytes.NewReader(data))
 		d.UseNumber()
 		if err := d.Decode(generic); err != nil {
@@ -81,8 +82,8 @@ func readFormat(data []byte, to any) error {
 	}
 	err := json.Unmarshal(data, to)
 	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) { // huma accepted the value as an integer
-		// the path begins with the names of embedded types
+	if errors.As(err, &wrong) { // the schema accepts the value as an integer, but it does not fit the field
+		// wrong.Field begins with the names of embedded types
 		field := wrong.Field[strings.LastIndex(wrong.Field, ".")+1:]
 		return fmt.Errorf("%s: found %s; give a whole number of at most %d, in digits", field, wrong.Value,
 			math.MaxInt)
@@ -91,8 +92,7 @@ func readFormat(data []byte, to any) error {
 }
 
 // withFloats converts each number to a float64, as huma expects. A number beyond the range of float64 becomes
-// infinite. Only values from users and services may contain such a number (rawjson.MaxExponent). No field of
-// Stepkeeper does.
+// infinite. rawjson.MaxExponent permits such numbers in values from users and services.
 func withFloats(v any) any {
 	switch v := v.(type) {
 	case json.Number:
@@ -110,11 +110,10 @@ func withFloats(v any) any {
 	return v
 }
 
-// serveDocument publishes the complete OpenAPI document.
 func serveDocument(mux *http.ServeMux, doc *huma.OpenAPI) {
 	asJSON, err := json.MarshalIndent(doc, "", " ")
 	if err != nil {
-		panic(fmt.Sprintf("the OpenAPI document cannot be written: %v", err)) // a mistake in this package
+		panic(fmt.Sprintf("the OpenAPI document cannot be written: %v", err)) // this package has a mistake
 	}
 	asYAML, err := doc.YAML()
 	if err != nil {
@@ -134,7 +133,7 @@ func schemaOf[T any](doc huma.API) *huma.Schema {
 	return doc.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
 }
 
-// responses documents the statuses of an operation that is handled without huma.
+// responses returns the responses of an operation: those in by, and a Problem for each status in problems.
 func responses(doc huma.API, by map[int]*huma.Response, problems ...int) map[string]*huma.Response {
 	all := map[string]*huma.Response{}
 	for status, r := range by {
@@ -149,8 +148,9 @@ func responses(doc huma.API, by map[int]*huma.Response, problems ...int) map[str
 	return all
 }
 
-// documentSubmit describes POST /v1/orders, which huma does not handle: the body is read once, by
-// message.DecodeSubmit, and its refusals are those of the intake queue.
+// documentSubmit describes POST /v1/orders in the OpenAPI document. huma does not handle this operation,
+// because message.DecodeSubmit reads the body. So the refusals are the same as for messages in the intake
+// queue.
 func (e *edge) documentSubmit(doc huma.API) {
 	ref := schemaOf[SubmitOrder](doc)
 	doc.OpenAPI().Components.Schemas.SchemaFromRef(ref.Ref).Properties["orderId"].Not =
@@ -186,7 +186,7 @@ func (e *edge) documentSubmit(doc huma.API) {
 	})
 }
 
-// SubmitOrder is the schema of message.SubmitOrder. It is exported because huma needs that.
+// SubmitOrder is the schema of message.SubmitOrder. It is exported because huma requires exported types.
 type SubmitOrder struct {
 	Schema   int       `json:"schema" enum:"1"`
 	OrderID  string    `json:"orderId" pattern:"^[A-Za-z0-9._:][A-Za-z0-9._:-]{0,127}$" doc:"your own ID for the order; with it, sending the same order again is harmless"`

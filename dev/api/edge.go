@@ -18,29 +18,28 @@ import (
 // Config configures the edge.
 type Config struct {
 	Backend Backend
-	Version string     // version of the program, stated in the OpenAPI document
-	Clock   port.Clock // nil means the system's
-	// Pages serves the patterns of PagePaths beside the interface; nil means no pages.
+	Version string     // version of the program, for the OpenAPI document
+	Clock   port.Clock // nil means the system clock
+	// Pages serves the paths in PagePaths; nil means no pages.
 	Pages     http.Handler
 	PagePaths []string // patterns of http.ServeMux
 	// Metrics serves GET /metrics; nil means no metrics.
 	Metrics http.Handler
-	// ReceiptKey is the secret of the receipt handles of the SQS protocol; nil means a new one.
+	// ReceiptKey signs the receipt handles of the SQS protocol. nil means a new random key.
 	ReceiptKey []byte
 }
 
-// edge holds the dependencies of the handlers.
 type edge struct {
 	backend Backend
 	clock   port.Clock
 }
 
-// New returns the handler of everything that the embedded runtime serves. The answer page gets all requests
-// below answerpage.Prefix, and no others. So only requests to the page skip the check of their origin.
+// New returns the handler of everything that the embedded runtime serves. All requests below
+// answerpage.Prefix go to the answer page. Only these requests skip the check of the Origin header.
 func New(c Config) http.Handler {
 	answers, rest := answerpage.New(c.Backend), ownOrigin(routes(c))
 	return guard(thisMachine(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// guard refuses ambiguous paths
+		// a path with this prefix cannot lead elsewhere, because guard refuses ambiguous paths
 		if strings.HasPrefix(r.URL.Path, answerpage.Prefix) {
 			answers.ServeHTTP(w, r)
 			return
@@ -49,11 +48,11 @@ func New(c Config) http.Handler {
 	})))
 }
 
-// Answers returns the handler of a listener that a proxy may open to the world. It serves only the answer
-// page. It accepts every Host and Origin, because only a token counts there.
+// Answers returns a handler for a listener that a proxy may open to the world. The handler serves only the
+// answer page. It accepts every Host and Origin, because an answer needs a valid token.
 func Answers(b answerpage.Backend) http.Handler { return guard(answerpage.New(b)) }
 
-// routes serves the interface, the queues, and the pages for the operator.
+// routes returns the handler of the API, the metrics, the queues, and the pages for operators.
 func routes(c Config) http.Handler {
 	useProblems()
 	e := &edge{backend: c.Backend, clock: c.Clock}
@@ -84,7 +83,7 @@ func routes(c Config) http.Handler {
 	return mux
 }
 
-// elsewhere responds with 404 to unknown paths, and with 405 to unknown methods.
+// elsewhere responds to unknown paths with 404, and to unknown methods of known paths with 405.
 func elsewhere(mux *http.ServeMux) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var allow []string

@@ -14,7 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// eventPause is the interval of heartbeats in a silent stream.
+// eventPause is the time between two heartbeats of a stream, with or without events between them.
 const eventPause = 15 * time.Second
 
 type eventsInput struct {
@@ -80,7 +80,7 @@ func (e *edge) writeEvents(ctx context.Context, w http.ResponseWriter, def *core
 			if !open {
 				return
 			}
-			// the order was moved to another definition, or began after a refused cancel
+			// a move has changed the definition, or def is nil because a Cancel came before the order
 			if def == nil || t.Definition != def.Hash {
 				if _, d, err := e.backend.Task(ctx, t.OrderID); err == nil {
 					def = d
@@ -88,7 +88,7 @@ func (e *edge) writeEvents(ctx context.Context, w http.ResponseWriter, def *core
 			}
 			b, err := event(t, def)
 			if err != nil {
-				panic(err) // the panic breaks the connection, so that the client notices an incomplete stream
+				panic(err) // breaks the connection, so that the client sees that the stream is incomplete
 			}
 			ok = send(b)
 		case <-alive.C:

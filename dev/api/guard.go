@@ -13,12 +13,13 @@ import (
 	"unicode"
 )
 
-// guard wraps every handler. It recovers from panics, and refuses paths that a proxy could read differently.
+// guard wraps every handler. It turns panics into responses. It refuses paths that a proxy and this server
+// could read differently.
 func guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(under http.ResponseWriter, r *http.Request) {
 		w, body := &response{ResponseWriter: under}, r.Body
 		if r.ContentLength != 0 {
-			// finish reads the rest of the body, so no handler may close it
+			// finish reads the rest of the body, so no handler may close the body
 			r.Body = io.NopCloser(body)
 		}
 		defer w.finish(r.Header.Get("Expect"), body)
@@ -35,7 +36,7 @@ func guard(next http.Handler) http.Handler {
 	})
 }
 
-// plainPath reports whether proxies and routers of every kind read the same segments from a path.
+// plainPath reports whether all proxies and routers split the path into the same segments.
 func plainPath(u *url.URL) bool {
 	segments := strings.Split(strings.TrimPrefix(u.EscapedPath(), "/"), "/")
 	for i, escaped := range segments {
@@ -49,8 +50,8 @@ func plainPath(u *url.URL) bool {
 	return true
 }
 
-// thisMachine refuses requests whose Host does not name the loopback interface, because the name of another
-// site may resolve to 127.0.0.1.
+// thisMachine refuses requests whose Host header does not name the loopback interface. Such a request can
+// come from a web page whose host name resolves to 127.0.0.1.
 func thisMachine(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !loopbackHost(r.Host) {
@@ -63,8 +64,8 @@ func thisMachine(next http.Handler) http.Handler {
 	})
 }
 
-// ownOrigin refuses requests of pages of other origins. Every page in a browser may send requests to the
-// loopback interface. Its Origin or Sec-Fetch-Site reveals such a request.
+// ownOrigin refuses requests from web pages of other origins. Any page in a browser may send requests to the
+// loopback interface, but the browser adds the header Origin or Sec-Fetch-Site.
 func ownOrigin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if o := r.Header.Get("Origin"); o != "" && o != "http://"+r.Host {
@@ -83,11 +84,11 @@ func ownOrigin(next http.Handler) http.Handler {
 	})
 }
 
-// response holds the status back until the first bytes of the body, so that a failure to make the body still
-// gets its own status.
+// response delays the status until the first bytes of the body. If encoding the body fails, the handler can
+// still set the status of an error.
 type response struct {
 	http.ResponseWriter
-	status int // 0 means that none was set yet
+	status int // 0 means that the handler has set no status yet
 	begun  bool
 }
 
@@ -102,13 +103,13 @@ func (w *response) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// FlushError implements the interface of http.ResponseController.
+// FlushError implements the interface that http.ResponseController expects.
 func (w *response) FlushError() error {
 	w.begin()
 	return http.NewResponseController(w.ResponseWriter).Flush()
 }
 
-// Unwrap gives http.ResponseController access to all other methods.
+// Unwrap gives http.ResponseController access to the wrapped writer.
 func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *response) begin() {
@@ -121,28 +122,28 @@ func (w *response) begin() {
 	w.begun = true
 }
 
-// maxDiscarded is the number of bytes of a refused body that are read, so that its sender reads the refusal.
+// maxDiscarded is the largest number of bytes that finish reads from the body of a refused request.
 const maxDiscarded = 64 << 20
 
-// finish sends the status of a response without a body. After a refusal it reads the rest of the request's
-// body, because a sender that writes everything first would get a connection reset instead of the response.
-// The time limit of the request bounds that read too.
+// finish sends the status of a response without a body. After a refusal it also reads the rest of the
+// request's body. Otherwise a client that sends its whole body first would get a connection reset instead of
+// the response. The time limit of the request limits this read too.
 func (w *response) finish(expect string, body io.Reader) {
 	if w.status != 0 {
 		w.begin()
 	}
-	if w.status < http.StatusBadRequest || expect != "" { // a client that expects "continue" has sent no body
+	if w.status < http.StatusBadRequest || expect != "" { // a client that sends Expect has sent no body yet
 		return
 	}
 	some := make([]byte, 1<<10)
 	if n, err := body.Read(some); n == 0 && err != nil {
-		return // the body was read completely
+		return // the handler has read the whole body
 	}
 	_ = w.FlushError() // the client may have disconnected
 	_, _ = io.CopyN(io.Discard, body, maxDiscarded)
 }
 
-// loopbackHost reports whether the Host header names the loopback interface, with or without port.
+// loopbackHost reports whether the Host header names the loopback interface, with or without a port.
 func loopbackHost(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
@@ -157,15 +158,16 @@ func loopbackHost(host string) bool {
 	return err == nil && a.Unmap().IsLoopback()
 }
 
-// recovered turns a panic into a problem. It logs the stack, never the body. It breaks off a response that
-// has begun, because the client could take an appended problem for a part of it.
+// recovered turns a panic into a problem. It logs the stack, but never the body. If the response has begun,
+// recovered breaks the connection, because the client could read an appended problem as a part of the
+// response.
 func recovered(w *response) {
 	v := recover()
 	if v == nil {
 		return
 	}
 	if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-		panic(v) // the standard library's way to drop a connection
+		panic(v) // the standard way to break a connection
 	}
 	p := internalProblem(fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
 	if w.begun {

@@ -16,12 +16,12 @@ type healthOutput struct {
 	Body   Health
 }
 
-// Workflows is the list of workflows that orders can name.
+// Workflows is the response that lists the workflows that orders can name.
 type Workflows struct {
 	Workflows []view.WorkflowInfo `json:"workflows" nullable:"false"`
 }
 
-// Schedules is the list of workflows that start by the clock.
+// Schedules is the response that lists the schedules of the workflows.
 type Schedules struct {
 	Schedules []schedule.Record `json:"schedules" nullable:"false"`
 }
@@ -31,10 +31,10 @@ type definitionInput struct {
 	Definition string `query:"definition" default:"latest" pattern:"^(latest|[0-9a-f]{32})$" doc:"the hash of a version, or latest: the one that new orders get"`
 }
 
-// output is a body in huma's form.
+// output is a response body in the form that huma expects.
 type output[T any] struct{ Body T }
 
-// read registers an operation that reads. problems are the statuses of its refusals.
+// read registers a GET operation. problems lists the statuses of the operation's error responses.
 func read[In, Out any](doc huma.API, tag, name, path, summary string, problems []int,
 	answer func(context.Context, *In) (Out, error)) {
 	huma.Register(doc, huma.Operation{

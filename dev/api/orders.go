@@ -17,7 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// OrderPath is the ID of an order in a path. It is exported because huma needs that.
+// OrderPath is the order ID in a request's path. It is exported because huma requires exported types.
 type OrderPath struct {
 	ID string `path:"id" pattern:"^[A-Za-z0-9._:~-]{1,128}$" doc:"the order's ID"`
 }
@@ -27,7 +27,7 @@ type taskInput struct {
 	Wait string `query:"wait" example:"30s" doc:"longest wait for the end of the order, at most 1m0s; the response is the task at that time"`
 }
 
-// OrderDocument is an order as it was submitted.
+// OrderDocument is a submitted order with its content.
 type OrderDocument struct {
 	OrderID     string          `json:"orderId"`
 	ContentHash string          `json:"contentHash,omitempty" doc:"hash of workflow, order, priority and reply-to; equal orders have the same hash"`
@@ -73,11 +73,11 @@ func (e *edge) getTask(ctx context.Context, in *taskInput) (v view.Task, err err
 	if err != nil {
 		return v, err
 	}
-	order, _ := e.backend.Order(ctx, t) // an error leaves the inputs out
+	order, _ := e.backend.Order(ctx, t) // if this fails, the response does not contain the inputs
 	v = view.Detailed(t, def, order, e.clock.Now())
 	v.Await(e.backend.Unattended(ctx))
 	if t.Workflow != "" {
-		// no target leaves the newest definition out
+		// if this fails, the response does not describe the newest definition
 		if to, err := e.backend.Target(ctx, t.Workflow, message.Latest); err == nil {
 			v.Pinned(t, def, to.Definition, e.clock.Now())
 		}
@@ -117,7 +117,7 @@ func (e *edge) list(ctx context.Context, in *listInput) (page view.Page, err err
 	return page, err
 }
 
-// parseAge reads durations of the standard library, and days.
+// parseAge parses a duration of package time, or a number of days such as "7d".
 func parseAge(text string) (time.Duration, bool) {
 	const maxDays = 36500
 	if days, ok := strings.CutSuffix(text, "d"); ok {
@@ -128,7 +128,7 @@ func parseAge(text string) (time.Duration, bool) {
 	return d, err == nil && d >= 0
 }
 
-// ofOrder turns an error of the backend into a problem that names the order. nil stays nil.
+// ofOrder turns an error of the backend into a problem that names the order. For a nil error it returns nil.
 func ofOrder(id string, err error) error {
 	var p *Problem
 	if err == nil || errors.As(err, &p) {

@@ -2,8 +2,8 @@ package api
 
 import "net/http"
 
-// Pages wraps a handler of pages for people so that Serve can serve it. It accepts only programs and pages of
-// this machine, as the HTTP API does, and ends open responses when the server drains.
+// Pages wraps a handler of web pages for Serve. Like New, it accepts requests only from this machine and from
+// its own origin. It ends open responses when the server shuts down.
 func Pages(pages http.Handler) http.Handler { return guard(thisMachine(ownOrigin(drained(pages)))) }
 
 func drained(next http.Handler) http.Handler {

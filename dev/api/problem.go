@@ -21,8 +21,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Codes of problems. The codes of refused orders and commands are in the packages that refuse them: message,
-// core and scheduler.
+// Codes of problems, for programs. The packages message, core and scheduler define the codes of their own
+// refusals.
 const (
 	CodeInvalid     = "invalid-request"
 	CodeNotFound    = "not-found"
@@ -33,9 +33,9 @@ const (
 	CodeUnavailable = "unavailable"
 	CodeRefused     = "command-refused"
 	CodeInternal    = "internal"
-	CodeDamaged     = "damaged" // a stored document cannot be read; other documents are not affected
+	CodeDamaged     = "damaged" // one stored document cannot be read; other documents are not affected
 
-	CodeStoreDamaged = "store-damaged" // a person has to restore the store
+	CodeStoreDamaged = "store-damaged" // the whole store is damaged; a person has to restore it
 
 	codeUnknownTask    = "unknown-task"
 	codeUnknownFlow    = "unknown-workflow"
@@ -44,7 +44,7 @@ const (
 	codeExpired        = "expired"
 )
 
-// unavailableRetry is the wait that a sender is asked for if the disk is full or the process shuts down.
+// unavailableRetry is the pause that a response with CodeUnavailable asks for.
 const unavailableRetry = 2 * time.Second
 
 // Problem is an error as application/problem+json (RFC 9457).
@@ -58,10 +58,10 @@ type Problem struct {
 	RetryAfter int               `json:"retryAfter,omitempty" doc:"seconds to wait before sending again; same as the header Retry-After"`
 	Verdict    *core.Verdict     `json:"verdict,omitempty" doc:"verdict on the refused command"`
 	RequestID  string            `json:"requestId,omitempty" doc:"ID of an internal failure in the log"`
-	headers    map[string]string // further headers
+	headers    map[string]string // additional response headers
 }
 
-// ProblemPlace is a place in a request to correct.
+// ProblemPlace is a part of a request that the sender has to correct.
 type ProblemPlace struct {
 	Where   string `json:"where" doc:"location, such as path.id, query.limit or body.command"`
 	Message string `json:"message"`
@@ -69,11 +69,11 @@ type ProblemPlace struct {
 
 func (p *Problem) Error() string { return p.Detail }
 
-// GetStatus returns the HTTP status. GetStatus, GetHeaders and ContentType make Problem the error model of
-// huma.
+// GetStatus returns the HTTP status. The methods GetStatus, GetHeaders and ContentType make Problem the error
+// type of huma.
 func (p *Problem) GetStatus() int { return p.Status }
 
-// GetHeaders returns the headers that belong to the problem.
+// GetHeaders returns the response headers of the problem.
 func (p *Problem) GetHeaders() http.Header {
 	h := http.Header{}
 	if p.RetryAfter > 0 {
@@ -85,7 +85,7 @@ func (p *Problem) GetHeaders() http.Header {
 	return h
 }
 
-// ContentType returns the type of problems, whatever type the client accepts.
+// ContentType returns the media type of problems. It ignores the types that the client accepts.
 func (p *Problem) ContentType(string) string { return problemType }
 
 const problemType = "application/problem+json"
@@ -95,7 +95,7 @@ func problem(status int, code, format string, args ...any) *Problem {
 		Detail: fmt.Sprintf(format, args...)}
 }
 
-// problemOf translates an error of a Backend.
+// problemOf translates an error of a Backend into a problem.
 func problemOf(err error) *Problem {
 	var asked *Problem
 	var unreadable *message.Refusal
@@ -138,7 +138,8 @@ func problemOf(err error) *Problem {
 	return internalProblem(err)
 }
 
-// statusOf returns the status for the code of a refusal, or other if the code has no status of its own.
+// statusOf returns the HTTP status for the code of a refusal. For an unlisted code it returns the argument
+// other.
 func statusOf(code string, other int) int {
 	switch code {
 	case message.CodeTooLarge:
@@ -153,7 +154,8 @@ func statusOf(code string, other int) int {
 	return other
 }
 
-// requests numbers the failures of this process, so that the log entry of a response can be found.
+// requests counts internal failures. The count is a part of the request ID, which is in the response and in
+// the log.
 var requests atomic.Int64
 
 func internalProblem(err error) *Problem {
@@ -166,7 +168,6 @@ func internalProblem(err error) *Problem {
 
 func seconds(d time.Duration) int { return max(1, int(math.Ceil(d.Seconds()))) }
 
-// writeProblem responds with a problem.
 func writeProblem(w http.ResponseWriter, p *Problem) {
 	h := w.Header()
 	maps.Copy(h, p.GetHeaders())
@@ -175,8 +176,8 @@ func writeProblem(w http.ResponseWriter, p *Problem) {
 	_ = json.NewEncoder(w).Encode(p) // a failure means that the client has disconnected
 }
 
-// useProblems turns huma's own errors, such as a parameter that does not fit, into problems with status 400
-// that name each place.
+// useProblems makes huma return a Problem for each of its own errors. The Problem for invalid parameters has
+// status 400 and lists the places to correct.
 var useProblems = sync.OnceFunc(func() {
 	huma.NewError = func(status int, msg string, errs ...error) huma.StatusError {
 		if status == http.StatusUnprocessableEntity {

@@ -10,10 +10,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// intake handles messages to the intake queue: orders, and the commands that IntakeOf accepts. It returns nil
-// for a message after its commit (P27, the embedded runtime survives its queues). It passes an unreadable or
-// refused message to reject, because the sender of a message to SQS gets no error for it either. It returns
-// an error for a newer schema, because no newer program reads this queue.
+// intake handles messages to the intake queue: orders, and the commands that message.IntakeOf accepts.
+//
+// The error of a message is nil after the commit (P27, the embedded runtime survives its queues). intake
+// passes unreadable and refused messages to reject instead of returning an error, because SQS would
+// acknowledge these messages too. For a message with a newer schema it returns an error, because no newer
+// program reads the queue.
 func (e *edge) intake(ctx context.Context, bodies [][]byte) []error {
 	errs := make([]error, len(bodies))
 	var orders []message.SubmitOrder
@@ -45,7 +47,7 @@ func (e *edge) intake(ctx context.Context, bodies [][]byte) []error {
 			}
 		}
 	}
-	for i, c := range commands { // after the orders, because a command may be for one of them
+	for i, c := range commands { // after the orders, because a command may name one of these orders
 		if c != nil {
 			errs[i] = e.handled(ctx, Rejected{Queue: port.Intake, Body: bodies[i]}, c)
 		}
@@ -53,7 +55,8 @@ func (e *edge) intake(ctx context.Context, bodies [][]byte) []error {
 	return errs
 }
 
-// control handles commands to the control queue. It refuses wakes and settles, which only the runtime sends.
+// control handles commands to the control queue. It refuses a wake or a settle, because only the runtime
+// sends them.
 func (e *edge) control(ctx context.Context, bodies [][]byte) []error {
 	errs := make([]error, len(bodies))
 	for i, body := range bodies {
@@ -75,8 +78,8 @@ func (e *edge) control(ctx context.Context, bodies [][]byte) []error {
 	return errs
 }
 
-// handled executes a command that came as a message. The task keeps its verdict for the sender (P5, commands
-// have a number and an ID).
+// handled executes a command from a message. The sender gets no verdict here, but the task stores the verdict
+// (P5, commands have a number and an ID).
 func (e *edge) handled(ctx context.Context, from Rejected, c *message.Control) error {
 	_, err := e.backend.Command(ctx, *c)
 	switch {

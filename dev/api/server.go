@@ -19,11 +19,11 @@ const (
 	writeTimeout  = MaxWait + 30*time.Second
 	idleTimeout   = 2 * time.Minute
 	maxHeader     = 32 << 10
-	drainTimeout  = 3 * time.Second // SIGTERM ends the whole process in 5 s
+	drainTimeout  = 3 * time.Second // less than the 5 s after SIGTERM in which the process must end
 )
 
-// Listen opens a TCP address of the loopback interface, such as "127.0.0.1:7070". Port 0 takes a free one. It
-// refuses any other interface, because there are no users or passwords here.
+// Listen opens a TCP address of the loopback interface, such as "127.0.0.1:7070". Port 0 selects a free port.
+// Listen refuses all other interfaces, because the API has no users or passwords.
 func Listen(address string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -40,8 +40,8 @@ func Listen(address string) (net.Listener, error) {
 
 type drainKey struct{}
 
-// Serve serves on ln until ctx ends. Then waits, follows and long polls end at once, and everything else has
-// 3 seconds to finish. It always closes the listener.
+// Serve serves h on ln until ctx ends. Then waiting requests, streams of events and long polls end at once.
+// All other requests have 3 seconds to finish. Serve always closes the listener.
 func Serve(ctx context.Context, ln net.Listener, h http.Handler) error {
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -70,8 +70,8 @@ func Serve(ctx context.Context, ln net.Listener, h http.Handler) error {
 	return err
 }
 
-// closeUnused makes Shutdown close the connections without a request. Browsers open some in advance, and
-// Shutdown waits for them.
+// closeUnused makes Shutdown close connections on which no request has come. Browsers open some connections
+// in advance, and Shutdown would wait for them.
 func closeUnused(s *http.Server) {
 	var unused sync.Map
 	s.ConnState = func(c net.Conn, state http.ConnState) {
@@ -83,13 +83,13 @@ func closeUnused(s *http.Server) {
 	}
 	s.RegisterOnShutdown(func() {
 		unused.Range(func(c, _ any) bool {
-			_ = c.(net.Conn).Close() // nothing was read from it
+			_ = c.(net.Conn).Close() // no request is lost, because the server has read none
 			return true
 		})
 	})
 }
 
-// untilDrain returns a context for long requests that ends with the process's.
+// untilDrain returns a context for a long request. The context also ends when the server shuts down.
 func untilDrain(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	drain, ok := ctx.Value(drainKey{}).(context.Context)

@@ -8,13 +8,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// spoolLimit is the number of bytes of answers that wait for a sender that reads them only after it has sent
-// everything: about 150,000 lines. Above it the stream stops until the sender reads.
+// spoolLimit is the size of unread results at which the stream stops until the client reads: about 150,000
+// lines. Below this limit, a client may send all its lines before it reads the results.
 const spoolLimit = 16 << 20
 
-const spoolTimeout = time.Minute // limit of one write
+const spoolTimeout = time.Minute // time limit of one write
 
-// spool writes answers in the background, so that a slow reader does not stop the orders.
+// spool writes results in the background, so that a slow reader does not delay the orders.
 type spool struct {
 	mu     sync.Mutex
 	change *sync.Cond
@@ -37,7 +37,7 @@ func newSpool(rc *http.ResponseController, w http.ResponseWriter) *spool {
 	return s
 }
 
-// fail records the error of a write. nil means that it has succeeded.
+// fail records the error of a write. A nil err means that the write succeeded.
 func (s *spool) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +68,7 @@ func (s *spool) write(rc *http.ResponseController, w http.ResponseWriter) {
 	}
 }
 
-// add appends results. It waits while the spool is full.
+// add appends results, or drops them after a failed write. It blocks while the spool is full.
 func (s *spool) add(results []LineResult) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +87,7 @@ func (s *spool) failed() bool {
 	return s.err != nil
 }
 
-// close writes the rest. It waits until that is done or has failed.
+// close blocks until all results are written or a write has failed.
 func (s *spool) close() {
 	s.mu.Lock()
 	s.ended = true

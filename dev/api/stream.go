@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	groupLines   = 64      // orders that are submitted together
+	groupLines   = 64      // largest number of orders in a group
 	groupBytes   = 1 << 20 // largest size of a group, in bytes
-	groupsAhead  = 4       // groups in progress in one stream
+	groupsAhead  = 4       // number of groups of one stream that run at once
 	lineTimeout  = time.Minute
-	busyPatience = time.Minute // time that a stream waits for room before it reports "busy"
+	busyPatience = time.Minute // longest time that a stream retries a busy backend
 )
 
-// LineResult is the answer to one line of a stream.
+// LineResult is the result of one line of a stream.
 type LineResult struct {
 	Line     int        `json:"line" doc:"number of the line, from 1; blank lines count, but get no answer"`
 	OrderID  string     `json:"orderId,omitempty" doc:"absent if it could not be read"`
@@ -34,11 +34,11 @@ type LineResult struct {
 	State    core.State `json:"state,omitempty"`
 	Notes    []string   `json:"notes,omitempty" nullable:"false" doc:"parts of the order that have no effect here, for people"`
 	Error    *LineError `json:"error,omitempty" doc:"reason why it was not accepted"`
-	// Unattended is the field of a Receipt.
+	// Unattended has the same meaning as in Receipt.
 	Unattended []view.Unattended `json:"unattended,omitempty" nullable:"false" doc:"request queues of its workflow that have no consumer"`
 }
 
-// LineError is the problem of one line.
+// LineError is the reason why a line was not accepted.
 type LineError struct {
 	Code       string `json:"code" doc:"a short, stable word for programs"`
 	Title      string `json:"title"`
@@ -48,7 +48,7 @@ type LineError struct {
 	RetryAfter int    `json:"retryAfter,omitempty" doc:"seconds; present if sending the line again later can help"`
 }
 
-// line is one line. err is set if it will not be submitted.
+// line is a decoded line. A non-nil err means that the line is not submitted.
 type line struct {
 	number int
 	order  message.SubmitOrder
@@ -56,15 +56,15 @@ type line struct {
 	err    error
 }
 
-// group is a few lines that are submitted together. results is filled when done is closed.
+// group is a set of lines that are submitted together. results is complete once done is closed.
 type group struct {
 	lines   []line
 	results []LineResult
 	done    chan struct{}
 }
 
-// submitStream reads lines, submits them in groups, several groups at once, and answers in order. It reads
-// and writes at the same time.
+// submitStream reads lines, and submits the orders in groups. Several groups run at once. submitStream writes
+// the results in the sequence of the lines, and does not wait for the last line before it begins to write.
 func (e *edge) submitStream(w http.ResponseWriter, r *http.Request) {
 	rc := http.NewResponseController(w)
 	if err := rc.EnableFullDuplex(); err != nil && !errors.Is(err, http.ErrNotSupported) {
@@ -73,7 +73,8 @@ func (e *edge) submitStream(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := untilDrain(r.Context())
 	defer cancel()
-	// this runs before cancel, because an expired deadline would break the connection's next requests
+	// this runs before cancel, because a read deadline set by cancel would break the next requests on this
+	// connection
 	defer wakeReader(ctx, rc)()
 	w.Header().Set("Content-Type", linesType)
 	w.WriteHeader(http.StatusOK)
@@ -82,7 +83,7 @@ func (e *edge) submitStream(w http.ResponseWriter, r *http.Request) {
 	lines := make(chan line, groupLines)
 	groups := make(chan *group, groupsAhead)
 	go readLines(ctx, &patientReader{ctx, r.Body, rc}, lines)
-	var broken error // read only after groups is closed
+	var broken error // set before groups is closed; read only afterwards
 	go func() {
 		defer close(groups)
 		broken = port.Guard(nil, "grouping orders",
@@ -94,17 +95,17 @@ func (e *edge) submitStream(w http.ResponseWriter, r *http.Request) {
 		<-g.done
 		out.add(g.results)
 		if out.failed() {
-			cancel() // the client does not read the answers any more
+			cancel() // stop, because the client no longer reads the results
 		}
 	}
 	out.close()
-	if out.failed() || broken != nil { // some lines have no answer, so the stream must not look complete
+	if out.failed() || broken != nil { // some lines have no result, so the stream must not look complete
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// wakeReader makes a read end when ctx ends. The function that it returns waits until the connection is
-// certainly not used any more, as is required at the end of the request.
+// wakeReader ends a blocked read when ctx ends. The caller must call the returned function before the request
+// ends. The returned function blocks until ctx can no longer change the read deadline.
 func wakeReader(ctx context.Context, rc *http.ResponseController) func() {
 	woken := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -118,7 +119,7 @@ func wakeReader(ctx context.Context, rc *http.ResponseController) func() {
 	}
 }
 
-// patientReader sets a time limit for each read, because a stream may last for hours.
+// patientReader gives each read its own time limit, because a stream may last for hours.
 type patientReader struct {
 	ctx  context.Context
 	body io.Reader
@@ -127,14 +128,15 @@ type patientReader struct {
 
 func (p *patientReader) Read(b []byte) (int, error) {
 	_ = p.rc.SetReadDeadline(time.Now().Add(lineTimeout))
-	if err := p.ctx.Err(); err != nil { // the deadline above may have replaced that of wakeReader
-		_ = p.rc.SetReadDeadline(time.Now()) // net/http reads the rest of the body at the end of the request
+	// the deadline above may have replaced the deadline that wakeReader set
+	if err := p.ctx.Err(); err != nil {
+		_ = p.rc.SetReadDeadline(time.Now()) // net/http reads the rest of the body when the request ends
 		return 0, err
 	}
 	return p.body.Read(b)
 }
 
-// readLines decodes line by line.
+// readLines decodes the lines of a body, and sends them to lines.
 func readLines(ctx context.Context, body io.Reader, lines chan<- line) {
 	defer close(lines)
 	in := bufio.NewReaderSize(body, 64<<10)
@@ -160,15 +162,15 @@ func readLines(ctx context.Context, body io.Reader, lines chan<- line) {
 	}
 }
 
-// nextLine reads and decodes a line. It returns io.EOF with the last line. It skips a line over the limit to
-// its end. Half a line is not an order.
+// nextLine reads and decodes a line. It returns io.EOF with the last line. If the line is too long or is not
+// an order, l.err is set. blank reports whether the line has only white space.
 func nextLine(in *bufio.Reader, number int) (l line, blank bool, err error) {
 	var text []byte
 	long := false
 	for err = bufio.ErrBufferFull; errors.Is(err, bufio.ErrBufferFull); {
 		var part []byte
 		part, err = in.ReadSlice('\n')
-		if len(text)+len(part) > port.MaxOrder+2 { // the limit plus the line end
+		if len(text)+len(part) > port.MaxOrder+2 { // two bytes more for the line end
 			long, text = true, nil
 		}
 		if !long {
@@ -193,8 +195,9 @@ func nextLine(in *bufio.Reader, number int) (l line, blank bool, err error) {
 	return l, false, err
 }
 
-// submitGroups divides the lines into groups: the waiting lines, up to the limits. It never submits two
-// orders with the same ID at the same time, so that the earlier line wins.
+// submitGroups divides the lines into groups, and submits the groups. A group contains the lines that are
+// ready, up to the limits of a group. If two lines have the same order ID, the second line waits for the
+// result of the first line.
 func (e *edge) submitGroups(ctx context.Context, lines <-chan line, groups chan<- *group) {
 	var pending []*group
 	onTheWay := map[string]bool{}
@@ -225,7 +228,7 @@ func (e *edge) submitGroups(ctx context.Context, lines <-chan line, groups chan<
 				g.fail(err)
 			}
 		}()
-		groups <- g // the handler receives it, and runs until groups is closed
+		groups <- g // cannot block for ever, because the receiver runs until groups is closed
 		if more && next.number == 0 {
 			next, more = <-lines
 		}
@@ -233,8 +236,8 @@ func (e *edge) submitGroups(ctx context.Context, lines <-chan line, groups chan<
 	settle(0)
 }
 
-// fill adds the first line and the lines that wait behind it. The line that it returns belongs to the next
-// group. Its number is 0 if no line has been read yet.
+// fill adds the first line, and all lines that are ready, up to the limits of a group. It stops at a line
+// whose order ID is already in progress, and returns this line as next. Otherwise the number of next is 0.
 func (g *group) fill(first line, lines <-chan line, onTheWay map[string]bool) (next line, more bool) {
 	size := 0
 	for l := first; ; {
@@ -261,10 +264,11 @@ func (g *group) fill(first line, lines <-chan line, onTheWay map[string]bool) (n
 	}
 }
 
-// submitGroup submits the readable lines, and waits for room if there is none.
+// submitGroup submits the readable lines. While the backend is busy, it submits orders again, for up to
+// busyPatience.
 func (e *edge) submitGroup(ctx context.Context, g *group) {
 	g.results = make([]LineResult, len(g.lines))
-	var open []int // indexes in the group without an answer yet
+	var open []int // indexes of the lines without a final result
 	for i, l := range g.lines {
 		g.results[i].Line = l.number
 		g.results[i].OrderID, _ = l.order.Known()
@@ -285,8 +289,7 @@ func (e *edge) submitGroup(ctx context.Context, g *group) {
 			i := open[k]
 			var full *BusyError
 			if errors.As(result.Err, &full) && waited < busyPatience {
-				// The pause is the backend's RetryAfter, within 50 ms and 5 s. The next try replaces the
-				// answer below.
+				// the next attempt replaces the result below
 				again, pause = append(again, i),
 					max(pause, min(max(full.RetryAfter, 50*time.Millisecond), 5*time.Second))
 			}
@@ -294,13 +297,13 @@ func (e *edge) submitGroup(ctx context.Context, g *group) {
 		}
 		open = again
 		if len(open) > 0 && port.Sleep(ctx, pause) != nil {
-			waited = busyPatience // the stream has ended, so the next answer is final
+			waited = busyPatience // the stream has ended, so there is only one more attempt
 		}
 		waited += pause
 	}
 }
 
-// fail answers each open line with an error.
+// fail sets the error of every line without a result.
 func (g *group) fail(err error) {
 	for i := range g.results {
 		if !g.results[i].Accepted && g.results[i].Error == nil {
@@ -323,11 +326,11 @@ func lineError(err error) *LineError {
 		RetryAfter: p.RetryAfter}
 }
 
-// appendLines encodes answers, one per line.
+// appendLines appends the results as JSON, one per line.
 func appendLines(b []byte, results []LineResult) []byte {
 	for i := range results {
 		text, err := json.Marshal(&results[i])
-		if err != nil { // encoding texts and numbers cannot fail
+		if err != nil { // cannot happen, because results contain only texts and numbers
 			continue
 		}
 		b = append(append(b, text...), '\n')

@@ -17,10 +17,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// MaxWait is the longest time that a request may wait for an end.
+// MaxWait is the longest time that a request may wait for the end of an order.
 const MaxWait = time.Minute
 
-// Receipt acknowledges an order: it is stored and started.
+// Receipt acknowledges that an order is stored and started.
 type Receipt struct {
 	OrderID string     `json:"orderId"`
 	Known   bool       `json:"known" doc:"the same order existed already; nothing was started twice"`
@@ -30,7 +30,7 @@ type Receipt struct {
 	Unattended []view.Unattended `json:"unattended,omitempty" nullable:"false" doc:"request queues of its workflow that have no consumer"`
 }
 
-// submit handles POST /v1/orders. Many requests use it, so it does as little as possible.
+// submit handles POST /v1/orders.
 func (e *edge) submit(w http.ResponseWriter, r *http.Request) {
 	wait, err := waitOf(r)
 	if err != nil {
@@ -100,7 +100,7 @@ func (e *edge) submitOne(w http.ResponseWriter, r *http.Request, wait time.Durat
 	}
 	if wait > 0 {
 		t, err := e.waited(r.Context(), order.OrderID, wait)
-		// the response is 202 even if no end came in time, because the order is stored
+		// if the order has not ended in time, the response is still 202, because the order is stored
 		if err == nil && t.Ended {
 			writeJSON(w, http.StatusOK, t)
 			return
@@ -111,8 +111,8 @@ func (e *edge) submitOne(w http.ResponseWriter, r *http.Request, wait time.Durat
 		result.Unattended})
 }
 
-// waited returns the task at its end, or its present version when the time is over. It does not read an ended
-// task from the store again, but only looks up its definition.
+// waited blocks until the order ends or the time is over. It returns the version of the task that Wait
+// returned, without another read of the task.
 func (e *edge) waited(ctx context.Context, id string, wait time.Duration) (view.Task, error) {
 	drained, cancel := untilDrain(ctx)
 	defer cancel()
@@ -122,7 +122,7 @@ func (e *edge) waited(ctx context.Context, id string, wait time.Duration) (view.
 	if err != nil && (t == nil || within.Err() == nil) {
 		return view.Task{}, err
 	}
-	if t.Definition == "" { // the tombstone of a Cancel (P17, a cancel is kept)
+	if t.Definition == "" { // the order has not come, only its Cancel (P17, a cancel is kept)
 		return view.Of(t, nil), nil
 	}
 	pinned, err := e.backend.Target(ctx, t.Workflow, t.Definition)
@@ -135,7 +135,6 @@ func (e *edge) waited(ctx context.Context, id string, wait time.Duration) (view.
 	return view.Of(t, pinned.Definition), nil
 }
 
-// readBody reads a body of at most limit bytes.
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) (body []byte, err error) {
 	var over *http.MaxBytesError
 	switch n := r.ContentLength; {

@@ -20,17 +20,17 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// agent is one agent. This process runs it if it has operations. Otherwise a process of the user receives
-// from its queue.
+// agent is an agent that workflows can name. If the agent has operations, this process runs it. Otherwise a
+// process of the user receives the requests from the agent's queue.
 type agent struct {
 	httpagent.Agent
 	name       string
-	operations worker.Operations // nil if the agent runs outside
+	operations worker.Operations // nil if the agent runs in a process of the user
 	pump       *worker.Pump
-	service    *httpagent.Service // nil if the operations are Go functions, or the agent runs outside
+	service    *httpagent.Service // nil if the operations make no HTTP requests
 }
 
-// readAgents reads the agents' file, and adds the agents that are Go functions of this process.
+// readAgents returns the agents from the agents file, and the agents that are Go functions of this process.
 func (s *Runtime) readAgents() ([]*agent, error) {
 	var all []*agent
 	if s.options.Agents != "" {
@@ -66,13 +66,13 @@ func (s *Runtime) readAgents() ([]*agent, error) {
 	return all, nil
 }
 
-// build makes the operations of an agent of the file.
+// build creates the operations of an agent from the agents file.
 func (a *agent) build(clock port.Clock) (err error) {
 	if a.External {
 		return nil
 	}
 	var c aws.Config
-	if a.NeedsAWS() { // credentials of the user, or of an emulator
+	if a.NeedsAWS() { // c gets the credentials of the user, and the endpoint if AWS_ENDPOINT_URL is set
 		c, err = awsclient.Load(context.Background(), awsclient.Options{
 			Endpoint: os.Getenv("AWS_ENDPOINT_URL"), Region: cmp.Or(a.Region(), a.SigningRegion())})
 		if err != nil {
@@ -90,8 +90,8 @@ func (a *agent) build(clock port.Clock) (err error) {
 	return nil
 }
 
-// capacity implements supervisor.Config.Capacity: if more messages are visible and in flight, the queue has a
-// backlog (P32, queue time is not a failure).
+// capacity implements supervisor.Config.Capacity. If the visible and in-flight messages exceed the capacity,
+// the queue has a backlog (P32, queue time is not a failure).
 func (s *Runtime) capacity(name string) int {
 	if name == supervisor.Scheduler {
 		return min(replyConsumers, controlConsumers) * port.MaxBatch
@@ -104,7 +104,7 @@ func (s *Runtime) capacity(name string) int {
 	return 0
 }
 
-// wireAgents gives each agent inside the process its worker and its pump.
+// wireAgents creates a worker and a pump for each agent that this process runs.
 func (s *Runtime) wireAgents() error {
 	for _, a := range s.agents {
 		if a.operations == nil {
@@ -114,7 +114,7 @@ func (s *Runtime) wireAgents() error {
 			Agent: a.name, Operations: a.operations, Replies: s.queues.ours(port.Replies),
 			Quarantine: s.queues.ours(port.Quarantine), Ledger: s.store,
 			Clock: s.clock, Log: s.log, Tracer: s.options.Tracer, Retry: a.Retry, Breaker: a.Breaker,
-			SendTimeout: -1, // no limit, because the queues are in memory
+			SendTimeout: -1, // no limit, because sending to a queue in memory does not block
 		})
 		if err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -220,6 +221,47 @@ func TestAlertIsSent(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatalf("the command was given %v: %s", err, text)
 		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Alerts to a webhook share a connection, although it answers with a text.
+func TestAlertsShareAConnection(t *testing.T) {
+	w := newFixture(t, "5s")
+	w.write(strings.Replace(fmt.Sprintf(pair, "5s"), "second, after: [first], timeout: 5s, onFailure: undo",
+		"second, after: [first], timeout: 5s, onFailure: stop", 1))
+	w.shop.refuse.Store(true)
+	var alerts, connections atomic.Int32
+	hook := httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		_, _ = rw.Write(bytes.Repeat([]byte("ok "), 5000))
+		alerts.Add(1)
+	}))
+	hook.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	hook.Start()
+	t.Cleanup(hook.Close)
+	clock := memory.NewClock(time.Now())
+	w.options.Clock = clock
+	w.options.OnAlert = embedded.OnAlert{Webhook: hook.URL, Window: time.Minute, Reminder: time.Hour}
+	s := w.open()
+	submit(t, s, "o-1", "")
+	// Until the order is in Error, a minute more would make its requests late, and it would be undone.
+	if _, err := s.Wait(t.Context(), "o-1",
+		func(x *core.Task) bool { return x.ProcessState == core.Error }); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "three alerts", func() bool {
+		clock.Advance(time.Minute)
+		return alerts.Load() >= 3
+	})
+	if n := connections.Load(); n != 1 {
+		t.Errorf("%d connections", n)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

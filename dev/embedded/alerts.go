@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -24,30 +25,32 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/redirect"
 )
 
-// OnAlert configures the receivers of an alert besides the log. If the webhook or the command fails, both get
-// the alert again after a minute. Orders do not wait for either.
+// OnAlert configures the webhook and the command that receive alerts. The log receives every alert as well.
+// If the webhook or the command fails, both get the alert again after a minute. Orders do not wait for them.
 type OnAlert struct {
-	// Webhook is an address that gets a POST with the alert's JSON, and has 10 s to respond with 2xx. A
-	// redirect is not followed and counts as a failure. "" means no webhook.
+	// Webhook is a URL that gets each alert as JSON in a POST request. It has 10 s to respond with 2xx. The
+	// runtime does not follow redirects, and counts a redirect as a failure. "" means no webhook.
 	Webhook string
-	// Command is a program with its arguments, without a shell. It gets the alert's JSON on its standard
-	// input and has 30 s to exit with 0. nil means no command.
+	// Command is a program with its arguments. The runtime starts it without a shell, with the alert as JSON
+	// on its standard input. It has 30 s to exit with status 0. nil means no command.
 	Command []string
-	Timeout time.Duration // time limit of Webhook and of Command; 0 means their defaults
-	// Window is the time for which an incident gathers orders before their number is reported; 0 means
+	Timeout time.Duration // time limit of the webhook and of the command; 0 means the 10 s and 30 s above
+	// Window is the time for which an incident collects orders before an alert reports their number. 0 means
 	// incident.DefaultWindow.
 	Window time.Duration
-	// Reminder is the time between two alerts of an incident that lasts; 0 means incident.DefaultReminder, a
-	// negative value no reminders.
+	// Reminder is the time between two alerts about an incident that has not ended. 0 means
+	// incident.DefaultReminder. A negative value means no reminders.
 	Reminder time.Duration
 }
 
 const (
 	webhookTime = 10 * time.Second
 	commandTime = 30 * time.Second
-	// atOnce bounds the concurrent calls of the webhook, and of the command.
+	// atOnce limits the concurrent webhook requests, and the concurrent runs of the command.
 	atOnce = 4
-	// mostOutput is the number of bytes of a command's output in an error.
+	// mostDrained limits the bytes read of a webhook's response. A longer response ends the connection.
+	mostDrained = 64 << 10
+	// mostOutput limits the command's output in an error, in bytes.
 	mostOutput = 500
 )
 
@@ -73,25 +76,26 @@ func (o OnAlert) Check() error {
 	return nil
 }
 
-// lookEvery is the number of sweeps between two checks of the open incidents. Each check counts the orders in
-// Error.
+// lookEvery is the number of sweep intervals between two checks of the open incidents. The checks are rarer
+// than sweeps, because each check counts the orders in Error.
 const lookEvery = 20
 
-// watch counts the orders in Error, and starts the publication of due alerts.
+// watch checks the incidents periodically. Each check publishes the due alerts and updates the metrics of
+// orders in Error.
 func (s *Runtime) watch(ctx context.Context) {
 	every(ctx, lookEvery*s.options.SweepEvery, func() {
 		stopped, err := s.incidents.Sweep(ctx)
 		if err != nil && ctx.Err() == nil {
 			s.log.ErrorContext(ctx, "incidents; they are looked at again", "error", err)
 		}
-		if err == nil || stopped != nil { // no count leaves the open incidents unchanged
+		if err == nil || stopped != nil { // if the incidents could not be read, the metrics stay
 			s.metrics.stopped(stopped)
 		}
 	})
 }
 
-// alertRefusals notifies the operator that new orders are refused because MaxOpen are active. The incident
-// ends when a tenth of the places is free.
+// alertRefusals opens an incident when the runtime refuses new orders because MaxOpen orders are active. It
+// keeps the incident open until fewer than nine tenths of MaxOpen are active.
 func (s *Runtime) alertRefusals(ctx context.Context) {
 	last, active := s.refused.Load(), s.hub.activeOrders()
 	if last == nil {
@@ -107,8 +111,8 @@ func (s *Runtime) alertRefusals(ctx context.Context) {
 	}
 }
 
-// newIncidents returns the incidents of the runtime. Callers wait for neither the webhook nor the command,
-// and Close ends both.
+// newIncidents returns the incidents of the runtime. They publish alerts in goroutines of their own, so
+// callers do not wait for the webhook or the command. Close ends these goroutines.
 func (s *Runtime) newIncidents() *incident.Incidents {
 	sinks := alertSinks{
 		OnAlert: s.options.OnAlert, log: s.log, server: s.options.server,
@@ -125,16 +129,16 @@ func (s *Runtime) newIncidents() *incident.Incidents {
 	})
 }
 
-// alertSinks publishes alerts to the log, a webhook and a command. The operator's list has the tasks too
-// (P27, the embedded runtime survives its queues).
+// alertSinks publishes alerts to the log, the webhook and the command. If an alert is lost, the operator
+// still finds its orders in the list of orders in Error (P27, the embedded runtime survives its queues).
 type alertSinks struct {
 	OnAlert
 	log         *slog.Logger
-	server      string              // address of this process; "" if it has none
-	posts, runs *semaphore.Weighted // held by each running webhook call, and by each running command
+	server      string              // address of this process; "" if it does not serve HTTP
+	posts, runs *semaphore.Weighted // semaphores that limit the running webhook requests and commands
 }
 
-// commandList is a list of commands. A text log separates them with semicolons.
+// commandList is a list of commands. In a text log, semicolons separate the commands.
 type commandList []string
 
 func (c commandList) String() string { return strings.Join(c, "; ") }
@@ -175,8 +179,8 @@ func (a alertSinks) publish(ctx context.Context, alert message.Alert) error {
 	return nil
 }
 
-// hook follows no redirect. After a redirect the alert would become a GET of another address, perhaps of a
-// login page that responds with 200, or would reach an unknown host.
+// hook follows no redirect. A redirect could turn the POST into a GET of a login page that responds with 200,
+// or send the alert to an unknown host.
 var hook = redirect.Refused(http.Client{})
 
 func (a alertSinks) post(ctx context.Context, body []byte) error {
@@ -196,13 +200,14 @@ func (a alertSinks) post(ctx context.Context, body []byte) error {
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := hook.Do(req)
 	var failed *url.Error
-	if errors.As(err, &failed) { // the error's text contains the address, which may hold a secret
+	if errors.As(err, &failed) { // the text of a url.Error contains the address, which may contain a secret
 		err = failed.Err
 	}
 	if err != nil {
 		return fmt.Errorf("the webhook: %w", err)
 	}
 	defer resp.Body.Close()
+	_, _ = io.CopyN(io.Discard, resp.Body, mostDrained) // so that the next alert can use the connection
 	switch resp.StatusCode / 100 {
 	case 2:
 		return nil
@@ -214,7 +219,7 @@ func (a alertSinks) post(ctx context.Context, body []byte) error {
 	return fmt.Errorf("the webhook answered %s", resp.Status)
 }
 
-// run ends the command at its deadline, with all processes that it has started.
+// run runs the command. At the deadline it ends the command and, on Unix, the command's child processes.
 func (a alertSinks) run(ctx context.Context, body []byte) error {
 	if len(a.Command) == 0 {
 		return nil
@@ -241,7 +246,7 @@ func (a alertSinks) run(ctx context.Context, body []byte) error {
 	return nil
 }
 
-// head keeps the beginning of the written text.
+// head keeps the first mostOutput bytes of the written text.
 type head struct{ text []byte }
 
 func (h *head) Write(p []byte) (int, error) {

@@ -10,21 +10,21 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// unattendedAfter is the time without a receiver after which a queue is reported, because agents pause
-// between two calls.
+// unattendedAfter is the time without a receiver after which a queue counts as unattended. Agents pause for a
+// shorter time between two receive calls.
 const unattendedAfter = 5 * time.Second
 
-// attended is the queue of an agent outside this process. It detects whether the agent receives.
+// attended is the queue of an agent in a process of the user. The queue records when the agent receives.
 type attended struct {
 	port.Queue
 	clock port.Clock
 
 	mu        sync.Mutex
-	receivers int       // number of receivers that wait now
-	last      time.Time // time of the last receive; initially the time when the queue was made
+	receivers int       // number of Receive calls that run now
+	last      time.Time // begin or end of the last Receive call; initially the start time
 }
 
-// Receive counts the receiver for as long as it waits.
+// Receive receives messages, and records that a receiver is present.
 func (q *attended) Receive(ctx context.Context, max int, wait,
 	visibility time.Duration) ([]port.Delivery, error) {
 	q.count(1)
@@ -40,8 +40,9 @@ func (q *attended) count(receivers int) {
 	q.last = now
 }
 
-// unattended reports whether the queue has no consumer: no receiver waits now or has waited a moment ago, and
-// no message is in flight, because a busy agent may hold one for long.
+// unattended reports whether the queue has no consumer. A queue has a consumer if a Receive call runs, or has
+// ended within unattendedAfter. A message in flight also proves a consumer, because a busy agent may hold a
+// message for long.
 func (q *attended) unattended(ctx context.Context, agent string) (view.Unattended, bool) {
 	q.mu.Lock()
 	since, receivers := q.last, q.receivers
@@ -54,12 +55,12 @@ func (q *attended) unattended(ctx context.Context, agent string) (view.Unattende
 		Waiting: depth.Visible + depth.Delayed}, err == nil && depth.InFlight == 0
 }
 
-// Unattended implements api.Backend.Unattended.
+// Unattended implements api.Backend.
 func (s *Runtime) Unattended(ctx context.Context) []view.Unattended {
 	return s.unattended(ctx, func(string) bool { return true })
 }
 
-// unattendedOf returns the queues without a consumer that orders of a workflow need.
+// unattendedOf returns the request queues of the workflow's agents that have no consumer.
 func (s *Runtime) unattendedOf(ctx context.Context, workflow string) []view.Unattended {
 	def := s.workflows.current(workflow)
 	if def == nil {

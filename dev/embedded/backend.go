@@ -24,12 +24,12 @@ import (
 
 var _ api.Backend = (*Runtime)(nil)
 
-// busyRetry is the time that a sender is asked to wait when too many tasks are open.
+// busyRetry is the pause that the runtime asks of a sender when too many orders are active.
 const busyRetry = 2 * time.Second
 
-// Submit stores and starts orders. While MaxOpen tasks are active it refuses new orders with *api.BusyError,
-// so that a flood does not end in a crash (P32, queue time is not a failure). It still accepts an order that
-// is already stored.
+// Submit stores and starts orders. While MaxOpen tasks are active, Submit refuses new orders with
+// *api.BusyError, because too many active tasks would exhaust the memory (P32, queue time is not a failure).
+// It still accepts an order that is already stored.
 func (s *Runtime) Submit(ctx context.Context, orders []message.SubmitOrder) []api.SubmitResult {
 	return s.submit(ctx, orders, s.options.MaxOpen)
 }
@@ -45,7 +45,7 @@ func (s *Runtime) submit(ctx context.Context, orders []message.SubmitOrder, limi
 	}
 	defer done()
 	for begin, end := 0, 0; begin < len(orders); begin = end {
-		active := s.hub.activeOrders() // count before the new orders, which may only wait
+		active := s.hub.activeOrders() // count again, because started orders that only wait are not active
 		if end = min(begin+limit-active, len(orders)); end > begin {
 			s.take(ctx, orders[begin:end], results[begin:end])
 			continue
@@ -56,7 +56,7 @@ func (s *Runtime) submit(ctx context.Context, orders []message.SubmitOrder, limi
 	return results
 }
 
-// take stores and starts the orders for which there is room.
+// take stores and starts orders without a check of the limit.
 func (s *Runtime) take(ctx context.Context, orders []message.SubmitOrder, results []api.SubmitResult) {
 	for i, r := range s.scheduler.Submit(ctx, orders) {
 		results[i] = resultOf(r)
@@ -66,7 +66,8 @@ func (s *Runtime) take(ctx context.Context, orders []message.SubmitOrder, result
 	}
 }
 
-// knownOrBusy handles a submission while there is no room. Sending a stored order again stays harmless.
+// knownOrBusy handles a submission while the limit is reached. It accepts an order that is already stored, so
+// that sending an order again stays harmless.
 func (s *Runtime) knownOrBusy(ctx context.Context, o *message.SubmitOrder, active int) api.SubmitResult {
 	if loaded := s.state.Load(ctx, []string{o.OrderID}); loaded[0].Task != nil {
 		return resultOf(s.scheduler.Submit(ctx, []message.SubmitOrder{*o})[0])
@@ -90,14 +91,13 @@ func resultOf(r scheduler.SubmitResult) api.SubmitResult {
 	return out
 }
 
-// carryTime bounds the work of a client's request.
+// carryTime limits the time for a client's request.
 const carryTime = 30 * time.Second
 
 var errShuttingDown = fmt.Errorf("%w: shutting down", port.ErrUnavailable)
 
-// carry returns a context for the work of a client's request. No queue would send the request again, so it
-// continues under a context of its own when its client disconnects, and Close waits for it (P12a, who emits
-// again).
+// carry returns a context for the work of a client's request. The work continues if the client disconnects,
+// because no queue would send the request again (P12a, who emits again). Close waits for the work.
 func (s *Runtime) carry(ctx context.Context) (_ context.Context, done func(), err error) {
 	s.gate.RLock()
 	if s.closed.Load() {
@@ -113,8 +113,9 @@ func (s *Runtime) carry(ctx context.Context) (_ context.Context, done func(), er
 	}, nil
 }
 
-// Reject handles a message of the SQS edge that is not executed, as the Scheduler does with one from a queue:
-// it notifies the application, or puts the message into quarantine.
+// Reject handles a refused message from the SQS endpoint, as the Scheduler handles a refused message from a
+// queue. Reject sends the application a status, or puts the message into quarantine. If clients may not send
+// this kind of message, Reject only logs and counts the refusal.
 func (s *Runtime) Reject(ctx context.Context, r api.Rejected) error {
 	var forbidden *core.Refusal
 	if errors.As(r.Err, &forbidden) && forbidden.Code == api.CodeForbidden {
@@ -140,8 +141,8 @@ func (s *Runtime) Reject(ctx context.Context, r api.Rejected) error {
 	return nil
 }
 
-// answered reports whether Submit has already sent the refusal. Submit sends it if the submission could be
-// parsed and names a reply-to.
+// answered reports whether Submit has already sent the refusal as a status. Submit sends a status if the
+// message can be parsed and names a known reply-to.
 func (s *Runtime) answered(body []byte) bool {
 	o, err := message.DecodeSubmit(body)
 	if err != nil {
@@ -151,8 +152,8 @@ func (s *Runtime) answered(body []byte) bool {
 	return err == nil
 }
 
-// Command executes a command. Only a Cancel may come before its order. The sender may repeat a command for
-// which other writers were faster each time.
+// Command executes a command. Only a Cancel may come before its order. The error is port.ErrUnavailable if
+// every attempt to commit conflicted with another writer. The sender may then send the command again.
 func (s *Runtime) Command(ctx context.Context, c message.Control) (core.Verdict, error) {
 	ctx, done, err := s.carry(ctx)
 	if err != nil {
@@ -164,14 +165,14 @@ func (s *Runtime) Command(ctx context.Context, c message.Control) (core.Verdict,
 	if errors.As(err, &refused) && refused.Code == core.CodeUnknownTask {
 		return v, fmt.Errorf("order %q: %w", c.OrderID, port.ErrNotFound)
 	}
-	if errors.Is(err, port.ErrConflict) { // each try met a faster concurrent command
+	if errors.Is(err, port.ErrConflict) {
 		return v, fmt.Errorf("%w: %w", port.ErrUnavailable, err)
 	}
 	return v, err
 }
 
-// load reads a task. After Close it returns an error, because the cache still holds tasks that the store no
-// longer serves.
+// load reads a task. After Close it returns an error, because the cache may still contain tasks while the
+// store is closed.
 func (s *Runtime) load(ctx context.Context, id string) (*core.Task, error) {
 	if s.closed.Load() {
 		return nil, errShuttingDown
@@ -186,7 +187,7 @@ func (s *Runtime) load(ctx context.Context, id string) (*core.Task, error) {
 	return loaded.Task, nil
 }
 
-// Task returns the task and the definition that it pins.
+// Task returns a task and the definition that the task pins.
 func (s *Runtime) Task(ctx context.Context, id string) (*core.Task, *core.Definition, error) {
 	t, err := s.load(ctx, id)
 	if err != nil {
@@ -201,7 +202,8 @@ func (s *Runtime) Target(ctx context.Context, workflow, definition string) (core
 	return s.state.Target(ctx, workflow, definition, definition == message.Latest)
 }
 
-// Question returns the data that a token of an answer may show (P39, a token is an answer's permission).
+// Question returns the data that the answer page may show for a token (P39, a token is an answer's
+// permission).
 func (s *Runtime) Question(ctx context.Context, id, token string) (answerpage.Question, error) {
 	of, err := s.tokens.Read(id, token, core.TimeOf(s.clock.Now()))
 	if err != nil {
@@ -218,18 +220,19 @@ func (s *Runtime) Question(ctx context.Context, id, token string) (answerpage.Qu
 	return answerpage.Read(t, def, order, of), nil
 }
 
-// Order reads the order of a task, as it was submitted.
+// Order returns the content of a task's order, as it was submitted.
 func (s *Runtime) Order(ctx context.Context, t *core.Task) (json.RawMessage, error) {
 	return s.state.Order(ctx, t)
 }
 
-// Wait blocks until done accepts a version of the task. done only reads the task, because it also runs on the
-// goroutine that stores it.
+// Wait blocks until done returns true for a version of the task, or ctx ends. done must not change the task
+// or block, because it also runs in the goroutine that commits the task.
 func (s *Runtime) Wait(ctx context.Context, id string, done func(*core.Task) bool) (*core.Task, error) {
 	return s.hub.wait(ctx, id, func() (*core.Task, error) { return s.load(ctx, id) }, done)
 }
 
-// Follow sends each newer version, the present one first.
+// Follow sends the present version of a task and each later version, if its number is larger than the
+// argument after.
 func (s *Runtime) Follow(ctx context.Context, id string, after int64) (<-chan *core.Task, error) {
 	if _, err := s.load(ctx, id); err != nil {
 		return nil, err
@@ -255,7 +258,7 @@ func (s *Runtime) Follow(ctx context.Context, id string, after int64) (<-chan *c
 	return out, nil
 }
 
-// List returns the selected tasks for people. It includes a task that cannot be read, marked as damaged.
+// List returns the selected tasks. It marks a task as damaged if its document cannot be read.
 func (s *Runtime) List(ctx context.Context, q port.Query) ([]view.Summary, string, error) {
 	page, err := s.store.List(ctx, q)
 	if err != nil {
@@ -268,22 +271,24 @@ func (s *Runtime) List(ctx context.Context, q port.Query) ([]view.Summary, strin
 	return orders, page.Next, nil
 }
 
-// Queue finds a queue for the SQS edge.
+// Queue returns a queue for the SQS endpoint.
 func (s *Runtime) Queue(name string) (port.Queue, error) {
-	if name == port.Tasks { // only the Scheduler writes and reads it (P41, parent and child talk by messages)
+	if name == port.Tasks { // only the Scheduler uses this queue (P41, parent and child talk by messages)
 		return nil, fmt.Errorf("queue %q: %w", name, port.ErrNotFound)
 	}
 	return s.queues.Queue(name)
 }
 
-// QueueNames returns the names of the queues.
+// QueueNames returns the names of the queues that Queue returns.
 func (s *Runtime) QueueNames() []string {
 	return slices.DeleteFunc(s.queues.names(), func(name string) bool { return name == port.Tasks })
 }
 
-// startScheduled submits orders for the Supervisor. The limit of active orders does not apply, because a
-// schedule starts few orders and no client would send them again. An order that is refused for good counts as
-// started.
+// startScheduled submits the orders of schedules for the Supervisor. The limit of active orders does not
+// apply, because a schedule starts few orders and no client would send them again.
+//
+// startScheduled logs a refused order and returns no error for it, because another attempt would be refused
+// too.
 func (s *Runtime) startScheduled(ctx context.Context, orders []message.SubmitOrder) []error {
 	errs := make([]error, len(orders))
 	for i, r := range s.submit(ctx, orders, math.MaxInt32) {
@@ -296,7 +301,7 @@ func (s *Runtime) startScheduled(ctx context.Context, orders []message.SubmitOrd
 	return errs
 }
 
-// Schedules returns the schedules of the workflows in force, with the results of their times.
+// Schedules returns the schedules of the present workflows, with their last starts and skipped times.
 func (s *Runtime) Schedules(ctx context.Context) ([]schedule.Record, error) {
 	if s.closed.Load() {
 		return nil, errShuttingDown
@@ -312,20 +317,21 @@ func (s *Runtime) Schedules(ctx context.Context) ([]schedule.Record, error) {
 	return all, nil
 }
 
-// Workflows returns the workflows that orders can name, with the faults of newer files.
+// Workflows returns the workflows that orders can name, with the problems of newer files.
 func (s *Runtime) Workflows(context.Context) []view.WorkflowInfo { return s.workflows.infos() }
 
-// process returns the figures of this process that grow with a leak.
+// process returns the number of goroutines and the size of the heap, which grow if the process has a leak.
 func process() (goroutines, heapBytes int64) {
-	// this metric is cheap, because reading it does not stop the process
+	// runtime.ReadMemStats would stop the process; reading this metric does not
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)
 	//nolint:gosec // far below the limit
 	return int64(runtime.NumGoroutine()), int64(sample[0].Value.Uint64())
 }
 
-// intake checks the number of active orders. Readiness does not depend on the result, because external agents
-// reach their queues only through a ready server, and without them no order would end.
+// intake describes, for Health, whether new orders are accepted. Readiness does not depend on the number of
+// active orders. Agents in other processes reach their queues only through a ready server, and these agents
+// must end the active orders.
 func (s *Runtime) intake(active int64) string {
 	if active < int64(s.options.MaxOpen) {
 		return "ok"
@@ -333,14 +339,14 @@ func (s *Runtime) intake(active int64) string {
 	return "new orders are refused: " + tooMany(int(active), s.options.MaxOpen)
 }
 
-// tooMany names the number of active orders, the limit, its flag, and what to do.
+// tooMany returns a text with the number of active orders, the limit, its flag, and possible remedies.
 func tooMany(active, limit int) string {
 	return fmt.Sprintf(
 		"%d orders are active and the limit is %d (--max-open). Orders that only wait do not count. "+
 			"Look for an agent that is absent, slow or failing, or start with a higher limit", active, limit)
 }
 
-// Health reports whether orders are accepted, and how many are active.
+// Health returns the state of the runtime. The runtime is ready if it has started and the store can write.
 func (s *Runtime) Health(ctx context.Context) api.Health {
 	h := api.Health{
 		Ready: s.ready.Load(), Checks: map[string]string{"store": "ok"}, Counts: s.hub.counts(),

@@ -1,26 +1,33 @@
 package embedded
 
-import "runtime/debug"
+import (
+	"runtime/debug"
+	"sync"
+)
 
-// ballast is never read or written, so the system allots no memory to it. The collector counts its size
-// nevertheless.
+// ballast makes the heap larger for the garbage collector. The operating system assigns no memory to ballast,
+// because the program never reads or writes it.
 var ballast []byte //nolint:unused // a global variable stays reachable
 
-// With this ballast and this percentage the heap may grow by 32 MB and half the size of its live objects
-// between two collections.
+// These values start the next collection when the heap has grown by 32 MB (half the ballast) and half the
+// size of the live objects.
 const (
 	ballastBytes = 64 << 20
 	gcPercent    = 50
 )
 
-// SetCollector makes Go's garbage collector run less often while the heap is small, and more often than by
-// default once it is large. The next collection begins when the heap has grown by 32 MB and a half of its
-// live objects; by default it begins when the heap has doubled. SetCollector changes nothing if the
+// SetCollector makes Go's garbage collector run less often while the heap is small, and more often once the
+// heap is large. By default a collection begins when the heap has doubled. With SetCollector it begins when
+// the heap has grown by 32 MB and half the size of the live objects. SetCollector does nothing if the
 // environment sets GOGC or GOMEMLIMIT.
 func SetCollector(getenv func(string) string) {
 	if getenv("GOGC") != "" || getenv("GOMEMLIMIT") != "" {
 		return
 	}
+	setCollector()
+}
+
+var setCollector = sync.OnceFunc(func() {
 	ballast = make([]byte, ballastBytes)
 	debug.SetGCPercent(gcPercent)
-}
+})

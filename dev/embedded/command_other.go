@@ -4,5 +4,6 @@ package embedded
 
 import "os/exec"
 
-// endWithChildren does nothing on systems without process groups. Only the command itself is ended.
+// endWithChildren does nothing, because these systems have no process groups. Only the command itself is
+// ended.
 func endWithChildren(*exec.Cmd) {}

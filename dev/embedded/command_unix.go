@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// endWithChildren makes the end of a command's context end everything that the command has started.
+// endWithChildren sets cmd so that, when the command's context ends, the command and its child processes are
+// killed.
 func endWithChildren(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

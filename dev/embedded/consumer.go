@@ -14,8 +14,9 @@ const (
 	visibility = 30 * time.Second
 )
 
-// consumer moves messages from a queue into a handler, until receiving ends. Messages in the handler finish
-// under the context work, so that a drain can let them end.
+// consumer receives messages from a queue and passes them to a handler. run has two contexts. The consumer
+// stops when the first one ends. The handler runs with the second one, which ends later, so that a running
+// handler can finish.
 type consumer struct {
 	queue  port.Queue
 	handle func(ctx context.Context, queue string, deliveries []port.Delivery) (failed []string)
@@ -36,8 +37,8 @@ func (p *consumer) run(receiving, work context.Context) {
 		if len(deliveries) > 0 {
 			begun := p.clock.Now()
 			failed := p.handle(work, p.queue.Name(), deliveries)
-			// later than that, another handler may have the same messages, with effects still to send (P12a,
-			// who emits again)
+			// after the visibility timeout, another consumer may have received the messages, and may still
+			// have to send their effects (P12a, who emits again)
 			if p.clock.Now().Sub(begun) < visibility {
 				p.finish(work, deliveries, failed)
 			}
@@ -45,8 +46,8 @@ func (p *consumer) run(receiving, work context.Context) {
 	}
 }
 
-// finish deletes handled messages and returns failed ones, after a wait that grows with each delivery. So a
-// full disk or an outage does not cause a flood of retries, or fill the dead-letter queue within a second.
+// finish deletes the handled messages. It delays the next delivery of a failed message, and the delay grows
+// with each delivery. Without the delay, a full disk would fill the dead-letter queue within a second.
 func (p *consumer) finish(ctx context.Context, deliveries []port.Delivery, failed []string) {
 	bad := make(map[string]bool, len(failed))
 	for _, receipt := range failed {

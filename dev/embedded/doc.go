@@ -1,13 +1,12 @@
-// Package embedded is the runtime of `stepkeeper dev`: Scheduler, Agents and Supervisor in one process, state
-// in SQLite, queues in memory if a restart can rebuild them. The package connects the actors with their
-// adapters.
+// Package embedded is the runtime of `stepkeeper dev`. It runs the Scheduler, the Agents and the Supervisor
+// in one process. It stores state in SQLite. It keeps a queue in memory if a restart can rebuild the queue's
+// messages.
 //
-// Authority: a lock on the data folder makes this process the only writer. Submissions and commands are
-// acknowledged after their commit; when too many tasks are open, intake refuses new orders until there is
-// room.
+// Authority: a lock on the data folder makes this process the only writer. The runtime acknowledges a
+// submission or a command after the commit. It refuses new orders while too many orders are active.
 //
-// Failures: the process may end at any moment. Acknowledged work is on disk; at the next start every task
-// that is not at rest is emitted again from its document, before any intake (P27, the embedded runtime
-// survives its queues). Messages that cannot be rebuilt (statuses, quarantine, dead letters) are kept in
-// SQLite. When the disk is full nothing is acknowledged.
+// Failures: the process may end at any moment, because all acknowledged work is on disk. At the next start,
+// the runtime emits again the effects of every task that is not at rest, before it accepts orders (P27, the
+// embedded runtime survives its queues). SQLite stores the messages that a restart cannot rebuild: statuses,
+// quarantine and dead letters. While the disk is full, the runtime acknowledges nothing.
 package embedded

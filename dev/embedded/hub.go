@@ -9,18 +9,18 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// hub is called with every stored task. It wakes the goroutines that wait for a task, and counts the active
-// tasks, because they use memory. A task is active if a step is with an agent or is to be repeated, or if a
-// status is to be sent. A task that only waits uses no memory here.
+// hub receives every committed task. It wakes the goroutines that wait for a task. It also counts the active
+// tasks, because active tasks use memory. A task is active if it has a due time, and does not only wait for a
+// time, an answer or a child.
 type hub struct {
 	mu       sync.Mutex
-	active   map[string]int64 // versions of active tasks
-	passive  map[string]int64 // versions of the last tasks that ceased to be active, see committed
-	order    [4096]string     // ring of the keys of passive
+	active   map[string]int64 // versions of active tasks, by order ID
+	passive  map[string]int64 // versions of the last 4096 tasks that became inactive, by order ID
+	order    [4096]string     // ring buffer of the order IDs in passive
 	next     int
 	watchers map[string][]*watcher
-	ended    map[core.State]int64 // numbers of tasks that ended since the start, by state
-	rested   func(*core.Task)     // function called with each task that comes to rest
+	ended    map[core.State]int64 // number of tasks that came to rest since the start, by state
+	rested   func(*core.Task)     // called with each task that comes to rest; nil means no call
 }
 
 func newHub() *hub {
@@ -33,8 +33,8 @@ func newHub() *hub {
 }
 
 // committed implements state.Config.OnCommit. Two goroutines may report two commits of one task in the wrong
-// order. So an older version neither changes whether the task is active, nor replaces a newer version that a
-// reader has not taken yet.
+// order. Therefore an older version changes neither the set of active tasks nor the newest version of a
+// watcher.
 func (h *hub) committed(c state.Change) {
 	t := c.Task
 	h.mu.Lock()
@@ -52,21 +52,22 @@ func (h *hub) committed(c state.Change) {
 			if w.done(t) {
 				select {
 				case w.wake <- struct{}{}:
-				default: // the watcher has not received the earlier signal yet
+				default: // the watcher has not received the previous signal yet
 				}
 			}
 		}
 	}
 }
 
-// restarted implements scheduler.Config.Restarted: orders that were active before the start count too.
+// restarted implements scheduler.Config.Restarted. It counts an order that was active before the start.
 func (h *hub) restarted(t *core.Task) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.count(t)
 }
 
-// count counts a version of a task as active or not, unless a newer one was counted.
+// count records whether a version of a task is active. It ignores a version that is older than the recorded
+// version.
 func (h *hub) count(t *core.Task) {
 	switch active := t.Due != 0 && !core.OnlyWaits(t); {
 	case active && h.passive[t.OrderID] < t.Version:
@@ -77,7 +78,7 @@ func (h *hub) count(t *core.Task) {
 	}
 }
 
-// passivate records the version of a task that is not active.
+// passivate records the version of an inactive task. It forgets the oldest entry if the ring is full.
 func (h *hub) passivate(t *core.Task) {
 	if h.passive[t.OrderID] >= t.Version {
 		return
@@ -90,14 +91,13 @@ func (h *hub) passivate(t *core.Task) {
 	h.passive[t.OrderID] = t.Version
 }
 
-// activeOrders returns the number of active tasks.
 func (h *hub) activeOrders() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.active)
 }
 
-// counts returns the figures for health.
+// counts returns the figures for Health.
 func (h *hub) counts() map[string]int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -109,15 +109,15 @@ func (h *hub) counts() map[string]int64 {
 	return c
 }
 
-// watcher waits for a version of a task that done accepts. Other versions do not wake it, because each would
-// cost a switch of goroutines.
+// watcher waits for a version of a task for which done returns true. Other versions do not wake its
+// goroutine, because each switch of goroutines takes time.
 type watcher struct {
 	done   func(*core.Task) bool
-	newest *core.Task // newest version stored since the watch began; nil if there is none
+	newest *core.Task // newest version committed since the watch began; nil means none
 	wake   chan struct{}
 }
 
-// watch adds a watcher. The second result removes it.
+// watch adds a watcher. The returned function removes the watcher.
 func (h *hub) watch(id string, done func(*core.Task) bool) (*watcher, func()) {
 	w := &watcher{done: done, wake: make(chan struct{}, 1)}
 	h.mu.Lock()
@@ -133,11 +133,11 @@ func (h *hub) watch(id string, done func(*core.Task) bool) (*watcher, func()) {
 	}
 }
 
-// wait blocks until done accepts a version of the task. load returns the present version. At the end of the
-// context it returns the newest version.
+// wait blocks until done returns true for a version of the task. load returns the present version. If ctx
+// ends, wait returns the newest version and the error of ctx.
 func (h *hub) wait(ctx context.Context, id string, load func() (*core.Task, error),
 	done func(*core.Task) bool) (*core.Task, error) {
-	w, stop := h.watch(id, done) // before the load, so that no version in between is missed
+	w, stop := h.watch(id, done) // before load, so that the watcher misses no later version
 	defer stop()
 	t, err := load()
 	if err != nil {

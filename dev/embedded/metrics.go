@@ -16,8 +16,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// telemetry holds the metrics of GET /metrics. Names and units follow the conventions of Prometheus. Labels
-// are names of workflows, steps, agents and queues, whose number is bounded, and never IDs of orders.
+// telemetry holds the metrics for GET /metrics. Names and units follow the conventions of Prometheus. The
+// labels are names of workflows, steps, agents and queues. Order IDs are not labels, because there is no
+// limit to their number.
 type telemetry struct {
 	registry  *prometheus.Registry
 	ended     *prometheus.CounterVec
@@ -33,7 +34,7 @@ type telemetry struct {
 	oldest    *prometheus.GaugeVec
 }
 
-// seconds holds the bounds of the histograms of steps and orders: from a call to a few days.
+// seconds lists the bucket bounds of the duration histograms, from 5 ms to three days.
 var seconds = []float64{0.005, 0.02, 0.1, 0.5, 1, 5, 30, 120, 600, 3600, 6 * 3600, 24 * 3600, 72 * 3600}
 
 func newMetrics(s *Runtime) *telemetry {
@@ -76,21 +77,21 @@ func newMetrics(s *Runtime) *telemetry {
 	}
 }
 
-// Metrics returns the handler for Prometheus.
+// Metrics returns the handler for GET /metrics.
 func (s *Runtime) Metrics() http.Handler {
 	return promhttp.HandlerFor(s.metrics.registry,
 		promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, Timeout: scrapeTime})
 }
 
-// scrapeTime bounds the reads of the store and the queues for one scrape.
+// scrapeTime limits the time for one request to GET /metrics.
 const scrapeTime = 5 * time.Second
 
-// rested counts a task that has come to rest: one that has ended or stopped in Error.
+// rested counts a task that has ended or stopped in Error.
 func (m *telemetry) rested(t *core.Task) {
 	state := string(t.ProcessState)
 	m.ended.WithLabelValues(t.Workflow, state).Inc()
 	if t.ProcessState == core.Error {
-		return // not an end yet, because an operator will resume the order
+		return // not an end, because an operator can resume the order
 	}
 	m.orders.WithLabelValues(t.Workflow, state).Observe(t.End.At.Sub(t.Created).Std().Seconds())
 	if t.ProcessState != core.Processed {
@@ -123,7 +124,7 @@ func (m *telemetry) sweep(r supervisor.Report, began, ended time.Time, err error
 	}
 }
 
-// stopped replaces the gauges of orders in Error.
+// stopped replaces the metrics of orders in Error.
 func (m *telemetry) stopped(by map[string]port.Stopped) {
 	m.inError.Reset()
 	m.oldest.Reset()
@@ -133,7 +134,7 @@ func (m *telemetry) stopped(by map[string]port.Stopped) {
 	}
 }
 
-// present collects the metrics that are read during a scrape.
+// present collects the metrics whose values are read when Prometheus asks for them.
 type present struct{ *Runtime }
 
 var (
@@ -165,11 +166,11 @@ var (
 		"Queues of requests without a consumer.", nil, nil)
 )
 
-// Describe sends no descriptions, so that the registry accepts whatever Collect reports.
+// Describe sends no descriptions. The registry then accepts all metrics that Collect sends.
 func (p present) Describe(chan<- *prometheus.Desc) {}
 
-// Collect implements prometheus.Collector. The registry calls it in a goroutine of its own, in which a panic
-// would end the process.
+// Collect implements prometheus.Collector. The registry calls Collect in a goroutine of its own. Collect
+// recovers from a panic, because a panic in this goroutine would end the process.
 func (p present) Collect(to chan<- prometheus.Metric) {
 	if err := port.Guard(p.log, "a collector of metrics",
 		func() error { p.collect(to); return nil }); err != nil {
@@ -192,7 +193,6 @@ func (p present) collect(to chan<- prometheus.Metric) {
 	to <- prometheus.MustNewConstMetric(panicsNow, prometheus.CounterValue, float64(port.Panics()))
 }
 
-// gauge sends one value of a gauge to the registry.
 func gauge(to chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {
 	to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 }
@@ -207,7 +207,7 @@ func (p present) collectOrders(ctx context.Context, to chan<- prometheus.Metric)
 	}
 	gauge(to, activeNow, float64(p.hub.activeOrders()))
 	gauge(to, activeMost, float64(p.options.MaxOpen))
-	lag := core.Duration(0) // read now, because the report of the last sweep becomes stale if sweeps stop
+	lag := core.Duration(0) // read now, because the last sweep may be long ago
 	overdue, err := p.overdue(ctx)
 	if err != nil {
 		to <- prometheus.NewInvalidMetric(lagNow, err)

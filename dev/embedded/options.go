@@ -10,61 +10,63 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Options configures the runtime. Data and Workflows are required, and Agents or Operations.
+// Options configures the runtime. Data and Workflows are required, and at least one of Agents and Operations.
 type Options struct {
-	Data   string // folder of the database; created if it does not exist
-	Listen string // loopback address and port, 127.0.0.1:8377; port 0 takes a free one
-	// AnswersListen is a loopback address that serves only the pages behind links of answers, so that a proxy
-	// may open it to the world. Empty means that only Listen serves them.
+	Data   string // folder of the database; the runtime creates it if it does not exist
+	Listen string // loopback address and port; "" means 127.0.0.1:8377; port 0 selects a free port
+	// AnswersListen is a loopback address for a second listener, which serves only the answer pages. A proxy
+	// may open the listener to the world. If AnswersListen is "", only Listen serves the answer pages.
 	AnswersListen string
-	Workflows     string // folder of *.yaml files
-	Agents        string // file of the HTTP agents and of the external agents (see package httpagent)
-	// Operations holds agents inside this process, by name: for benchmarks, and programs that embed the
-	// runtime.
+	Workflows     string // folder of workflow files
+	Agents        string // agents file, see package httpagent; "" means no file
+	// Operations contains the agents that are Go functions of this process, by name. Benchmarks and programs
+	// that embed the runtime use it.
 	Operations map[string]worker.Operations
 	Inside     Inside   // settings of the agents in Operations
-	ReplyTo    []string // logical names that orders may name; each has a queue "status-<name>"
-	// MaxOpen is the number of active tasks above which intake refuses new orders with 429; default 20,000. A
-	// task that only waits for a time, an answer or its child orders is not active.
+	ReplyTo    []string // reply-to names that orders may use; each has a queue "status-<name>"
+	// MaxOpen is the largest number of active tasks. At this number the runtime refuses new orders with
+	// status 429. 0 means 20,000. A task that only waits for a time, an answer or its child orders is not
+	// active.
 	MaxOpen    int
-	SweepEvery time.Duration // time between the Supervisor's sweeps; default 500 ms
-	// StatisticsEvery is the interval of Statistics, of which 360 are kept; default 10 s.
+	SweepEvery time.Duration // time between two sweeps of the Supervisor; 0 means 500 ms
+	// StatisticsEvery is the interval of Statistics. 0 means 10 s. The runtime keeps 360 intervals.
 	StatisticsEvery time.Duration
-	// Keep is the time that an order at rest stays readable; 0 means for ever. The ID and hash of an expired
-	// order stay, so that it never runs again (P26, an ID never runs twice). At least sqlite.MinKeep.
+	// Keep is the time for which an order at rest stays readable, at least sqlite.MinKeep. 0 means for ever.
+	// The runtime keeps the ID and hash of an expired order, so that the order never runs again (P26, an ID
+	// never runs twice).
 	Keep time.Duration
-	// NewTokenKey makes a new key for the tokens of answers (P39, a token is an answer's permission). Tokens
-	// of the previous key are accepted for 400 more days.
+	// NewTokenKey makes the runtime create a new key for the tokens of answers (P39, a token is an answer's
+	// permission). Tokens of the previous key stay valid for 400 days.
 	NewTokenKey bool
 	OnAlert     OnAlert     // receivers of alerts besides the log
 	Tracer      port.Tracer // nil records no spans
 	Log         *slog.Logger
 	Clock       port.Clock
-	Version     string // version of the program, stated in the OpenAPI document
-	// Pages returns a handler of pages for people. Run serves it under PagePaths (patterns of http.ServeMux)
-	// beside the interface. server is the interface's address. nil means no pages.
+	Version     string // version of the program, for the OpenAPI document
+	// Pages returns a handler of web pages. Run serves the pages on Listen, under the patterns in PagePaths.
+	// The parameter server is the address of Listen. nil means no pages.
 	Pages     func(server string) http.Handler
 	PagePaths []string
-	// Ready is called once, with the address, when orders may be submitted.
+	// Ready is called once, when orders may be submitted.
 	Ready func(Started)
 
 	server string // address of this process, for alerts
 }
 
-// Inside configures an agent inside the process.
+// Inside configures the agents that are Go functions of this process.
 type Inside struct {
-	Concurrency int // default 10
+	Concurrency int // 0 means 10
 	Retry       worker.Retry
 	Breaker     worker.Breaker
 }
 
-// Started is the content of the ready line.
+// Started contains the facts that the program prints when it is ready.
 type Started struct {
 	Address   string // http://127.0.0.1:PORT
-	Answers   string // address of Options.AnswersListen; empty if there is none
+	Answers   string // address of Options.AnswersListen; "" if there is no second listener
 	Workflows int
 	Agents    int
-	Checked   bool // true if the whole database file was checked; otherwise the check continues
+	Checked   bool // the check of the whole database file has ended; false means that it still runs
 }
 
 func (o Options) withDefaults() Options {

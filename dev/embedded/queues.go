@@ -13,23 +13,23 @@ import (
 )
 
 const (
-	// maxReceives is large: with the growing wait between two deliveries (port.Delivery.Backoff) a message
-	// survives a quarter of an hour with a full disk. The Supervisor rebuilds messages that are lost later
-	// from the documents (P9, tasks not at rest are due).
+	// maxReceives is large, because the disk may be full for some time. The delay between deliveries grows
+	// (port.Delivery.Backoff), so a message is tried for a quarter of an hour. After that the Supervisor
+	// sends the message again (P9, tasks not at rest are due).
 	maxReceives = 40
 	retention   = 4 * 24 * time.Hour
-	keptLonger  = 14 * 24 * time.Hour // retention of statuses, quarantine and dead letters
+	keptLonger  = 14 * 24 * time.Hour // retention of quarantine and dead letters
 )
 
-// queues joins the queues in memory, which a restart rebuilds (P27, the embedded runtime survives its
-// queues), and the durable ones, whose messages cannot be rebuilt: status queues, quarantine, dead letters.
+// queues contains the queues in memory, which a restart rebuilds (P27, the embedded runtime survives its
+// queues). It also contains the queues in SQLite: statuses, quarantine and dead letters.
 type queues struct {
 	memory  *memory.Queues
 	disk    *sqlite.Queues
-	outside map[string]*attended // queues of the agents that run outside, by agent
+	outside map[string]*attended // queues of the agents in processes of the user, by agent
 }
 
-// Status returns the name of the queue for the statuses of orders with that reply-to.
+// Status returns the name of the queue for the statuses of a reply-to.
 func Status(replyTo string) string { return "status-" + replyTo }
 
 // inMemory returns the names of the queues whose messages a restart rebuilds.
@@ -41,7 +41,7 @@ func inMemory(agents []*agent) []string {
 	return names
 }
 
-// durableQueues returns the queues of the store, and the names that an order may use.
+// durableQueues returns the configuration of the queues in SQLite, and the names of the status queues.
 func durableQueues(agents []*agent, replyTo []string) (all []sqlite.QueueConfig, statuses []string) {
 	all = []sqlite.QueueConfig{{Name: port.Quarantine, Retention: keptLonger}}
 	for _, name := range inMemory(agents) {
@@ -54,13 +54,13 @@ func durableQueues(agents []*agent, replyTo []string) (all []sqlite.QueueConfig,
 	return all, statuses
 }
 
-// newQueues returns the queues. The numbers of messages in memory start at a random value, so that no receipt
-// from before a restart is valid.
+// newQueues opens all queues. It numbers the messages in memory from a random value, so that a receipt from
+// before a restart is not valid.
 func newQueues(disk *sqlite.Queues, clock port.Clock, agents []*agent) (*queues, error) {
-	first := rand.Uint64() >> 1 //nolint:gosec // random, to differ from earlier starts
+	first := rand.Uint64() >> 1
 	var configs []memory.QueueConfig
 	for _, name := range inMemory(agents) {
-		dead, _ := disk.Queue(port.Dead(name)) // one of durableQueues
+		dead, _ := disk.Queue(port.Dead(name)) // cannot fail, because durableQueues has this queue
 		configs = append(configs, memory.QueueConfig{
 			Name: name, MaxReceives: maxReceives, DeadLetterTo: dead, Retention: retention, First: first,
 		})
@@ -74,13 +74,13 @@ func newQueues(disk *sqlite.Queues, clock port.Clock, agents []*agent) (*queues,
 		if a.operations != nil {
 			continue
 		}
-		requests, _ := q.memory.Queue(port.Requests(a.name)) // one of the queues above
+		requests, _ := q.memory.Queue(port.Requests(a.name)) // cannot fail, because NewQueues has made it
 		q.outside[a.name] = &attended{Queue: requests, clock: clock, last: clock.Now()}
 	}
 	return q, nil
 }
 
-// Queue finds a queue by its name.
+// Queue returns the named queue, or port.ErrNotFound.
 func (q *queues) Queue(name string) (port.Queue, error) {
 	if agent, ok := strings.CutPrefix(name, port.Requests("")); ok && q.outside[agent] != nil {
 		return q.outside[agent], nil
@@ -91,7 +91,7 @@ func (q *queues) Queue(name string) (port.Queue, error) {
 	return q.disk.Queue(name)
 }
 
-// ours returns a queue that every stack has.
+// ours returns a queue that newQueues always creates.
 func (q *queues) ours(name string) port.Queue {
 	found, err := q.Queue(name)
 	if err != nil {
@@ -100,7 +100,7 @@ func (q *queues) ours(name string) port.Queue {
 	return found
 }
 
-// ReplyTo resolves the logical name in an order.
+// ReplyTo returns the queue for a reply-to.
 func (q *queues) ReplyTo(name string) (port.Sender, error) { return q.disk.ReplyTo(Status(name)) }
 
 func (q *queues) names() []string {

@@ -12,14 +12,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Run opens the runtime, serves it on the loopback address and, when ctx ends, drains within 5 s.
+// Run opens the runtime and serves it on the loopback address. When ctx ends, Run shuts down within 5 s.
 func Run(ctx context.Context, o Options) error {
 	o = o.withDefaults()
 	listener, err := api.Listen(o.Listen)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = listener.Close() }() // Serve has closed it, unless the runtime could not be opened
+	defer func() { _ = listener.Close() }() // closes the listener if Open fails; otherwise Serve closes it
 	o.server = "http://" + listener.Addr().String()
 	started := Started{Address: o.server}
 	var answers net.Listener
@@ -44,8 +44,9 @@ func Run(ctx context.Context, o Options) error {
 		started.Checked = s.store.Checked()
 		o.Ready(started)
 	}
-	serving, within := errgroup.WithContext(ctx)   // the end of one listener ends the other
-	stop := context.AfterFunc(within, s.receiving) // agents and schedulers drain while HTTP does
+	serving, within := errgroup.WithContext(ctx) // if one listener fails, the other one ends too
+	// the actors stop receiving when the HTTP server shuts down
+	stop := context.AfterFunc(within, s.receiving)
 	defer stop()
 	serve := func(on net.Listener, h http.Handler) {
 		serving.Go(func() error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,19 +26,20 @@ import (
 )
 
 const (
-	replyConsumers   = 24 // each holds up to ten tasks while one group commit is written
+	replyConsumers   = 24 // each handles up to ten tasks while it waits for one group commit
 	controlConsumers = 4
 	taskConsumers    = 8
 	cachedTasks      = 20_000
-	// Larger orders get their own row. SQLite commits whole pages, so a row costs more than a few bytes in
-	// another row.
+	// inlineOrder is the size in bytes of the largest order that a task's row contains. A larger order gets a
+	// row of its own. For a smaller order a row of its own would cost more than it saves, because SQLite
+	// writes whole pages.
 	inlineOrder = 1 << 10
 	wakeSlack   = 2 * time.Millisecond
 )
 
 type counter = atomic.Int64
 
-// Runtime holds the running parts without the HTTP edge. It implements api.Backend.
+// Runtime is the embedded runtime without its HTTP server. It implements api.Backend.
 type Runtime struct {
 	options   Options
 	log       *slog.Logger
@@ -49,32 +51,32 @@ type Runtime struct {
 	sweeper   *supervisor.Supervisor
 	incidents *incident.Incidents
 	workflows *workflows
-	tokens    *token.Keys // keys of the tokens of answers (P39, a token is an answer's permission)
+	tokens    *token.Keys // keys of the tokens (P39, a token is an answer's permission)
 	agents    []*agent
-	// cannotKeep reports grades that the agents of the file cannot keep
+	// cannotKeep returns a problem if an agent of the agents file cannot keep a step's grade
 	cannotKeep func(agent string, s *core.StepDefinition, kept core.Duration) (problem, fix string)
 	hub        *hub
 	uncalled   *uncalled
 	metrics    *telemetry
 	samples    samples
-	counts     sync.Map // *counter by name and labels
+	counts     sync.Map // counts of messages, as *counter by name and reason
 	rejects    atomic.Int64
 	ready      atomic.Bool
-	// last refusal of an order because too many are active; nil once there is room, see alertRefusals
+	// most recent refusal because of MaxOpen; nil once alertRefusals sees that fewer orders are active
 	refused atomic.Pointer[api.BusyError]
 
-	receiving context.CancelFunc // stops the receipt of messages
-	work      context.Context    // context of the message handlers
-	working   context.CancelFunc // cancels work
-	gate      sync.RWMutex       // held for reading during a client's request, see carry
-	closed    atomic.Bool        // set by Close once no request runs
+	receiving context.CancelFunc // stops receiving from the queues
+	work      context.Context    // context of the running handlers
+	working   context.CancelFunc // cancels the context work
+	gate      sync.RWMutex       // held for reading during each client's request, see carry
+	closed    atomic.Bool        // set by Close when all clients' requests have ended
 	consumers sync.WaitGroup
 	rest      sync.WaitGroup
 }
 
-// Open opens the data folder, sends the open messages again (P27, the embedded runtime survives its queues),
-// and starts all actors. When it returns, orders may be submitted. It returns sqlite.ErrLocked if another
-// process uses the folder.
+// Open opens the data folder, emits the effects of running tasks again (P27, the embedded runtime survives
+// its queues), and starts all actors. When Open returns, orders may be submitted. Open returns
+// sqlite.ErrLocked if another process uses the folder.
 func Open(ctx context.Context, o Options) (*Runtime, error) {
 	o = o.withDefaults()
 	s := &Runtime{options: o, log: o.Log, clock: o.Clock, hub: newHub()}
@@ -92,10 +94,10 @@ func Open(ctx context.Context, o Options) (*Runtime, error) {
 	switch {
 	case ctx.Err() != nil || errors.Is(err, sqlite.ErrDamaged):
 		s.working()
-		s.rest.Wait() // alerts may still be running
+		s.rest.Wait() // an alert may still be running
 		_ = s.store.Close()
 		return nil, fmt.Errorf("reading the running orders: %w", errors.Join(err, ctx.Err()))
-	case err != nil: // an unreadable task must not stop all others
+	case err != nil: // an unreadable task must not stop the other tasks
 		s.log.Error("some tasks are not taken up again; the Supervisor tries when they are due", "error", err)
 	}
 	if tasks > 0 {
@@ -113,7 +115,8 @@ func (s *Runtime) wire(ctx context.Context) (err error) {
 	if s.agents, err = s.readAgents(); err != nil {
 		return err
 	}
-	if s.workflows, err = newWorkflows(s.options.Workflows, s.loadFiles, s.log); err != nil {
+	if s.workflows, err = newWorkflows(s.options.Workflows, s.loadFiles,
+		slices.Contains(s.options.ReplyTo, core.Events), s.log); err != nil {
 		return err
 	}
 	durable, statuses := durableQueues(s.agents, s.options.ReplyTo)
@@ -198,7 +201,7 @@ func (s *Runtime) start() {
 	}
 }
 
-// sweep runs the Supervisor at its interval.
+// sweep runs the Supervisor at the configured interval.
 func (s *Runtime) sweep(ctx context.Context) {
 	var failed sweepFailure
 	every(ctx, s.options.SweepEvery, func() {
@@ -213,7 +216,7 @@ func (s *Runtime) sweep(ctx context.Context) {
 	})
 }
 
-// every calls f at each tick until ctx ends.
+// every calls f at the interval until ctx ends.
 func every(ctx context.Context, interval time.Duration, f func()) {
 	for tick := time.NewTicker(interval); ; {
 		select {
@@ -225,13 +228,13 @@ func every(ctx context.Context, interval time.Duration, f func()) {
 	}
 }
 
-// sweepFailure is the last logged failure of a sweep.
+// sweepFailure is the last failure of a sweep that was logged.
 type sweepFailure struct {
 	text string
 	at   time.Time
 }
 
-// isNews reports whether a failure has to be logged: it differs from the last one, or comes a minute later.
+// isNews reports whether err has another text than the last logged error, or a minute has passed since.
 func (f *sweepFailure) isNews(err error, now time.Time) bool {
 	if err.Error() == f.text && now.Sub(f.at) < time.Minute {
 		return false
@@ -242,11 +245,11 @@ func (f *sweepFailure) isNews(err error, now time.Time) bool {
 
 const (
 	expireEvery = 10 * time.Second
-	expirePause = 10 * time.Millisecond // pause between two steps, so that other writers can work
+	expirePause = 10 * time.Millisecond // pause between two batches, so that other writers can work
 )
 
-// expire removes expired records, step by step. It need not invalidate caches, because package state caches
-// no task at rest.
+// expire removes expired records in batches. The caches need no update, because package state caches no task
+// at rest.
 func (s *Runtime) expire(ctx context.Context) {
 	for ctx.Err() == nil {
 		x, err := s.store.Expire(ctx)
@@ -262,11 +265,12 @@ func (s *Runtime) expire(ctx context.Context) {
 	}
 }
 
-// drainTime is the time for running handlings to end. It is a part of the 5 s after a SIGTERM.
+// drainTime is the time that running handlers get to finish. It is a part of the 5 s after a SIGTERM.
 const drainTime = 1500 * time.Millisecond
 
-// Close stops receiving messages, lets running handlings and clients' requests end, and closes the store. The
-// next start sends the messages left in the queues again.
+// Close stops receiving messages, and closes the store. Running handlers and clients' requests have drainTime
+// to finish before Close cancels their contexts. At the next start, the runtime sends the messages of the
+// queues in memory again.
 func (s *Runtime) Close() error {
 	s.ready.Store(false)
 	s.receiving()
@@ -296,7 +300,7 @@ func (s *Runtime) Close() error {
 	return s.store.Close()
 }
 
-// count counts ignored, refused and quarantined messages for Health.
+// count counts an event, for example that a message was refused, for Health and the metrics.
 func (s *Runtime) count(what, why string) {
 	key := what
 	if why != "" {

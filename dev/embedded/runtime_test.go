@@ -830,6 +830,38 @@ func TestFilesOfOneWorkflow(t *testing.T) {
 	}
 }
 
+// A workflow whose events go nowhere is named once, with the flag that gives them a queue.
+func TestEventsWithoutAQueue(t *testing.T) {
+	for _, replyTo := range [][]string{{"shop"}, {core.Events}} {
+		w := newFixture(t, "5s")
+		w.write("events: true\n" + fmt.Sprintf(pair, "5s"))
+		var log logged
+		w.options.ReplyTo = replyTo
+		w.options.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		s := w.open()
+		for _, id := range []string{"o-1", "o-2"} {
+			submit(t, s, id, "")
+			if _, err := s.Wait(t.Context(), id, func(x *core.Task) bool {
+				return atEnd(x) && x.End.ResendAt == 0
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		want := 0
+		if replyTo[0] != core.Events {
+			want = 1
+		}
+		text := log.String()
+		if n := strings.Count(text, "start with --reply-to events\" workflow=pair"); n != want ||
+			strings.Count(text, "\n") != want {
+			t.Errorf("with %v, want %d lines: %s", replyTo, want, text)
+		}
+	}
+}
+
 // logged is the log, as text.
 type logged struct {
 	mu sync.Mutex

@@ -13,25 +13,26 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// samplesKept bounds the memory of a series: one hour at the default interval.
+// samplesKept limits the number of intervals in a series: one hour at the default interval.
 const samplesKept = 360
 
-// figure names a number of a sample by its subject and kind (of a view.Series, or a constant below).
+// figure names one number of a sample. The field kind is the kind of a view.Series or a constant below. The
+// field of is the state or the agent that the number describes.
 type figure struct{ kind, of string }
 
-// Kinds of figures that are counted by agent and are no series.
+// Kinds of figures that count an agent's replies. They do not become a view.Series.
 const (
 	repliesDone   = "done"
 	repliesFailed = "failed"
 )
 
-// sample holds the metrics at one time.
+// sample contains the figures at one time.
 type sample struct {
 	at      time.Time
-	numbers map[figure]int // values; ended, done and failed count from the start
+	numbers map[figure]int // values; ended orders and replies are counted from the start of the process
 }
 
-// samples holds the last samples, oldest first.
+// samples contains the last samples, oldest first.
 type samples struct {
 	mu  sync.Mutex
 	all []sample
@@ -52,7 +53,7 @@ func (s *samples) copied() []sample {
 	return slices.Clone(s.all)
 }
 
-// sampleAlways stores the metrics at equal intervals.
+// sampleAlways adds a sample at the configured interval.
 func (s *Runtime) sampleAlways(ctx context.Context) {
 	sample := func() {
 		if x, err := s.sample(); err == nil {
@@ -100,7 +101,7 @@ func (s *Runtime) sample() (sample, error) {
 	return x, nil
 }
 
-// Statistics implements api.Backend.Statistics.
+// Statistics implements api.Backend.
 func (s *Runtime) Statistics(ctx context.Context) (view.Statistics, error) {
 	all, every := s.samples.copied(), s.options.StatisticsEvery
 	now := s.clock.Now()
@@ -136,7 +137,7 @@ func (s *Runtime) Statistics(ctx context.Context) (view.Statistics, error) {
 	return out, err
 }
 
-// overdue reads from the index the orders that a sweep should have found already.
+// overdue counts the orders, up to view.MostOverdue, that have been due for longer than the sweep interval.
 func (s *Runtime) overdue(ctx context.Context) (o view.Overdue, err error) {
 	before := s.clock.Now().Add(-s.options.SweepEvery)
 	for shard := range s.store.Shards() {
@@ -150,8 +151,8 @@ func (s *Runtime) overdue(ctx context.Context) (o view.Overdue, err error) {
 	return o, nil
 }
 
-// seriesOf assigns the samples to intervals. A late sample, as after the machine slept, cannot be divided
-// among the intervals before it.
+// seriesOf assigns the samples to intervals. If a sample is missing, the next count of ended orders covers
+// several intervals. seriesOf then drops this count, because it cannot be divided among the intervals.
 func seriesOf(all []sample, every time.Duration) []view.Series {
 	place := func(at time.Time) int { return int(at.Sub(all[0].at).Round(every)/every) - 1 }
 	intervals := max(place(all[len(all)-1].at)+1, 0)

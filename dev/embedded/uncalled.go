@@ -12,34 +12,36 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// uncalled records which operations the agents cannot call at present, by the replies of all agents (P45,
-// "not now" is not a failure). Operations that return not-yet do not count, because their service works.
+// uncalled records which operations the agents do not call at present, as their replies state (P45, "not now"
+// is not a failure). An operation whose service returns "not yet" counts as called, because the service
+// works.
 type uncalled struct {
 	clock port.Clock
 	log   *slog.Logger
 
 	mu  sync.Mutex
-	now map[string]waiting // operations that no service call has reached, by agent and operation
-	// time when a reply last showed that the service works; kept only for services that once failed
+	now map[string]waiting // operations that are not called at present, by agent and operation
+	// time when the agent last began to call an operation again, by agent and operation
 	worked map[string]core.Time
 }
 
-// waiting is the start of a period without calls, with its reason.
+// waiting describes a period in which an agent does not call an operation. code and message state the reason.
 type waiting struct {
 	code, message string
 	since         core.Time
 	reported      bool
 }
 
-// settling is the time after a success in which a refusal is ignored, because an older reply may arrive
-// later.
+// settling is the time after an agent has begun to call an operation again. In this time no alert is logged,
+// because old replies may arrive late.
 const settling = core.Minute
 
-// replied implements scheduler.Config.Replied. It notifies the operator once for each operation, however many
-// orders wait for it. Only a reply that shows a working service ends the period. A failed probe does not.
+// replied implements scheduler.Config.Replied. It logs one alert when a period without calls begins, however
+// many orders wait. The period ends only when a reply shows that the agent has called the service.
 func (u *uncalled) replied(agent, operation string, r core.Reply) {
 	name, now := "agent "+agent+" "+operation, core.TimeOf(u.clock.Now())
-	// an agent outside this process may repeat a token (P39, a token is an answer's permission)
+	// the message of an agent in a user's process may contain a token (P39, a token is an answer's
+	// permission)
 	message := core.RedactText(r.Message)
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -66,7 +68,7 @@ func (u *uncalled) replied(agent, operation string, r core.Reply) {
 	}
 }
 
-// of returns the operations that the agent does not call.
+// of returns the operations that the agent does not call at present.
 func (u *uncalled) of(agent string) (all []view.NotCalled) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -79,7 +81,7 @@ func (u *uncalled) of(agent string) (all []view.NotCalled) {
 	return all
 }
 
-// check adds the operations without calls to the checks of health.
+// check adds the operations that are not called to the checks of Health.
 func (u *uncalled) check(checks map[string]string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

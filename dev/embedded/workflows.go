@@ -21,26 +21,30 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-// deployed holds the workflows for new orders at one moment. It is replaced as a whole.
+// deployed is a snapshot of the workflows for new orders. A reload replaces the whole snapshot.
 type deployed struct {
 	byName   map[string]*core.Definition
-	fileOf   map[string]string   // files by workflow name
-	problems map[string][]string // problems by file, if its newest version is refused
-	broken   map[string]string   // files with problems, by the workflow that they declare
-	empty    bool                // the folder has no file
+	fileOf   map[string]string   // names of files, by workflow
+	problems map[string][]string // problems by file, if the newest version of the file is refused
+	broken   map[string]string   // names of refused files, by the workflow that they declare
+	empty    bool                // the folder contains no workflow file
 }
 
-// workflows keeps the definitions of a folder up to date. It keeps the previous version of a broken file. A
-// running task pins its definition by hash, so a change does not affect it.
+// workflows keeps the definitions of a folder up to date. If the newest version of a file has a problem, new
+// orders get the previous version. A running task pins its definition by hash, so a change of the file does
+// not affect the task.
 type workflows struct {
 	dir  string
 	load func(dir string) ([]source.File, error)
 	log  *slog.Logger
 	now  atomic.Pointer[deployed]
+
+	events bool // true if the runtime has the reply-to core.Events
 }
 
-// loadFiles reads every workflow file of the folder, and checks it against the existing agents. It refuses
-// workflows that make tokens if every user of the machine may read the keys. At the start, wire checks that.
+// loadFiles reads every workflow file of the folder, and checks that the named agents exist. It refuses
+// workflows that make tokens if other users of the machine may read the keys. The first call does not check
+// the keys, because s.tokens is still nil. wire checks the keys after this call.
 func (s *Runtime) loadFiles(dir string) ([]source.File, error) {
 	var names []string
 	for _, a := range s.agents {
@@ -64,9 +68,9 @@ func (s *Runtime) loadFiles(dir string) ([]source.File, error) {
 	return files, nil
 }
 
-func newWorkflows(dir string, load func(string) ([]source.File, error),
+func newWorkflows(dir string, load func(string) ([]source.File, error), events bool,
 	log *slog.Logger) (*workflows, error) {
-	w := &workflows{dir: dir, load: load, log: log}
+	w := &workflows{dir: dir, load: load, events: events, log: log}
 	w.now.Store(&deployed{byName: map[string]*core.Definition{}})
 	return w, w.reload()
 }
@@ -74,7 +78,7 @@ func newWorkflows(dir string, load func(string) ([]source.File, error),
 // current implements state.Config.Current.
 func (w *workflows) current(name string) *core.Definition { return w.now.Load().byName[name] }
 
-// scheduled returns the workflows that start by the clock.
+// scheduled returns the workflows that have a schedule, sorted by name.
 func (w *workflows) scheduled() (all []*core.Definition) {
 	d := w.now.Load()
 	for _, name := range slices.Sorted(maps.Keys(d.byName)) {
@@ -85,7 +89,7 @@ func (w *workflows) scheduled() (all []*core.Definition) {
 	return all
 }
 
-// makesTokens reports whether a workflow for new orders makes tokens of answers.
+// makesTokens reports whether a workflow for new orders makes tokens for answers.
 func (w *workflows) makesTokens() bool {
 	for _, d := range w.now.Load().byName {
 		if d.Tokens {
@@ -109,8 +113,8 @@ func (w *workflows) similar(name string) string {
 	return suggest.Nearest(name, slices.Sorted(maps.Keys(w.now.Load().byName)))
 }
 
-// reload reads the folder. An error means that the folder could not be read. The faults of a file are in the
-// file's problems.
+// reload reads the folder. It returns an error only if the folder could not be read. The problems of a file
+// are in deployed.problems.
 func (w *workflows) reload() error {
 	files, err := w.load(w.dir)
 	if err != nil {
@@ -125,7 +129,7 @@ func (w *workflows) reload() error {
 			problems = append(problems, p.String())
 		}
 		if f.Definition == nil {
-			// otherwise another file defines this workflow
+			// if another file defines the same workflow, new orders use that file
 			if f.Workflow != "" && next.fileOf[f.Workflow] == "" {
 				next.broken[f.Workflow] = f.Name
 			}
@@ -133,6 +137,10 @@ func (w *workflows) reload() error {
 			continue
 		}
 		name, hash := f.Definition.Name, f.Definition.Hash
+		if f.Definition.Events && !w.events && (old.byName[name] == nil || !old.byName[name].Events) {
+			w.log.Warn("the workflow has events: true, and the ends of its orders go nowhere; to read them "+
+				"from the queue status-events, start with --reply-to events", "workflow", name)
+		}
 		if was := old.byName[name]; was == nil || was.Hash != hash {
 			w.log.Info("workflow in force", "workflow", name, "hash", hash, "file", f.Name)
 		}
@@ -147,11 +155,11 @@ func (w *workflows) reload() error {
 	return nil
 }
 
-// served counts the workflows that new orders can name.
+// served returns the number of workflows that new orders can name.
 func (w *workflows) served() int { return len(w.now.Load().byName) }
 
-// refused keeps the versions from files whose newest version is broken. It logs the problems unless they are
-// the same as at the last reload.
+// refused keeps the previous definition of a file whose newest version is refused. It logs the problems
+// unless the last reload has logged the same problems.
 func (w *workflows) refused(old, next *deployed, file string, problems []string) {
 	next.problems[file] = problems
 	what := "workflow file refused; nothing is served for it until it is corrected"
@@ -161,7 +169,7 @@ func (w *workflows) refused(old, next *deployed, file string, problems []string)
 			what = "workflow file refused; new orders get the version before it"
 		}
 	}
-	if slices.Equal(problems, old.problems[file]) { // the problems are logged already
+	if slices.Equal(problems, old.problems[file]) { // these problems are in the log already
 		return
 	}
 	for _, p := range problems {
@@ -194,11 +202,12 @@ func (w *workflows) infos() []view.WorkflowInfo {
 	return all
 }
 
-// settleTime is the time that a folder must be quiet before it is read, because editors write in several
-// steps.
+// settleTime is the time without changes after which the folder is read, because editors write a file in
+// several steps.
 const settleTime = 100 * time.Millisecond
 
-// watch reloads when the folder changes. If the system cannot notify, it checks every two seconds.
+// watch reloads the workflows when the folder changes. If the system cannot notify the process of changes,
+// watch reloads every two seconds.
 func (w *workflows) watch(ctx context.Context) {
 	watcher, err := fsnotify.NewWatcher()
 	if err == nil {

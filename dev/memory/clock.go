@@ -7,26 +7,27 @@ import (
 	"time"
 )
 
-// Clock is a clock that only moves on request. It implements port.Clock. Queues that wait on it wake up when
-// it is advanced. It is safe for concurrent use.
+// Clock is a clock that moves only when its user calls Advance or Set. It implements port.Clock. A queue that
+// waits for a time of this clock wakes up when the clock reaches the time. A Clock is safe for concurrent
+// use.
 type Clock struct {
 	mu     sync.Mutex
 	now    time.Time
 	alarms []*alarm // earliest first
 }
 
-// NewClock returns a clock that shows start.
+// NewClock returns a clock whose time is start.
 func NewClock(start time.Time) *Clock { return &Clock{now: start} }
 
-// Now returns the shown time.
+// Now returns the time of the clock.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-// Advance moves the clock forward by d and runs the due alarms in this goroutine, in the order of their
-// times. While one runs, the clock shows its time.
+// Advance moves the clock forward by d. It runs the due alarms in the calling goroutine, in the order of
+// their times. While an alarm runs, the clock shows the time of this alarm.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	end := c.now.Add(d)
@@ -46,7 +47,8 @@ func (c *Clock) Advance(d time.Duration) {
 	c.mu.Unlock()
 }
 
-// Set jumps to t, forward or back, like a corrected clock. Alarms that are due by t run.
+// Set moves the clock forward or back to t, like a corrected system clock. If t is later than now, it runs
+// the alarms that are due by t.
 func (c *Clock) Set(t time.Time) {
 	now := c.Now()
 	if t.After(now) {
@@ -58,8 +60,8 @@ func (c *Clock) Set(t time.Time) {
 	c.mu.Unlock()
 }
 
-// At calls run when the clock reaches the time at. If that time has passed already, run is called at the
-// next Advance. stop cancels it.
+// At registers the function run, which the clock calls at the given time. If this time has already passed,
+// the next Advance calls run. The returned function cancels the registration.
 func (c *Clock) At(at time.Time, run func()) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,7 +75,7 @@ func (c *Clock) At(at time.Time, run func()) (stop func()) {
 	}
 }
 
-// Waiting returns the number of alarms. Tests wait for it before they advance.
+// Waiting returns the number of alarms. A test can wait for an alarm before it advances the clock.
 func (c *Clock) Waiting() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

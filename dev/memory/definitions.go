@@ -10,23 +10,23 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Definitions implements port.Definitions in memory. It is safe for concurrent use.
+// Definitions implements port.Definitions in memory. A Definitions is safe for concurrent use.
 type Definitions struct {
 	mu   sync.RWMutex
 	data map[string][]byte
 }
 
-// NewDefinitions returns empty Definitions.
+// NewDefinitions returns an empty Definitions.
 func NewDefinitions() *Definitions { return &Definitions{data: map[string][]byte{}} }
 
-// Clone returns Definitions with the same content.
+// Clone returns a copy with the same content.
 func (d *Definitions) Clone() *Definitions {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return &Definitions{data: maps.Clone(d.data)}
 }
 
-// Definition returns a copy of the definition with that hash.
+// Definition returns a copy of the definition with this hash, or port.ErrNotFound.
 func (d *Definitions) Definition(ctx context.Context, hash string) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (d *Definitions) Definition(ctx context.Context, hash string) ([]byte, erro
 	return bytes.Clone(data), nil
 }
 
-// PutDefinition stores the definition if there is none with that hash.
+// PutDefinition stores the definition. It changes nothing if a definition with this hash exists.
 func (d *Definitions) PutDefinition(ctx context.Context, hash string, data []byte) error {
 	if err := port.CheckDefinition(hash, data); err != nil {
 		return err

@@ -1,14 +1,14 @@
-// Package memory holds adapters that keep everything in the process: store, definitions, leases, ledger and
-// queues. Tests and the simulator run on all of them; the embedded runtime uses the queues.
+// Package memory implements the ports in the memory of the process: store, definitions, leases, ledger and
+// queues. Tests and the simulator use all of them. The embedded runtime uses the queues and the leases.
 //
-// Authority: as an adapter it enforces every condition of the ports, and decides the order in which messages
-// are received. It starts no goroutine, and the given port.Clock is its only source of time, so the same
-// calls have the same results.
+// Authority: each adapter enforces the conditions of its port. A queue decides the order in which messages
+// are received. The package starts no goroutine, and reads the time only from the given port.Clock. Therefore
+// a test that repeats its calls gets the same results.
 //
-// States: a message is delayed, visible, in flight or deleted. All messages are lost with the process. The
-// embedded runtime then sends the open messages again, from the stored tasks (P27, the embedded runtime
-// survives its queues).
+// States: a message is delayed, visible, in flight or deleted. When the process ends, all messages are lost.
+// At its next start, the embedded runtime sends again the messages that the stored tasks still need (P27, the
+// embedded runtime survives its queues).
 //
 // Failures: port.ErrConflict, port.ErrExists, port.ErrNotFound, port.ErrReceipt and port.ErrTooLarge, as the
-// ports document them. port.ErrUnavailable never occurs.
+// ports document them. The package never returns port.ErrUnavailable.
 package memory

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// Leases implements port.Leases in memory. It is safe for concurrent use.
+// Leases implements port.Leases in memory. A Leases is safe for concurrent use.
 type Leases struct {
 	mu   sync.Mutex
 	held map[string]Lease
 }
 
-// Lease is the holder of a lease and its end. The zero value means that it is free.
+// Lease is one lease: its owner, and the time when it expires. The zero value is a free lease.
 type Lease struct {
 	Owner string
 	Until time.Time
 }
 
-// Acquire takes the lease if it is free, expired at now, or the owner's own.
+// Acquire gives the lease to owner if the lease is free, has expired, or already belongs to owner.
 func (l *Lease) Acquire(owner string, now time.Time, ttl time.Duration) bool {
 	if l.Owner != "" && l.Owner != owner && now.Before(l.Until) {
 		return false
@@ -27,7 +27,7 @@ func (l *Lease) Acquire(owner string, now time.Time, ttl time.Duration) bool {
 	return true
 }
 
-// NewLeases returns leases without holders.
+// NewLeases returns a Leases in which every lease is free.
 func NewLeases() *Leases { return &Leases{held: map[string]Lease{}} }
 
 // Acquire implements port.Leases.

@@ -9,8 +9,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Ledger implements port.Ledger in memory (P31, a plain service needs a ledger). It is safe for concurrent
-// use.
+// Ledger implements port.Ledger in memory (P31, a plain service needs a ledger). A Ledger is safe for
+// concurrent use.
 type Ledger struct {
 	mu      sync.Mutex
 	entries map[string]port.LedgerEntry
@@ -19,7 +19,7 @@ type Ledger struct {
 // NewLedger returns an empty ledger.
 func NewLedger() *Ledger { return &Ledger{entries: map[string]port.LedgerEntry{}} }
 
-// Entry returns a copy of the entry. Its Version is 0 if the key has no entry.
+// Entry returns a copy of the entry for the key. Version is 0 if there is no entry.
 func (l *Ledger) Entry(ctx context.Context, key string) (port.LedgerEntry, error) {
 	if err := ctx.Err(); err != nil {
 		return port.LedgerEntry{}, err
@@ -34,7 +34,8 @@ func (l *Ledger) Entry(ctx context.Context, key string) (port.LedgerEntry, error
 	return e, nil
 }
 
-// Move stores the entry with its version raised by one, if the stored version is e.Version.
+// Move stores e with a version higher by one. It returns port.ErrConflict if the stored version is not
+// e.Version.
 func (l *Ledger) Move(ctx context.Context, e port.LedgerEntry) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -2,16 +2,17 @@ package memory
 
 import "github.com/stepkeeper/stepkeeper/shared/port"
 
-// normalFirst is the interval, in receives, at which messages without priority come first, so that they are
-// never starved (P46, priority changes the order of requests only).
+// normalFirst makes every tenth receive begin with the messages of normal priority. Without this rule,
+// messages of high priority could delay the other messages for ever (P46, priority changes the order of
+// requests only).
 const normalFirst = 10
 
-// keptGroups is the number of empty groups that keep their memory.
+// keptGroups is the number of groups up to which groups without messages stay in memory.
 const keptGroups = 64
 
-// line holds the tickets of visible messages. Those of high priority come first, except in every tenth
-// receive. Within a priority the groups take turns, and each group is first in, first out. So a flood in one
-// group hardly delays the others (P46).
+// line orders the visible messages. Messages of high priority come first, except in every tenth receive.
+// Within a priority, the groups take turns. The messages of a group are received in the sequence in which
+// they became visible. Therefore many messages in one group hardly delay the other groups (P46).
 type line struct {
 	high, normal turns
 	takes        int
@@ -25,7 +26,8 @@ func (l *line) push(m *port.Message, t ticket) {
 	l.normal.push(m.Group, t)
 }
 
-// begin returns which priority comes first in one receive. some means that the receive will find messages.
+// begin returns the two priorities in the sequence in which one receive serves them. The argument some states
+// whether any message is visible.
 func (l *line) begin(some bool) (first, second *turns) {
 	if some {
 		l.takes++
@@ -36,18 +38,18 @@ func (l *line) begin(some bool) (first, second *turns) {
 	return &l.high, &l.normal
 }
 
-// turns holds the tickets of one priority, by group. The next ticket belongs to the group that has waited
-// longest.
+// turns contains the tickets of one priority, by group. The next ticket belongs to the group whose last turn
+// was the earliest.
 type turns struct {
 	groups map[string]*group
-	order  ring[*group] // groups that have tickets, ordered by their last turn
+	order  ring[*group] // groups with tickets, ordered by their last turn
 	taken  uint64
 }
 
 type group struct {
 	name    string
 	waiting ring[ticket]
-	last    uint64 // number of the group's last turn; 0 means no turn yet
+	last    uint64 // number of the group's last turn; 0 means that the group has had no turn
 }
 
 func (s *turns) push(name string, t ticket) {
@@ -69,7 +71,6 @@ func (s *turns) push(name string, t ticket) {
 	}
 }
 
-// pop removes and returns the next ticket.
 func (s *turns) pop() (t ticket, some bool) {
 	if s.order.count == 0 {
 		return ticket{}, false
@@ -84,7 +85,7 @@ func (s *turns) pop() (t ticket, some bool) {
 	return t, true
 }
 
-// again lets a group wait for its next turn, if it has tickets left.
+// again puts a group that still has tickets at the end of the order. It may delete a group without tickets.
 func (s *turns) again(g *group) {
 	switch {
 	case g.waiting.count > 0:
@@ -94,7 +95,8 @@ func (s *turns) again(g *group) {
 	}
 }
 
-// trim removes deleted tickets from the front of each group, and keeps the order of turns.
+// trim removes the tickets of deleted messages from the front of each group. It keeps the order of the
+// groups.
 func (s *turns) trim(gone func(ticket) bool) {
 	for range s.order.count {
 		g := s.order.at(0)
@@ -106,7 +108,7 @@ func (s *turns) trim(gone func(ticket) bool) {
 	}
 }
 
-// ring is a queue, first in, first out.
+// ring is a first-in, first-out queue in a circular buffer.
 type ring[T any] struct {
 	slots []T
 	first int
@@ -124,10 +126,10 @@ func (r *ring[T]) push(x T) {
 	r.count++
 }
 
-// at returns the i-th element from the front.
+// at returns the element at index i, counted from the front.
 func (r *ring[T]) at(i int) T { return r.slots[(r.first+i)&(len(r.slots)-1)] }
 
-// swap exchanges the i-th and the one after it.
+// swap exchanges the elements at the indexes i and i+1.
 func (r *ring[T]) swap(i int) {
 	a, b := (r.first+i)&(len(r.slots)-1), (r.first+i+1)&(len(r.slots)-1)
 	r.slots[a], r.slots[b] = r.slots[b], r.slots[a]

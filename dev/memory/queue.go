@@ -10,11 +10,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Queue is a port.Queue in memory. Messages that were never returned are received in the order of their
-// sending. It does not copy bodies, and encodes only values that are delayed for longer than longDelay,
-// because bytes take less memory. It does not check the size of a value, because that needs the encoding.
-// Receive accepts any max, and the other batches any length. The time of an operation grows with the
-// logarithm of the number of delayed and in-flight messages. It is safe for concurrent use.
+// Queue implements port.Queue in memory. Within a priority and a group, messages are received in the
+// sequence in which they became visible. A Queue is safe for concurrent use.
+//
+// A Queue does not copy bodies. It encodes a value only if the delay is longer than longDelay, because bytes
+// need less memory. It does not check the size of a value, because the size is known only after encoding.
+// Receive accepts any max, and the other operations accept batches of any length. The time of an operation
+// grows with the logarithm of the number of delayed and in-flight messages.
 type Queue struct {
 	config QueueConfig
 	clock  port.Clock
@@ -22,11 +24,11 @@ type Queue struct {
 	mu       sync.Mutex
 	slab     slab
 	line     line     // visible messages
-	asleep   sleepers // delayed and in flight
+	asleep   sleepers // delayed and in-flight messages
 	seq      uint64
 	visible  int
 	inFlight int
-	waiting  list.List // *waiter values; the first has waited longest
+	waiting  list.List // *waiter values; the first one has waited longest
 	armed    int64     // time of the alarm that wakes the waiters; 0 if no alarm is set
 	stopRing func()
 }
@@ -37,10 +39,10 @@ func newQueue(clock port.Clock, config QueueConfig) *Queue {
 	return q
 }
 
-// Name returns the logical name.
+// Name returns the logical name of the queue.
 func (q *Queue) Name() string { return q.config.Name }
 
-// Send accepts the messages. The error for a refused message is ErrTooLarge.
+// Send adds the messages. The error is port.ErrTooLarge for a message whose body is too large.
 func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
 	errs := make([]error, len(messages))
 	now := q.clock.Now()
@@ -64,8 +66,8 @@ func (q *Queue) check(m *port.Message) error {
 	return nil
 }
 
-// longDelay is the longest delay for which a message keeps its value. Far more messages can wait for longer
-// than that.
+// longDelay is the longest delay for which a message keeps its value. A message with a longer delay is
+// encoded, because a queue can contain very many of these messages.
 const longDelay = 5 * time.Second
 
 func (q *Queue) add(m port.Message, sent, at time.Time) {
@@ -87,21 +89,21 @@ func (q *Queue) add(m port.Message, sent, at time.Time) {
 	q.stand(slot, e)
 }
 
-// stand puts a message into the line of visible ones.
+// stand makes a message visible.
 func (q *Queue) stand(slot uint32, e *entry) {
 	e.state = ready
 	q.visible++
 	q.line.push(&e.message, ticket{slot, e.seq})
 }
 
-// hideUntil makes a received message invisible.
+// hideUntil makes a received message invisible until the given time.
 func (q *Queue) hideUntil(slot uint32, e *entry, at time.Time) {
 	e.state, e.wake = inFlight, at.UnixNano()
 	q.inFlight++
 	q.asleep.push(slot)
 }
 
-// unhide removes a message from the delayed and in-flight ones.
+// unhide removes a delayed or in-flight message from q.asleep.
 func (q *Queue) unhide(e *entry) {
 	q.asleep.remove(e.place)
 	if e.state == inFlight {
@@ -109,7 +111,7 @@ func (q *Queue) unhide(e *entry) {
 	}
 }
 
-// promote makes messages visible whose delay is over.
+// promote makes each message visible if its delay or visibility timeout is over.
 func (q *Queue) promote(now time.Time) {
 	for len(q.asleep.slots) > 0 && q.asleep.slots[0].wake <= now.UnixNano() {
 		slot := q.asleep.slots[0].slot
@@ -119,7 +121,8 @@ func (q *Queue) promote(now time.Time) {
 	}
 }
 
-// next returns the time when the first delayed or in-flight message becomes visible.
+// next returns the time when the first delayed or in-flight message becomes visible. The result some is false
+// if there is no such message.
 func (q *Queue) next(now time.Time) (at int64, some bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -131,15 +134,16 @@ func (q *Queue) next(now time.Time) (at int64, some bool) {
 	return q.asleep.slots[0].wake, true
 }
 
-// buried is a message to move to the dead letters once the lock is free.
+// buried is a message that take has selected for the dead letters. settle moves the message after the lock is
+// released.
 type buried struct {
 	message port.Message
 	slot    uint32
 	seq     uint64
 }
 
-// Receive returns at most max messages. It waits for the first one, at most for the duration wait. If the
-// context ends meanwhile, it returns the context's error.
+// Receive returns at most max messages. If no message is visible, Receive waits for a message, for at most
+// the duration wait. If ctx ends before that, Receive returns the error of ctx.
 func (q *Queue) Receive(ctx context.Context, max int, wait,
 	visibility time.Duration) ([]port.Delivery, error) {
 	if err := port.CheckReceive(max, wait, visibility); err != nil {
@@ -168,7 +172,8 @@ func (q *Queue) Receive(ctx context.Context, max int, wait,
 	}
 }
 
-// takeOrWait hands out visible messages. If there are none and until has not passed, it adds a waiter.
+// takeOrWait takes visible messages. If no message is visible, and now is before the argument until, it adds
+// a waiter.
 func (q *Queue) takeOrWait(now, until time.Time, most int,
 	visibility time.Duration) ([]port.Delivery, []buried, *waiter) {
 	q.mu.Lock()
@@ -180,10 +185,12 @@ func (q *Queue) takeOrWait(now, until time.Time, most int,
 	return nil, left, q.addWaiter(now)
 }
 
-// burial is the shortest time that a dead letter stays invisible, so that no other receiver moves it too.
+// burial is the shortest time for which a dead letter stays invisible, so that no second receiver moves the
+// same message.
 const burial = 30 * time.Second
 
-// take hands out visible messages. It removes messages that expired or were received too often.
+// take receives visible messages. The second result contains the messages that were received too often and
+// belong to the dead letters. take deletes messages that have expired.
 func (q *Queue) take(now time.Time, most int, visibility time.Duration) ([]port.Delivery, []buried) {
 	var deliveries []port.Delivery
 	var left []buried
@@ -199,7 +206,7 @@ func (q *Queue) take(now time.Time, most int, visibility time.Duration) ([]port.
 		}
 		e := q.slab.holds(t.slot, t.seq)
 		if e == nil || e.state != ready {
-			continue // the message was deleted or extended meanwhile
+			continue // the message was deleted
 		}
 		q.visible--
 		switch {
@@ -219,7 +226,7 @@ func (q *Queue) take(now time.Time, most int, visibility time.Duration) ([]port.
 			q.hideUntil(t.slot, e, now.Add(visibility))
 		}
 	}
-	q.promote(now) // with a visibility timeout of 0 the messages are visible again already
+	q.promote(now) // after a visibility timeout of 0 the messages are visible again
 	q.notify(now)
 	return deliveries, left
 }
@@ -228,12 +235,12 @@ func (q *Queue) expired(e *entry, now time.Time) bool {
 	return q.config.Retention > 0 && now.Sub(e.sent) >= q.config.Retention
 }
 
-// settle moves the messages to the dead letters, without the lock.
+// settle sends messages to the dead-letter queue. The caller does not hold the lock.
 func (q *Queue) settle(ctx context.Context, left []buried) {
 	for _, b := range left {
 		if errs := q.config.DeadLetterTo.Send(context.WithoutCancel(ctx),
 			[]port.Message{b.message}); errs[0] != nil {
-			continue // the message comes again when its visibility timeout has passed
+			continue // the message is received again after its visibility timeout
 		}
 		q.bury(b)
 	}
@@ -249,15 +256,15 @@ func (q *Queue) bury(b buried) {
 
 func (q *Queue) remove(slot uint32, e *entry) {
 	if e.state == ready {
-		q.visible-- // its ticket stays in the line and is skipped later
+		q.visible-- // the ticket stays in the line; take skips it
 	} else {
 		q.unhide(e)
 	}
 	q.slab.release(slot)
 }
 
-// Delete removes delivered messages. It works as long as the delivery is the newest one, even if its
-// visibility timeout has passed.
+// Delete deletes delivered messages. A receipt is valid until the message is received again, even after the
+// visibility timeout.
 func (q *Queue) Delete(ctx context.Context, receipts []string) []error {
 	errs := make([]error, len(receipts))
 	q.mu.Lock()
@@ -273,7 +280,7 @@ func (q *Queue) Delete(ctx context.Context, receipts []string) []error {
 		}
 		e := q.slab.holds(r.slot, r.seq)
 		switch {
-		case e == nil: // the message was deleted before
+		case e == nil: // the message is already deleted
 		case e.received != r.received:
 			errs[i] = q.badReceipt(text)
 		default:
@@ -287,8 +294,8 @@ func (q *Queue) badReceipt(text string) error {
 	return fmt.Errorf("queue %q, receipt %.60q: %w", q.config.Name, text, port.ErrReceipt)
 }
 
-// Extend makes a delivery invisible for d from now on. It returns ErrReceipt also if the message is visible
-// again.
+// Extend makes a delivered message invisible for the duration d from now on. It returns port.ErrReceipt if
+// the message was deleted or received again, or is visible again.
 func (q *Queue) Extend(ctx context.Context, text string, d time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -317,7 +324,7 @@ func (q *Queue) Extend(ctx context.Context, text string, d time.Duration) error 
 	return nil
 }
 
-// Depth returns the exact counts.
+// Depth returns exact counts. It also deletes the expired messages that it finds at the front of the groups.
 func (q *Queue) Depth(ctx context.Context) (port.Depth, error) {
 	if err := ctx.Err(); err != nil {
 		return port.Depth{}, err
@@ -337,7 +344,8 @@ func (q *Queue) Depth(ctx context.Context) (port.Depth, error) {
 			q.slab.release(t.slot)
 			return true
 		}
-		depth.Oldest = max(depth.Oldest, now.Sub(e.sent), 1) // the age is at least 1, because 0 means unknown
+		// Oldest is at least 1 ns, because 0 means unknown.
+		depth.Oldest = max(depth.Oldest, now.Sub(e.sent), 1)
 		return false
 	}
 	q.line.high.trim(gone)

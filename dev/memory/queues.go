@@ -9,26 +9,28 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port/queueset"
 )
 
-// QueueConfig describes one queue.
+// QueueConfig configures one queue.
 type QueueConfig struct {
 	Name        string
-	MaxReceives int // receives before a message goes to the dead letters; 0 means never
-	// DeadLetterTo is the dead-letter queue, required with MaxReceives. While it does not accept a message,
-	// the message stays here, invisible for the time that its receiver asked for.
+	MaxReceives int // receives after which a message goes to the dead letters; 0 means never
+	// DeadLetterTo is the dead-letter queue. It is required if MaxReceives is not 0. While the dead-letter
+	// queue does not accept a message, the message stays in this queue. A later receive tries again to move
+	// the message.
 	DeadLetterTo port.Queue
 	Retention    time.Duration // age at which a message expires; 0 means never
-	// The first message gets the number First + 1. If First is above the numbers of an earlier process, no
-	// receipt of that process is valid.
+	// First numbers the messages: the first message gets the number First + 1. If First is higher than all
+	// numbers of a previous process, the receipts of the previous process are not valid.
 	First uint64
 }
 
-// Queues implements port.Queues in memory. It is safe for concurrent use.
+// Queues implements port.Queues in memory. A Queues is safe for concurrent use.
 type Queues struct {
 	queueset.Set[*Queue]
 	clock port.Clock
 }
 
-// NewQueues returns the queues. replyTo lists the queues that an order may name as its reply-to.
+// NewQueues returns a Queues with these queues. replyTo lists the queues that an order may name as its
+// reply-to.
 func NewQueues(clock port.Clock, queues []QueueConfig, replyTo ...string) (*Queues, error) {
 	q := &Queues{clock: clock}
 	for _, c := range queues {
@@ -39,15 +41,15 @@ func NewQueues(clock port.Clock, queues []QueueConfig, replyTo ...string) (*Queu
 	return q, q.AllowReplyTo(replyTo...)
 }
 
-// Next returns the time when the first hidden message of any queue becomes visible, or false if none is
-// hidden.
+// Next returns the time when the first delayed or in-flight message of any queue becomes visible. The result
+// some is false if there is no such message.
 func (q *Queues) Next() (at time.Time, some bool) {
 	first := int64(math.MaxInt64)
 	now := q.clock.Now()
 	for _, name := range q.QueueNames() {
 		found, err := q.Queue(name)
 		if err != nil {
-			continue // the name has just been listed
+			continue // cannot happen, because QueueNames lists only existing queues
 		}
 		if at, hidden := found.(*Queue).next(now); hidden {
 			first, some = min(first, at), true
@@ -56,7 +58,7 @@ func (q *Queues) Next() (at time.Time, some bool) {
 	return time.Unix(0, first).UTC(), some
 }
 
-// Add adds a queue, before others use the queues.
+// Add adds a queue. The caller must add all queues before other goroutines use q.
 func (q *Queues) Add(c QueueConfig) error {
 	if c.MaxReceives < 0 || c.MaxReceives > 0 && c.DeadLetterTo == nil {
 		return fmt.Errorf("queue %q: %d receives before a message goes to which dead-letter queue?", c.Name,

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// receipt names one delivery: message, slot and number of receives. The message's ID is the first part of the
-// text, so that both cost one allocation.
+// receipt returns the text that names one delivery: the number and the slot of the message, and how often the
+// message was received. The message ID is the first part of the text, so that the ID and the text need only
+// one allocation.
 func receipt(seq uint64, slot uint32, received int) (id, text string) {
 	var space [48]byte
 	b := strconv.AppendUint(space[:0], seq, 36)
@@ -19,7 +20,7 @@ func receipt(seq uint64, slot uint32, received int) (id, text string) {
 	return text[:n], text
 }
 
-// parsedReceipt names one delivery of a message.
+// parsedReceipt is a receipt, divided into its numbers.
 type parsedReceipt struct {
 	seq      uint64
 	slot     uint32

@@ -12,20 +12,20 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Row is a store's data of one ID. A record and a content are never changed in place, so that a copy of a row
-// keeps its content.
+// Row is all data that a store keeps for one ID. Code never changes a record or a content in place, so a copy
+// of a Row keeps its content.
 type Row struct {
-	Record  *port.Record // nil if none was stored, or if it has expired
+	Record  *port.Record // nil if no record was stored, or if the record has expired
 	Hash    string
-	Content []byte // content kept apart
-	Ended   bool   // the record has expired, and only the ID is left (P26, an ID never runs twice)
+	Content []byte // content of the order, if the record does not contain it
+	Ended   bool   // the record has expired; the store still knows the ID (P26, an ID never runs twice)
 }
 
-// Known reports whether the ID was ever stored.
+// Known reports whether a record was ever stored under the ID.
 func (r Row) Known() bool { return r.Record != nil || r.Ended }
 
-// Write carries out one conditional write (P8, every commit is conditional). An update keeps the Workflow and
-// Created that the record was created with.
+// Write executes one conditional write (P8, every commit is conditional). An update does not change Workflow
+// and Created.
 func (r *Row) Write(w *port.Write) error {
 	if err := port.CheckWrite(w); err != nil {
 		return err
@@ -50,7 +50,7 @@ func (r *Row) Write(w *port.Write) error {
 	return nil
 }
 
-// Load returns a copy of the record, or nil if there is none.
+// Load returns a copy of the record, or nil if there is no record.
 func (r Row) Load() *port.Record {
 	if r.Record == nil {
 		return nil
@@ -58,7 +58,7 @@ func (r Row) Load() *port.Record {
 	return copyRecord(r.Record)
 }
 
-// ContentOf returns a copy of the content of an order that is kept apart.
+// ContentOf returns a copy of the content that is stored outside the record, or port.ErrNotFound.
 func (r Row) ContentOf(id, hash string) ([]byte, error) {
 	if r.Content != nil && r.Hash == hash {
 		return bytes.Clone(r.Content), nil
@@ -66,17 +66,18 @@ func (r Row) ContentOf(id, hash string) ([]byte, error) {
 	return nil, fmt.Errorf("content of order %q: %w", id, port.ErrNotFound)
 }
 
-// Erase removes the content that is kept apart.
+// Erase removes the content that is stored outside the record, if its hash is equal to hash.
 func (r *Row) Erase(hash string) {
 	if r.Hash == hash {
 		r.Content = nil
 	}
 }
 
-// Expire removes all but the ID.
+// Expire removes everything except the fact that the ID was used.
 func (r *Row) Expire() { *r = Row{Ended: r.Known()} }
 
-// Due lists the records in one bucket of the index that are due at the time before, earliest first.
+// Due returns at most limit entries of one index bucket, earliest first. Their due times are not later than
+// the argument before. If the argument after is not nil, Due returns only entries that follow this entry.
 func Due(records iter.Seq[*port.Record], bucket port.Bucket, before time.Time, after *port.Due,
 	limit int) []port.Due {
 	var found []port.Due
@@ -92,7 +93,7 @@ func Due(records iter.Seq[*port.Record], bucket port.Bucket, before time.Time, a
 	return found[:max(0, min(limit, len(found)))]
 }
 
-// EarliestFirst compares two entries of the index.
+// EarliestFirst compares two index entries by time and then by ID.
 func EarliestFirst(a, b port.Due) int {
 	return cmp.Or(a.At.Compare(b.At), strings.Compare(a.ID, b.ID))
 }

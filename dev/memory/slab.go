@@ -15,19 +15,19 @@ const (
 	inFlight
 )
 
-// entry is one message's slot in the queue.
+// entry is a message with its state in the queue.
 type entry struct {
 	message  port.Message
-	seq      uint64 // number that is never used twice; 0 while the slot is free
+	seq      uint64 // number of the message, never used twice; 0 while the slot is free
 	sent     time.Time
-	wake     int64 // time when it becomes visible, in nanoseconds since the epoch
+	wake     int64 // time when the message becomes visible, in nanoseconds since the epoch
 	received int
 	place    int // index in the heap while the message is delayed or in flight
 	state    state
 }
 
-// slab keeps entries in blocks that never move, so that a queue of a million messages neither
-// copies them when it grows nor leaves a million small objects to the collector.
+// slab stores entries in blocks that never move. So a large queue copies no entries when it grows, and the
+// garbage collector does not have to visit many small objects.
 type slab struct {
 	blocks [][]entry
 	unused []uint32
@@ -37,7 +37,7 @@ const blockSize = 1024
 
 func (s *slab) at(slot uint32) *entry { return &s.blocks[slot/blockSize][slot%blockSize] }
 
-// take returns a free slot.
+// take returns a free slot, and adds a block if there is none.
 func (s *slab) take() uint32 {
 	if len(s.unused) == 0 {
 		first := uint32(len(s.blocks) * blockSize)
@@ -56,7 +56,7 @@ func (s *slab) release(slot uint32) {
 	s.unused = append(s.unused, slot)
 }
 
-// holds returns the entry of a slot, or nil if the slot no longer belongs to the message.
+// holds returns the entry in a slot, or nil if the slot no longer contains the message with the number seq.
 func (s *slab) holds(slot uint32, seq uint64) *entry {
 	if int(slot/blockSize) >= len(s.blocks) {
 		return nil
@@ -67,14 +67,14 @@ func (s *slab) holds(slot uint32, seq uint64) *entry {
 	return nil
 }
 
-// ticket names a message in the line of visible ones. Its message may have been deleted meanwhile.
+// ticket names a visible message. The message may have been deleted after the ticket was made.
 type ticket struct {
 	slot uint32
 	seq  uint64
 }
 
-// sleepers is a heap of the delayed and in-flight entries, earliest to wake first. It does not use
-// container/heap, which costs an allocation and an interface call per step.
+// sleepers is a heap of the delayed and in-flight messages. The message that becomes visible first is on top.
+// container/heap is not used, because it needs an allocation and an interface call for each operation.
 type sleepers struct {
 	slab  *slab
 	slots []sleeper
@@ -91,7 +91,6 @@ func (h *sleepers) push(slot uint32) {
 	h.up(len(h.slots) - 1)
 }
 
-// remove removes the entry at that place.
 func (h *sleepers) remove(place int) {
 	last := len(h.slots) - 1
 	moved := h.slots[last]

@@ -14,8 +14,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Store implements port.Store in memory, for tests. A listing visits all records. An update keeps the
-// Workflow and Created that the record was created with. It is safe for concurrent use.
+// Store implements port.Store in memory, for tests. List and Due visit all records. A Store is safe for
+// concurrent use.
 type Store struct {
 	shards int
 
@@ -26,10 +26,10 @@ type Store struct {
 
 type row struct {
 	Row
-	seq int64 // distinguishes rows created in the same millisecond
+	seq int64 // order of creation, for rows that were created in the same millisecond
 }
 
-// NewStore returns an empty store. Its due index has that many shards, at least 1.
+// NewStore returns an empty store. Its due index has the given number of shards, at least 1.
 func NewStore(shards int) *Store {
 	return &Store{shards: max(shards, 1), rows: map[string]*row{}}
 }
@@ -41,7 +41,7 @@ func newestFirst(a, b *row) int {
 // Shards returns the number of shards of the due index.
 func (s *Store) Shards() int { return s.shards }
 
-// Commit executes the writes in sequence, each under its own condition (P8, every commit is conditional).
+// Commit executes the writes in sequence. Each write has its own condition (P8, every commit is conditional).
 func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
 	errs := make([]error, len(writes))
 	s.mu.Lock()
@@ -71,8 +71,8 @@ func (s *Store) commit(w *port.Write) error {
 	return nil
 }
 
-// Forget removes records and keeps their IDs, as a retention does (P26, an ID never runs twice). Unknown IDs
-// are no error.
+// Forget removes records and keeps their IDs, as if the records had expired (P26, an ID never runs twice).
+// It ignores unknown IDs.
 func (s *Store) Forget(ctx context.Context, ids []string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -87,7 +87,8 @@ func (s *Store) Forget(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// Load returns copies of the records, or nil for an unknown ID. It fails for all of them or for none.
+// Load returns a copy of each record. The record is nil for an unknown ID. All errors are nil unless ctx has
+// ended.
 func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
 	records := make([]*port.Record, len(ids))
 	if err := ctx.Err(); err != nil {
@@ -103,7 +104,7 @@ func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, []error
 	return records, make([]error, len(ids))
 }
 
-// Content returns a copy of the content that the order keeps apart.
+// Content returns a copy of the content that is stored outside the record.
 func (s *Store) Content(ctx context.Context, id, hash string) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -117,7 +118,7 @@ func (s *Store) Content(ctx context.Context, id, hash string) ([]byte, error) {
 	return r.ContentOf(id, hash)
 }
 
-// Erase removes the content that the order keeps apart.
+// Erase removes the content that is stored outside the record.
 func (s *Store) Erase(ctx context.Context, id, hash string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -130,7 +131,7 @@ func (s *Store) Erase(ctx context.Context, id, hash string) error {
 	return nil
 }
 
-// Ended reports whether the record of this ID has expired.
+// Ended reports whether the record of the ID has expired.
 func (s *Store) Ended(ctx context.Context, id string) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
@@ -141,7 +142,7 @@ func (s *Store) Ended(ctx context.Context, id string) (bool, error) {
 	return r != nil && r.Ended, nil
 }
 
-// Due lists entries of one shard, earliest first. They are never stale.
+// Due returns the due entries of one shard, earliest first. The entries are never stale.
 func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due,
 	limit int) ([]port.Due, error) {
 	if err := ctx.Err(); err != nil {
@@ -158,7 +159,7 @@ func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before t
 	}, bucket, before, after, limit), nil
 }
 
-// List serves every query, and visits every record if necessary.
+// List returns a page of the selected records. It supports every combination of conditions.
 func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	var page port.Page
 	if err := ctx.Err(); err != nil {
@@ -213,7 +214,7 @@ func parseCursor(text string) (*row, error) {
 		port.ErrCursor, text)
 }
 
-// copyRecord separates the store's bytes from the caller's, and cuts times to the precision of every adapter.
+// copyRecord copies the record and its document. It cuts the times to milliseconds, as every store does.
 func copyRecord(r *port.Record) *port.Record {
 	c := *r
 	c.Document = bytes.Clone(r.Document)

@@ -7,14 +7,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// waiter is a receiver that waits for a message. Its waker removes it from the list. It then checks for
-// messages itself, and waits again if another receiver was faster.
+// waiter is a receiver that waits for a message. The goroutine that wakes a waiter also removes it from the
+// list. The woken receiver looks for messages, and waits again if another receiver has taken them.
 type waiter struct {
-	awake chan struct{} // closed when it is woken
-	entry *list.Element // nil once woken
+	awake chan struct{} // closed to wake the receiver
+	entry *list.Element // element in Queue.waiting; nil after the waiter is woken
 }
 
-// addWaiter adds a waiter, and sets the alarm for the first sleeping message. The caller holds the lock.
+// addWaiter adds a waiter to the list. The caller holds the lock.
 func (q *Queue) addWaiter(now time.Time) *waiter {
 	w := &waiter{awake: make(chan struct{})}
 	w.entry = q.waiting.PushBack(w)
@@ -22,7 +22,7 @@ func (q *Queue) addWaiter(now time.Time) *waiter {
 	return w
 }
 
-// wake wakes one waiter. The caller holds the lock.
+// wake wakes the receiver of w. It does nothing if the receiver is already awake. The caller holds the lock.
 func (q *Queue) wake(w *waiter) {
 	if w.entry != nil {
 		q.waiting.Remove(w.entry)
@@ -31,15 +31,15 @@ func (q *Queue) wake(w *waiter) {
 	}
 }
 
-// expireWaiter wakes a waiter whose time is over.
+// expireWaiter wakes a receiver whose waiting time is over.
 func (q *Queue) expireWaiter(w *waiter) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.wake(w)
 }
 
-// leave removes a waiter whose context ended from the list. If it had been woken for a message, another
-// waiter must check instead.
+// leave removes a waiter whose context has ended. If the waiter was already woken for a message, leave wakes
+// another waiter instead.
 func (q *Queue) leave(w *waiter) {
 	now := q.clock.Now()
 	q.mu.Lock()
@@ -52,8 +52,8 @@ func (q *Queue) leave(w *waiter) {
 	q.notify(now)
 }
 
-// notify is called at the end of each operation that may have left visible messages: it wakes a waiter for
-// each of them, and sets the alarm for the first sleeping message. The caller holds the lock.
+// notify wakes one waiter for each visible message. It also sets the alarm for the first delayed or in-flight
+// message. Every operation that can make messages visible calls notify at its end. The caller holds the lock.
 func (q *Queue) notify(now time.Time) {
 	for n := q.visible; n > 0 && q.waiting.Len() > 0; n-- {
 		q.wake(q.waiting.Front().Value.(*waiter))
@@ -73,7 +73,7 @@ func (q *Queue) notify(now time.Time) {
 	q.stopRing = port.CallAt(q.clock, at, q.ring)
 }
 
-// ring wakes receivers after an alarm, because messages have become visible again.
+// ring handles the alarm: it makes the due messages visible and wakes receivers.
 func (q *Queue) ring() {
 	now := q.clock.Now()
 	q.mu.Lock()

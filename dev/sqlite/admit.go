@@ -15,20 +15,21 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/regularfile"
 )
 
-// found describes the folder before SQLite opens it.
+// found describes the database file before SQLite opens it.
 type found struct {
 	file bool
-	log  bool  // whether there is a write-ahead log, which has the newest commits
-	rest int64 // bytes in the log
+	log  bool  // the file has a write-ahead log, which contains the newest commits
+	rest int64 // length of the log in bytes
 }
 
-// headerBytes is the length of the header of SQLite's file. The application's ID is at 68.
+// headerBytes is the length of the header of an SQLite file. The header contains the application ID at offset
+// 68.
 const headerBytes = 100
 
 const restore = "restore a backup, or, if there are no orders that matter, remove the file"
 
-// inspect refuses a file that is certainly no database of Stepkeeper, without changing it. A file of
-// Stepkeeper always has its tables: see create.
+// inspect refuses a file that is certainly not a database of Stepkeeper. It does not change the file. An
+// empty file is refused too, because create never leaves one.
 func inspect(file string) (f found, err error) {
 	if info, err := os.Stat(file + "-wal"); err == nil {
 		f.log, f.rest = true, info.Size()
@@ -66,8 +67,8 @@ func foreign(file string) error {
 		filepath.Base(file))
 }
 
-// create makes a new file with all its tables, first under another name, so that a process killed meanwhile
-// leaves no incomplete file.
+// create makes a new file with all tables. It first uses a different name, so that a killed process leaves no
+// incomplete file under the final name.
 func create(file string) error {
 	unfinished := file + ".new"
 	for _, name := range []string{unfinished, unfinished + "-journal"} {
@@ -75,7 +76,8 @@ func create(file string) error {
 			return err
 		}
 	}
-	if err := os.WriteFile(unfinished, nil, private); err != nil { // SQLite would let others read it
+	// this sets the mode of the file, because SQLite would let other users read it
+	if err := os.WriteFile(unfinished, nil, private); err != nil {
 		return err
 	}
 	w, err := openWriter(source(unfinished, 1<<20, "synchronous(full)"))
@@ -88,18 +90,18 @@ func create(file string) error {
 	return os.Rename(unfinished, file)
 }
 
-// admit refuses a file that is not Stepkeeper's, that is damaged, or that lacks its newest commits. Its
-// connection only reads, so that a refused file stays unchanged.
+// admit refuses a file that does not belong to Stepkeeper, is damaged, or lacks its newest commits. It uses a
+// read-only connection, so that a refused file stays unchanged.
 func (c *checking) admit(ctx context.Context, file string, f found) error {
 	from := source(file, 1<<20) + "&mode=ro"
 	if !f.log {
-		from += "&immutable=1" // otherwise SQLite would make an empty log
+		from += "&immutable=1" // immutable keeps SQLite from creating an empty log
 	}
 	w, err := openWriter(from)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = w.conn.Close() }() // it was only read
+	defer func() { _ = w.conn.Close() }() // the connection was only read, so Close cannot lose data
 	id, err := w.number("PRAGMA application_id")
 	if err != nil {
 		return err
@@ -139,9 +141,9 @@ func useLog(w *writer) error {
 	return err
 }
 
-// mark records in the file itself, not only in its log, that a process has it open. If that process is killed
-// and its log gets lost, the next process detects it. The last commit of a clean end removes the mark. That
-// commit is in the log until SQLite has moved it into the file.
+// mark stores in the database file that a process has opened the file. If the process is killed, and both the
+// write-ahead log and the file sequenceName are lost, the next process refuses the marked file. The last
+// commit of a clean end removes the mark. SQLite then moves this commit from the log into the file.
 func (s *Store) mark(w *writer) error {
 	if err := w.run(
 		"UPDATE settings SET value=1 WHERE name='running'; DELETE FROM probe; PRAGMA " +
@@ -152,8 +154,9 @@ func (s *Store) mark(w *writer) error {
 	return nil
 }
 
-// unmark keeps the log beside the file if the mark cannot be removed, as on a full disk, because a marked
-// file without its log is refused.
+// unmark removes the mark. If the mark cannot be removed, for example because the disk is full, unmark makes
+// SQLite keep the log. Otherwise SQLite would delete the log, and the next process could refuse the file,
+// because it is marked and has no log.
 func (s *Store) unmark(w *writer) error {
 	if !s.marked {
 		return nil

@@ -14,10 +14,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Backup writes a copy of the store in a data folder to a new file, as it is at one moment, and returns the
-// size of the copy. A process that has the folder open is not interrupted, because Backup reads in one
-// transaction of a read-only connection. The copy appears under its name when it is complete, checked and on
-// the disk. In a new folder, under the name FileName, it opens like a file that was closed cleanly.
+// Backup writes a copy of the store in a data folder to a new file, and returns the size of the copy. The
+// copy shows the store at one moment. Backup does not interrupt a process that has the folder open, because
+// it reads in one transaction of a read-only connection.
+//
+// The copy appears under its name only when it is complete, checked and on the disk. In a new folder, with
+// the name FileName, the copy opens like a file that was closed cleanly.
 func Backup(ctx context.Context, folder, to string) (bytes int64, err error) {
 	if _, err := os.Lstat(to); err == nil {
 		return 0, fmt.Errorf("%s: %w", to, fs.ErrExist)
@@ -27,7 +29,7 @@ func Backup(ctx context.Context, folder, to string) (bytes int64, err error) {
 		return 0, err
 	}
 	defer func() {
-		_ = part.Close() // the file is closed already unless something failed
+		_ = part.Close() // Close fails if the file is already closed, which is the usual case
 		_ = os.Remove(part.Name())
 		_ = os.Remove(part.Name() + "-journal")
 	}()
@@ -35,7 +37,7 @@ func Backup(ctx context.Context, folder, to string) (bytes int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	// this number is read before the copy, which must contain these commits
+	// read before the copy is made, because the copy must contain all commits up to this number
 	answered := lastAnswered(filepath.Join(folder, FileName))
 	if err := copyInto(ctx, folder, unfinished); err != nil {
 		return 0, err
@@ -50,7 +52,7 @@ func Backup(ctx context.Context, folder, to string) (bytes int64, err error) {
 	return info.Size(), appear(unfinished, to)
 }
 
-// copyInto copies the database of a folder into an empty file.
+// copyInto copies the database in a folder into an empty file.
 func copyInto(ctx context.Context, folder, to string) error {
 	from, done, err := readable(ctx, folder)
 	if err != nil {
@@ -61,7 +63,7 @@ func copyInto(ctx context.Context, folder, to string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = db.Close() }() // the connection has only read
+	defer func() { _ = db.Close() }() // the connection was only read, so Close cannot lose data
 	var id int64
 	if err := db.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id); err != nil {
 		return err
@@ -73,8 +75,9 @@ func copyInto(ctx context.Context, folder, to string) error {
 	return err
 }
 
-// readable returns the source of a read-only connection to a folder's database. Without a log no process may
-// open the folder until done is called, because such a connection does not see the writes of others.
+// readable returns the source of a read-only connection to the database in a folder. If there is no
+// write-ahead log, readable locks the folder, because the connection would not see the writes of another
+// process. The function done unlocks the folder.
 func readable(ctx context.Context, folder string) (from string, done func(), err error) {
 	file := filepath.Join(folder, FileName)
 	from = source(file, 1<<20) + "&mode=ro"
@@ -89,7 +92,7 @@ func readable(ctx context.Context, folder string) (from string, done func(), err
 			return from, func() {}, nil
 		}
 		lock, err := lockFolder(folder)
-		if errors.Is(err, ErrLocked) { // a process is opening the folder, and will create a log soon
+		if errors.Is(err, ErrLocked) { // the other process will soon create a log
 			if err := port.Sleep(ctx, 10*time.Millisecond); err != nil {
 				return "", nil, err
 			}
@@ -98,12 +101,12 @@ func readable(ctx context.Context, folder string) (from string, done func(), err
 		if err != nil {
 			return "", nil, err
 		}
-		// without this SQLite would create an empty log
+		// immutable keeps SQLite from creating an empty log.
 		return from + "&immutable=1", func() { _ = lock.Unlock() }, nil
 	}
 }
 
-// finish removes the mark of an open file from the copy, and checks the copy.
+// finish removes the mark from the copy, and checks the copy.
 func finish(ctx context.Context, file string, answered int64) error {
 	db, err := sql.Open("sqlite", source(file, 1<<20, "synchronous(full)"))
 	if err != nil {
@@ -125,7 +128,8 @@ func finish(ctx context.Context, file string, answered int64) error {
 	return err
 }
 
-// appear renames a complete file, and replaces no file that has come meanwhile.
+// appear gives a complete file its final name. If the file system has hard links, appear does not replace an
+// existing file.
 func appear(unfinished, to string) error {
 	err := os.Link(unfinished, to)
 	if err != nil && !errors.Is(err, fs.ErrExist) { // the file system has no hard links

@@ -6,27 +6,28 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// head holds the data of a stored task that the committer needs to replace it.
+// head contains the columns of a stored task that the committer needs to replace the task.
 type head struct {
 	row, version int64
 	state        string
 	bucket       port.Bucket
-	indexAt      int64 // milliseconds; meaningless at rest
+	indexAt      int64 // milliseconds since the epoch; not meaningful for a task at rest
 }
 
-// cache holds the heads of running tasks, so that a commit need not read them.
+// cache contains the heads of running tasks, so that a commit does not read them from the database.
 type cache struct{ *simplelru.LRU[string, *head] }
 
-// newCache returns a cache of that many heads. Below 1 it holds none.
+// newCache returns a cache for the given number of heads. If the number is below 1, the cache stays empty.
 func newCache(heads int) cache {
-	lru, _ := simplelru.NewLRU[string, *head](max(heads, 1), nil) // it fails only for a size below 1
+	// cannot fail, because the size is at least 1
+	lru, _ := simplelru.NewLRU[string, *head](max(heads, 1), nil)
 	if heads < 1 {
 		lru.Resize(0)
 	}
 	return cache{lru}
 }
 
-// put stores the head of a running task, and removes the head of a task that is at rest or expired.
+// put stores the head of a running task. It removes the head of a task that is at rest or expired.
 func (c cache) put(id string, h *head) {
 	if h == nil || h.bucket == port.NoBucket {
 		c.Remove(id)
@@ -35,7 +36,7 @@ func (c cache) put(id string, h *head) {
 	}
 }
 
-// get returns the head of a task, or nil if it is not cached.
+// get returns the head of a task, or nil if the head is not in the cache.
 func (c cache) get(id string) *head {
 	h, _ := c.Get(id)
 	return h

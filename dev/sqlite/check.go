@@ -11,18 +11,19 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// checkTime bounds the check of the file during a start.
+// checkTime limits the time for which Open waits for the check of the file.
 const checkTime = 5 * time.Second
 
-// checking is the check of the file. It continues in the background if the start did not wait for its end.
+// checking is the check of the database file. If Open does not wait for the end, the check continues in the
+// background.
 type checking struct {
 	limit time.Duration
-	whole bool // the start has waited for the end
+	whole bool // Open has waited for the end of the check
 	stop  context.CancelFunc
 	ended sync.WaitGroup
 }
 
-// check searches the whole file for damage, with each entry of each index.
+// check searches the whole file for damage, including every entry of every index.
 func check(ctx context.Context, db *sql.DB) error {
 	var verdict string
 	if err := db.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&verdict); err != nil {
@@ -34,13 +35,14 @@ func check(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// atStart checks the file before it is opened for writing. If the time is over first, it reports no damage.
+// atStart checks the file before it is opened for writing. If the time limit ends the check, atStart returns
+// nil.
 func (c *checking) atStart(ctx context.Context, source string) error {
 	db, err := sql.Open("sqlite", source)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = db.Close() }() // it was only read
+	defer func() { _ = db.Close() }() // the connection was only read, so Close cannot lose data
 	limited, cancel := context.WithTimeout(ctx, cmp.Or(c.limit, checkTime))
 	defer cancel()
 	err = check(limited, db)
@@ -51,7 +53,7 @@ func (c *checking) atStart(ctx context.Context, source string) error {
 	return err
 }
 
-// goOn checks the file in the background, if the start had no time to check it completely.
+// goOn checks the file in the background, unless atStart has already checked the whole file.
 func (s *Store) goOn() {
 	if s.checking.whole {
 		return
@@ -60,7 +62,7 @@ func (s *Store) goOn() {
 	s.checking.stop = cancel
 	s.checking.ended.Go(func() {
 		_ = port.Guard(nil, "the check of the file", func() error {
-			return s.explained(check(ctx, s.readers)) // the damage is remembered
+			return s.explained(check(ctx, s.readers)) // explained remembers the damage
 		})
 	})
 }
@@ -72,6 +74,6 @@ func (c *checking) end() {
 	}
 }
 
-// Checked reports whether the whole file was checked when it was opened. Otherwise the check continues, and
-// Probe reports its result.
+// Checked reports whether Open has checked the whole file. Otherwise the check continues after Open, and
+// Probe returns the damage that the check finds.
 func (s *Store) Checked() bool { return s.checking.whole }

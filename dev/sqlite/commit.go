@@ -10,8 +10,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Commit executes the writes in sequence, in one transaction, each under its own condition (P8, every commit
-// is conditional). It copies the caller's bytes before it returns.
+// Commit executes the writes in sequence, in one transaction. Each write has its own condition (P8, every
+// commit is conditional). Commit copies the bytes of the writes before it returns.
 func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
 	errs, results := make([]error, len(writes)), make([]error, len(writes))
 	kept, places := make([]port.Write, 0, len(writes)), make([]int, 0, len(writes))
@@ -45,14 +45,15 @@ func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
 	return errs
 }
 
-// keep copies the data that the caller may change once its context has ended.
+// keep copies the bytes of w, because the committer may still use them when ctx has ended the call of Commit.
 func keep(w *port.Write) port.Write {
 	k := *w
 	k.Record.Document, k.Content = bytes.Clone(w.Record.Document), bytes.Clone(w.Content)
 	return k
 }
 
-// create returns the write's own refusal, and an error that aborts the transaction.
+// create adds an order. refusal is the error of this write alone, and err is an error that aborts the
+// transaction.
 func (s *Store) create(tx *transaction, w *port.Write) (refusal, err error) {
 	r := &w.Record
 	bucket, shard, at := s.place(r)
@@ -93,7 +94,7 @@ func (s *Store) replace(tx *transaction, w *port.Write) (refusal, err error) {
 			port.ErrConflict), nil
 	}
 	bucket, shard, at := s.place(r)
-	// Each commit moves a task at rest, because Keep counts from the last one.
+	// Each commit of a task at rest also sets index_at, because Keep counts from the last commit.
 	moved := h.bucket != r.Bucket || r.Bucket == port.NoBucket || h.indexAt != millis(r.IndexAt)
 	var n int64
 	switch {
@@ -109,7 +110,7 @@ func (s *Store) replace(tx *transaction, w *port.Write) (refusal, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if n != 1 { // the database decides, even if the cache is outdated
+	if n != 1 { // the condition in the statement decides, because the cached head may be old
 		return fmt.Errorf("task %q is not at version %d: %w", r.ID, w.Expected, port.ErrConflict), nil
 	}
 	tx.heads[r.ID] = headOf(h.row, r)
@@ -120,7 +121,7 @@ func headOf(row int64, r *port.Record) *head {
 	return &head{row, r.Version, r.State, r.Bucket, millis(r.IndexAt)}
 }
 
-// head returns a task as this transaction sees it, or nil if there is none.
+// head returns the head of a task as this transaction sees the task. It returns nil if there is no task.
 func (tx *transaction) head(id string) (*head, error) {
 	if h, known := tx.heads[id]; known {
 		return h, nil
@@ -139,7 +140,8 @@ func (tx *transaction) head(id string) (*head, error) {
 	return h, nil
 }
 
-// place returns the record's position in the due index. At rest, bucket and shard are nil, and at is now.
+// place returns the columns of the due index for a record. For a task at rest, bucket and shard are nil, and
+// the result at is the present time.
 func (s *Store) place(r *port.Record) (bucket, shard, at any) {
 	if r.Bucket == port.NoBucket {
 		return nil, nil, millis(s.clock.Now())
@@ -147,8 +149,8 @@ func (s *Store) place(r *port.Record) (bucket, shard, at any) {
 	return string(r.Bucket), port.ShardOf(r.ID, shards), millis(r.IndexAt)
 }
 
-// Forget removes records and keeps their IDs, as Expire does (P26, an ID never runs twice). Unknown IDs are
-// no error.
+// Forget removes records and keeps their IDs, as Expire does (P26, an ID never runs twice). It ignores
+// unknown IDs.
 func (s *Store) Forget(ctx context.Context, ids []string) error {
 	ids = slices.Clone(ids)
 	return s.committer.do(ctx, func(tx *transaction) error {
@@ -165,7 +167,7 @@ func (s *Store) Forget(ctx context.Context, ids []string) error {
 	})
 }
 
-// expire removes everything of an order except its ID, its end and the time of its end (P26).
+// expire removes the record and the content of an order. The row stays, with the ID and the hash (P26).
 func (tx *transaction) expire(row int64, id string) error {
 	for _, statement := range []*statement{tx.expireTask, tx.expireContent} {
 		if _, err := statement.exec(row); err != nil {
@@ -176,7 +178,7 @@ func (tx *transaction) expire(row int64, id string) error {
 	return nil
 }
 
-// millis returns a time as it is stored. The zero time is 0.
+// millis returns a time as the database stores it: in milliseconds since the epoch. The zero time becomes 0.
 func millis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

@@ -10,29 +10,33 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// operation executes writes. It may run more than once, if its transaction was rolled back because of another
-// operation. Its results are then those of the last run. An error aborts the transaction. If an operation
-// refuses only its own write, it puts the refusal into its results.
+// operation executes writes in a transaction, and stores its results in variables of the caller. An error
+// aborts the transaction. If the operation refuses only its own write, it stores the refusal as a result and
+// returns nil.
+//
+// If another operation aborts the transaction, the committer runs the operation again. The results of the
+// last run count.
 type operation func(tx *transaction) error
 
-// transaction is the state that the operations of one group share.
+// transaction is the state that the operations of a group share.
 type transaction struct {
 	*writer
 	cache  cache            // heads of stored tasks
-	heads  map[string]*head // heads of tasks written in this transaction; nil if the task was removed in it
-	stored []func()         // functions called after the commit is on the disk and before the callers return
+	heads  map[string]*head // heads of tasks that this transaction has written; nil for a removed task
+	stored []func()         // called after the commit is on the disk, and before the callers return
 }
 
-// maxGroup bounds a transaction, and so the time that one operation can wait for others.
+// maxGroup limits the number of operations in a transaction, and so the time that an operation waits for
+// other operations.
 const maxGroup = 1024
 
-// committer executes operations in groups.
+// committer executes operations in groups. Each group is one transaction.
 type committer struct {
 	store    *Store
-	reported func(writes int, took time.Duration) // function called after each commit; nil means no reports
+	reported func(writes int, took time.Duration) // called after each commit; nil means no call
 	writer   *writer
 	sequence sequence
-	cache    cache // only the committer uses it, and fills it once the tasks are on the disk
+	cache    cache // used only by the committer; filled after the tasks are on the disk
 
 	mu      sync.Mutex
 	wake    sync.Cond
@@ -56,7 +60,7 @@ func (c *committer) start() {
 	}()
 }
 
-// stop ends the loop after the waiting operations.
+// stop ends the loop after all waiting operations.
 func (c *committer) stop() {
 	if c.done == nil {
 		return
@@ -68,13 +72,11 @@ func (c *committer) stop() {
 	<-c.done
 }
 
-// do passes the operation to the loop and waits for its result:
+// do passes the operation to the loop, and blocks until the operation has run or ctx ends. The error means:
 //
-// - nil: the operation was applied and is on the disk. The operation holds its results.
-//
-// - ErrUnavailable: nothing of the operation is stored.
-//
-// - the context's error: the operation may be stored or not.
+//   - nil: the writes are on the disk.
+//   - port.ErrUnavailable: none of the writes is stored.
+//   - the error of ctx, or any other error: the writes may be stored or not.
 func (c *committer) do(ctx context.Context, o operation) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -121,9 +123,9 @@ func (c *committer) loop() {
 	}
 }
 
-// gather lets runnable goroutines go first as long as that makes the group larger, because a larger group
-// costs less for each write. A single writer does not wait. The caller holds the lock, and gather releases it
-// meanwhile.
+// gather lets other goroutines run until they add no more operations. A larger group costs less time for each
+// write. If there is only one writer, gather returns at once. The caller holds the lock. gather unlocks it
+// while other goroutines run.
 func (c *committer) gather() {
 	for waiting := 0; waiting < len(c.pending); {
 		waiting = len(c.pending)
@@ -133,8 +135,8 @@ func (c *committer) gather() {
 	}
 }
 
-// carryOut commits a group and returns the results. If the group cannot be committed, it tries each operation
-// alone, so that an operation that SQLite refuses, or that panics, does not affect the others.
+// carryOut commits a group and returns the results. If the commit fails, carryOut commits each operation
+// alone. So an operation that panics or that SQLite refuses does not affect the other operations.
 func (c *committer) carryOut(group []*job) {
 	var err error
 	if panicked := port.Guard(nil, "a commit",
@@ -179,7 +181,7 @@ func (c *committer) transact(group []*job) error {
 	return nil
 }
 
-// write applies the operations of a group, and counts a transaction that has changed anything.
+// write runs the operations of a group. If they have changed a row, write also counts the commit.
 func (c *committer) write(tx *transaction, group []*job) (changed bool, err error) {
 	for _, j := range group {
 		if err := j.operation(tx); err != nil {
@@ -189,7 +191,8 @@ func (c *committer) write(tx *transaction, group []*job) (changed bool, err erro
 	return c.sequence.count(tx)
 }
 
-// report does the work after a transaction is on the disk.
+// report updates the cache and calls the functions that wait for the commit. The transaction is already on
+// the disk.
 func (c *committer) report(tx *transaction, writes int, took time.Duration) {
 	for id, h := range tx.heads {
 		c.cache.put(id, h)
@@ -202,7 +205,8 @@ func (c *committer) report(tx *transaction, writes int, took time.Duration) {
 	}
 }
 
-// abort rolls back. SQLite refuses this if it has rolled back already after an error, which does no harm.
+// abort rolls the transaction back. It ignores the error of the rollback, because SQLite may have rolled back
+// already.
 func (c *committer) abort(cause error) error {
 	_, _ = c.writer.rollback.exec()
 	return c.store.unavailable(cause)

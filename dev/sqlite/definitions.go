@@ -9,7 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Definition returns the definition with that hash.
+// Definition returns the definition with this hash, or port.ErrNotFound.
 func (s *Store) Definition(ctx context.Context, hash string) ([]byte, error) {
 	var data []byte
 	err := s.reads.definition.QueryRowContext(ctx, hash).Scan(&data)
@@ -22,7 +22,7 @@ func (s *Store) Definition(ctx context.Context, hash string) ([]byte, error) {
 	return data, nil
 }
 
-// PutDefinition stores the definition if there is none with that hash.
+// PutDefinition stores the definition. It changes nothing if a definition with this hash exists.
 func (s *Store) PutDefinition(ctx context.Context, hash string, data []byte) error {
 	if err := port.CheckDefinition(hash, data); err != nil {
 		return err

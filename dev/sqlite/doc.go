@@ -1,15 +1,16 @@
-// Package sqlite keeps all durable data in one SQLite file in a data folder: tasks, orders, definitions, an
-// agent's ledger, and queues whose messages must survive the process (statuses, quarantine, dead letters).
+// Package sqlite stores all durable data in one SQLite file in a data folder. The data are tasks, orders,
+// definitions, the ledger of agents, and the queues whose messages must survive the process: statuses,
+// quarantine and dead letters.
 //
-// Authority: one connection writes, in the one process that has locked the folder. The committer, one
-// goroutine, executes all waiting operations in one transaction, and returns their results after one fsync.
-// If the condition of an operation does not hold, only that operation fails.
+// Authority: only the process that has locked the folder writes, with one connection. The committer is one
+// goroutine. It executes all waiting operations in one transaction, and returns their results after one
+// fsync. If the condition of an operation is false, only this operation fails.
 //
-// States: a write that returned nil is on the disk (WAL, synchronous=FULL). The committer caches the data
-// that it needs to replace running tasks. Readers have connections of their own. A file of a newer schema is
-// refused.
+// States: a write without an error is on the disk (WAL, synchronous=FULL). The committer caches the columns
+// that it needs to replace running tasks. Readers have their own connections. Open refuses a file with a
+// newer schema.
 //
-// Failures: port.ErrUnavailable means that the group was rolled back. A process that is killed leaves all
-// acknowledged writes, and perhaps more. Open checks the file, and refuses it if it is damaged or lacks
-// acknowledged commits (see sequenceName).
+// Failures: port.ErrUnavailable means that the transaction was rolled back. After a process was killed, all
+// acknowledged writes are stored, and perhaps some more. Open checks the file, and refuses a file that is
+// damaged or lacks acknowledged commits (see sequenceName).
 package sqlite

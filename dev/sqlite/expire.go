@@ -6,38 +6,39 @@ import (
 	"time"
 )
 
-// MinKeep is the shortest time for which tasks at rest can be kept. It is longer than any queue, ours or SQS,
-// keeps a message, so that no request of an expired task can still arrive (P26, an ID never runs twice).
+// MinKeep is the shortest allowed Options.Keep. It is longer than the retention of any queue of Stepkeeper or
+// SQS. Therefore no request of an expired task can still arrive (P26, an ID never runs twice).
 const MinKeep = 18 * 24 * time.Hour
 
-// Limits of one transaction, so that no other write waits long for it.
+// Limits of one transaction, so that other writes do not wait long.
 const (
 	expiresTasks    = 50
 	expiresMessages = 250
 )
 
-// strayRetention is the retention of messages in queues that this process does not have.
+// strayRetention is the retention of messages whose queue is not in the configuration of this process.
 const strayRetention = 14 * 24 * time.Hour
 
-// restedTasks finds tasks that were at rest at a given time, in the order of their creation. It skips the few
-// others.
+// restedTasks selects tasks that came to rest before a given time, in the sequence of their creation. SQLite
+// skips the few older tasks that still run or came to rest later.
 const restedTasks = "SELECT row, id FROM orders WHERE created<=?1 AND bucket IS NULL AND index_at<=?1 " +
 	"ORDER BY created LIMIT ?2"
 
-// Expired is the result of one call of Expire.
+// Expired is the result of a call of Expire.
 type Expired struct {
-	Tasks    []string // IDs
+	Tasks    []string // order IDs
 	Messages int
-	More     bool // there is more to remove
+	More     bool // more records or messages can be removed
 }
 
-// Expire removes, in one short transaction, messages past the retention of their queues. With Options.Keep it
-// also removes tasks that have been at rest for that long, with their entries in the ledger and the contents
-// of their orders. The ID and hash of an order stay, so that it never runs again (P26). If Expired.More is
-// set, call Expire again after a pause for other writers.
+// Expire removes expired messages in one short transaction. If Options.Keep is set, Expire also removes the
+// tasks that have been at rest for that long, with their ledger entries and contents. The ID and the hash of
+// an order stay, so that the order never runs again (P26).
+//
+// If Expired.More is true, the caller should call Expire again, after a pause for other writers.
 func (s *Store) Expire(ctx context.Context) (Expired, error) {
 	o := &expire{store: s, now: s.clock.Now()}
-	// If the context ended, the operation may still be running.
+	// after an error the committer may still write to o, so Expire does not read o
 	if err := s.committer.do(ctx, o.apply); err != nil {
 		return Expired{}, err
 	}
@@ -61,7 +62,7 @@ func (o *expire) apply(tx *transaction) error {
 	return o.tasks(tx)
 }
 
-// messages visits the queues that hold messages, including those of earlier processes.
+// messages removes expired messages from all queues, including the queues that only previous processes had.
 func (o *expire) messages(tx *transaction) error {
 	for last := ""; o.Messages < expiresMessages; {
 		v, err := tx.nextQueue.first(last)
@@ -83,7 +84,7 @@ func (o *expire) messages(tx *transaction) error {
 	return nil
 }
 
-// expireOld removes at most limit messages of a queue that are past its retention.
+// expireOld removes at most limit messages of a queue that are older than the retention.
 func (tx *transaction) expireOld(queue string, retention time.Duration, now time.Time,
 	limit int) (int, error) {
 	if retention == 0 {
@@ -114,12 +115,12 @@ func (o *expire) tasks(tx *transaction) error {
 	return nil
 }
 
-// ledgerKeys returns the bounds of an order's entries in the ledger. The keys of its requests are ID/run/step
-// (P2, attempts of a run share a key), and "0" follows "/".
+// ledgerKeys returns the range of an order's keys in the ledger. A key has the form ID/run/step (P2, attempts
+// of a run share a key). The character "0" follows "/" in ASCII.
 func ledgerKeys(id string) (first, last string) { return id + "/", id + "0" }
 
-// Erase removes the content of an order that is stored apart, and the outputs and messages in its entries in
-// the ledger.
+// Erase removes the content of an order. It also removes the outputs and messages from the order's ledger
+// entries.
 func (s *Store) Erase(ctx context.Context, id, hash string) error {
 	return s.committer.do(ctx, func(tx *transaction) error {
 		if _, err := tx.eraseContent.exec(id, hash); err != nil {

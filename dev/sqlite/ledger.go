@@ -10,7 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Entry returns the entry of a key. Its Version is 0 if the ledger has none.
+// Entry returns the ledger entry for a key. Version is 0 if there is no entry.
 func (s *Store) Entry(ctx context.Context, key string) (port.LedgerEntry, error) {
 	e := port.LedgerEntry{Key: key}
 	err := s.reads.entry.QueryRowContext(ctx, key).Scan(&e.Version, &e.State, &e.Attempt, &e.Command, &e.Code,
@@ -27,8 +27,8 @@ func (s *Store) Entry(ctx context.Context, key string) (port.LedgerEntry, error)
 	return e, nil
 }
 
-// Move stores the entry with its version raised by one, if the stored version is e.Version (P31, a plain
-// service needs a ledger).
+// Move stores e with a version higher by one. It returns port.ErrConflict if the stored version is not
+// e.Version (P31, a plain service needs a ledger).
 func (s *Store) Move(ctx context.Context, e port.LedgerEntry) error {
 	args := []any{e.Version + 1, e.State, e.Attempt, e.Command, e.Code, e.Message, bytes.Clone(e.Output),
 		e.Key}

@@ -7,13 +7,13 @@ import (
 	"modernc.org/libc"
 )
 
-// largestPiece is the size of the largest piece of memory that shares a mapping with others of its size
-// class.
+// largestPiece is the largest size, in bytes, for which the driver's allocator shares one mapping between
+// several pieces of memory.
 const largestPiece = 16 << 10
 
-// keepMappings holds one piece of memory of each size class until the process ends. The driver's allocator
-// returns a mapping to the system when its last piece is freed. Without this most statements would map and
-// unmap memory for their arguments. If a piece cannot be allocated, that only costs time.
+// keepMappings allocates one piece of memory of each size and never frees it. The driver's allocator unmaps
+// memory when the last piece of a mapping is freed. Without keepMappings, most statements would map and unmap
+// memory for their arguments. If an allocation fails, the statements only need more time.
 var keepMappings = sync.OnceFunc(func() {
 	for size := 16; size <= largestPiece; size *= 2 {
 		_, _ = libc.CString(strings.Repeat("-", size-1)) // CString adds a zero byte

@@ -20,44 +20,47 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// FileName is the database in the data folder. The lock is on the folder, so that it holds even if files are
-// removed.
+// FileName is the name of the database in the data folder. The lock is on the folder, so that it holds even
+// if a user removes the file.
 const FileName = "stepkeeper.db"
 
-// walPages is the number of pages (4 KiB each) after which the committer moves them from the WAL into the
-// database file. A larger number makes fewer copies of a page that changes often, and a longer pause each
-// time. At 8,000 the longest pause is several times as long.
+// walPages is a setting of the writer. SQLite moves the pages of the write-ahead log into the database file
+// when the log has 2,000 pages of 4 KiB. With a larger number, SQLite copies a frequently changed page less
+// often, but each pause of the writer is longer. With 8,000 pages, the longest pause is several times as
+// long.
 const walPages = "wal_autocheckpoint(2000)"
 
 const (
-	shards     = 16 // number of shards of the due index; the rows of existing files depend on it
-	maxReaders = 4  // limit of connections that read
+	shards     = 16 // shards of the due index; a change would make the rows of existing files wrong
+	maxReaders = 4  // largest number of read connections
 )
 
-// pageBytes is the memory of the writer for SQLite's pages, in bytes. SQLite visits each of them in most
-// commits, because the balance of an index makes it look for pages past the end of the file. So more memory
-// makes a commit slower: 16 MB instead of 4 MB cost 3 µs for each order, even with 150,000 stored orders.
+// pageBytes is the size of the writer's page cache, in bytes. While SQLite balances an index, it gives a page
+// a temporary number, which is after the end of a file below 1 GiB. In most commits, SQLite therefore
+// searches its whole cache for pages with such numbers, so a larger cache makes a commit slower. With 16 MB
+// instead of 4 MB, an order takes 3 µs longer, even with 150,000 stored orders.
 const pageBytes = 4 << 20
 
 // ErrLocked means that another process uses the data folder.
 var ErrLocked = errors.New("data folder in use")
 
-// ErrDamaged means that the content of the database file is not what SQLite wrote.
+// ErrDamaged means that the database file was changed or damaged after SQLite wrote it.
 var ErrDamaged = port.ErrStoreDamaged
 
-// Options configures a store. A zero field means its default.
+// Options configures a store.
 type Options struct {
-	// running tasks whose heads are cached, so that a commit need not read them; default 10,000; below 0
-	// means no cache
+	// Heads is the number of running tasks in the cache of the committer. 0 means 10,000, and a negative
+	// value means no cache.
 	Heads   int
-	Keep    time.Duration // time that a task is kept once it is at rest, see Expire; 0 keeps it for ever
-	Clock   port.Clock    // clock of the queues and of Keep; default the machine's
+	Keep    time.Duration // time for which a task at rest is kept, see Expire; 0 means for ever
+	Clock   port.Clock    // clock for the queues and for Keep; nil means the system clock
 	Queues  []QueueConfig
 	ReplyTo []string // queues that an order may name as its reply-to
-	// Committed is called after each commit with the number of its writes and its duration. It may be nil.
+	// Committed is called after each commit, with the number of operations and the duration. nil means no
+	// call.
 	Committed func(writes int, took time.Duration)
 
-	checkTime time.Duration // bound of the check at the start, for tests
+	checkTime time.Duration // time limit of the check in tests; 0 means the constant checkTime
 }
 
 func (o Options) withDefaults() Options {
@@ -66,8 +69,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Store implements port.Store, port.Definitions and port.Ledger on one SQLite file. Queues returns its
-// queues. An update of a record does not change its Workflow and Created. It is safe for concurrent use.
+// Store implements port.Store, port.Definitions and port.Ledger with one SQLite file. An update of a record
+// does not change Workflow and Created. A Store is safe for concurrent use.
 type Store struct {
 	keep      time.Duration
 	clock     port.Clock
@@ -76,14 +79,14 @@ type Store struct {
 	reads     reads
 	committer *committer
 	queues    *Queues
-	marked    bool // the file is marked as open
+	marked    bool // the file is marked as open (see the method mark)
 	damage    atomic.Pointer[error]
 	probing   probing
 	checking  checking
 }
 
-// Open opens the store in a data folder, which it creates if it does not exist. It returns ErrLocked if
-// another process has the folder open. Close the store at the end.
+// Open opens the store in a data folder. It creates the folder if the folder does not exist. It returns
+// ErrLocked if another process has the folder open. The caller must call Close at the end.
 func Open(ctx context.Context, folder string, options Options) (*Store, error) {
 	o := options.withDefaults()
 	if o.Keep != 0 && o.Keep < MinKeep {
@@ -165,7 +168,7 @@ func (s *Store) open(ctx context.Context, file string, o Options) error {
 	return s.makeQueues(o)
 }
 
-// source returns the driver's name of the file, with the settings of one connection.
+// source returns the name of the file for the driver, with the settings of a connection.
 func source(file string, pageBytes int, pragmas ...string) string {
 	pragmas = append(pragmas, "busy_timeout(10000)", fmt.Sprintf("cache_size(-%d)", pageBytes>>10),
 		"temp_store(memory)")
@@ -174,7 +177,7 @@ func source(file string, pageBytes int, pragmas ...string) string {
 	return u.String()
 }
 
-// Close commits the waiting writes, refuses later ones, and unlocks the folder.
+// Close commits the waiting writes and unlocks the folder. Later writes fail.
 func (s *Store) Close() error {
 	var errs []error
 	if s.committer != nil {
@@ -194,5 +197,5 @@ func (s *Store) Close() error {
 // Shards returns the number of shards of the due index.
 func (s *Store) Shards() int { return shards }
 
-// Queues returns the durable queues.
+// Queues returns the queues of the store.
 func (s *Store) Queues() *Queues { return s.queues }

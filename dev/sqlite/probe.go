@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	probeEvery = time.Second     // time for which Probe returns the last result
-	probeTime  = 5 * time.Second // duration of a write after which the store counts as stuck
+	probeEvery = time.Second     // time for which Probe returns the previous result
+	probeTime  = 5 * time.Second // time after which a write counts as failed
 )
 
-// probing is the last result of Probe. Its lock is held during a probe.
+// probing contains the last result of Probe. The lock is held during a probe.
 type probing struct {
 	mu      sync.Mutex
 	verdict error
 	at      time.Time
 }
 
-// Probe writes as many bytes as the largest order has, and removes them. It returns the error of a failed
-// write, or the damage that was found in the file. It makes at most one write per second, however often it is
-// called.
+// Probe tests whether the store can write. It writes port.MaxOrder bytes, and removes
+// them. It returns the error of the write, or the known damage of the file. Probe tests at most once a
+// second, however often it is called.
 func (s *Store) Probe() error {
 	p := &s.probing
 	p.mu.Lock()
@@ -38,7 +38,7 @@ func (s *Store) probe() error {
 	if found := s.damage.Load(); found != nil {
 		return *found
 	}
-	// not the caller's context, because all callers share the result
+	// not the context of a caller, because all callers share the result
 	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
 	defer cancel()
 	for _, o := range []operation{addProbe, dropProbe} {

@@ -16,18 +16,18 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Queue is a port.Queue whose messages survive the process. It encodes values. Receive accepts any max. The
-// other methods accept batches of any length. It is safe for concurrent use.
+// Queue implements port.Queue. Its messages survive the process. It encodes values. Receive accepts any max,
+// and the other methods accept batches of any length. A Queue is safe for concurrent use.
 type Queue struct {
 	store  *Store
 	clock  port.Clock
 	config QueueConfig
 
 	mu      sync.Mutex
-	changed chan struct{} // closed, and replaced, when a message may have become visible
+	changed chan struct{} // closed and replaced when a message may have become visible
 }
 
-// Name returns the logical name.
+// Name returns the logical name of the queue.
 func (q *Queue) Name() string { return q.config.Name }
 
 func (q *Queue) change() <-chan struct{} {
@@ -36,7 +36,6 @@ func (q *Queue) change() <-chan struct{} {
 	return q.changed
 }
 
-// announce wakes the waiting receivers.
 func (q *Queue) announce() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -44,7 +43,7 @@ func (q *Queue) announce() {
 	q.changed = make(chan struct{})
 }
 
-// Send stores the messages. The error for a message is ErrTooLarge if the queue refuses it.
+// Send stores the messages. The error is port.ErrTooLarge for a message whose body is too large.
 func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
 	errs := make([]error, len(messages))
 	now := q.clock.Now()
@@ -82,8 +81,9 @@ func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
 	return errs
 }
 
-// Receive returns at most max messages, and waits up to wait for the first. If the context ends meanwhile, it
-// returns the context's error. An empty queue costs a read and no commit.
+// Receive returns at most max messages. If no message is visible, Receive waits for a message, for at most
+// the duration wait. If ctx ends before that, Receive returns the error of ctx. Receive makes no
+// commit while no message is visible.
 func (q *Queue) Receive(ctx context.Context, max int, wait,
 	visibility time.Duration) ([]port.Delivery, error) {
 	if err := port.CheckReceive(max, wait, visibility); err != nil {
@@ -98,8 +98,8 @@ func (q *Queue) Receive(ctx context.Context, max int, wait,
 			return nil, err
 		}
 		if !next.IsZero() && !next.After(now) {
-			// The context can end the wait, but not the take: taken messages would stay invisible, and no
-			// other goroutine may read the operation while the committer has it.
+			// ctx ends the wait, but not the operation. Otherwise the received messages would stay invisible,
+			// and the committer might still use o.
 			o := &receive{queue: q, now: now, max: max, visibility: visibility}
 			if err := q.store.committer.do(context.WithoutCancel(ctx), o.apply); err != nil ||
 				len(o.deliveries) > 0 {
@@ -109,7 +109,7 @@ func (q *Queue) Receive(ctx context.Context, max int, wait,
 				return nil, err
 			}
 			if o.more || now.Before(until) {
-				continue // the messages have expired, or another receiver was faster
+				continue // the messages have expired, or another receiver has taken them
 			}
 		}
 		if !now.Before(until) {
@@ -124,7 +124,7 @@ func (q *Queue) Receive(ctx context.Context, max int, wait,
 	}
 }
 
-// next returns the time when the first message becomes visible, or the zero time if the queue has none.
+// next returns the time when the first message becomes visible, or the zero time if the queue is empty.
 func (q *Queue) next(ctx context.Context) (time.Time, error) {
 	var at int64
 	err := q.store.reads.nextMessage.QueryRowContext(ctx, q.config.Name).Scan(&at)
@@ -137,7 +137,7 @@ func (q *Queue) next(ctx context.Context) (time.Time, error) {
 	return time.Unix(0, at), nil
 }
 
-// pause waits for a change, or until the given time.
+// pause blocks until changed is closed, the given time comes, or ctx ends.
 func (q *Queue) pause(ctx context.Context, changed <-chan struct{}, until time.Time) error {
 	over := make(chan struct{})
 	stop := port.CallAt(q.clock, until, sync.OnceFunc(func() { close(over) }))
@@ -157,7 +157,7 @@ type receive struct {
 	max        int
 	visibility time.Duration
 	deliveries []port.Delivery
-	more       bool // there were so many expired messages that nothing was taken
+	more       bool // the operation removed many expired messages instead of receiving; more may follow
 }
 
 func (o *receive) apply(tx *transaction) error {
@@ -207,8 +207,8 @@ func (q *Queue) badReceipt(text string) error {
 	return fmt.Errorf("queue %q, receipt %.60q: %w", q.config.Name, text, port.ErrReceipt)
 }
 
-// Delete removes delivered messages. It works as long as the delivery is the newest one, even if its
-// visibility timeout has passed.
+// Delete deletes delivered messages. A receipt is valid until the message is received again, even after the
+// visibility timeout.
 func (q *Queue) Delete(ctx context.Context, receipts []string) []error {
 	receipts, errs := slices.Clone(receipts), make([]error, len(receipts))
 	err := q.store.committer.do(ctx, func(tx *transaction) (err error) {
@@ -225,7 +225,8 @@ func (q *Queue) Delete(ctx context.Context, receipts []string) []error {
 	return errs
 }
 
-// remove returns the refusal of a receipt, and an error that aborts the transaction.
+// remove deletes a message. refusal is the error of this receipt alone, and err is an error that aborts the
+// transaction.
 func (q *Queue) remove(tx *transaction, receipt string) (refusal, err error) {
 	row, received, ok := parseReceipt(receipt)
 	if !ok {
@@ -236,14 +237,14 @@ func (q *Queue) remove(tx *transaction, receipt string) (refusal, err error) {
 		return nil, err
 	}
 	found, err := tx.findMessage.first(row, q.config.Name)
-	if found != nil { // the message was received again since
+	if found != nil { // the message was received again
 		refusal = q.badReceipt(receipt)
 	}
 	return refusal, err
 }
 
-// Extend makes a delivery invisible for d from now on. It returns ErrReceipt also if the message is visible
-// again.
+// Extend makes a delivered message invisible for the duration d from now on. It returns port.ErrReceipt if
+// the message was deleted or received again, or is visible again.
 func (q *Queue) Extend(ctx context.Context, receipt string, d time.Duration) error {
 	if d < 0 || d > port.MaxVisibility {
 		return fmt.Errorf("queue %q: a visibility timeout of %s is not within 0 and %s", q.config.Name, d,
@@ -267,8 +268,8 @@ func (q *Queue) Extend(ctx context.Context, receipt string, d time.Duration) err
 	return err
 }
 
-// Depth counts the queue's messages that have not expired. It reads all of them, so it is meant for queues
-// that people inspect.
+// Depth counts the messages that have not expired. It reads all messages of the queue, so it is slow for a
+// long queue.
 func (q *Queue) Depth(ctx context.Context) (port.Depth, error) {
 	var d port.Depth
 	var oldest int64

@@ -6,13 +6,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port/queueset"
 )
 
-// QueueConfig describes one durable queue.
+// QueueConfig configures one queue.
 type QueueConfig struct {
 	Name      string
 	Retention time.Duration // age at which a message expires; 0 means never
 }
 
-// Queues is a port.Queues whose messages survive the process. It is safe for concurrent use.
+// Queues implements port.Queues. The messages survive the process. A Queues is safe for concurrent use.
 type Queues struct{ queueset.Set[*Queue] }
 
 func (s *Store) makeQueues(o Options) error {

@@ -14,7 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// reads holds the prepared statements of the connections that read.
+// reads contains the prepared statements of the read connections.
 type reads struct {
 	load, content, ended, due, dueAfter, definition, entry, depth, nextMessage *sql.Stmt
 }
@@ -58,7 +58,8 @@ func prepareReads(ctx context.Context, db *sql.DB) (reads, error) {
 	return r, nil
 }
 
-// Load returns the newest records. One query reads all of them, so that they fail together.
+// Load returns the newest records. One query reads all records, so an error of the query is the error of each
+// record.
 func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
 	records, errs := make([]*port.Record, len(ids)), make([]error, len(ids))
 	if err := ctx.Err(); err != nil {
@@ -108,7 +109,7 @@ func (s *Store) loadRows(ctx context.Context, ids []string) (map[string]port.Rec
 	return found, rows.Err()
 }
 
-// scanRecord reads recordColumns, and further columns into extra.
+// scanRecord reads recordColumns, and additional columns into extra.
 func scanRecord(rows *sql.Rows, extra ...any) (port.Record, error) {
 	var r port.Record
 	var created int64
@@ -123,7 +124,7 @@ func scanRecord(rows *sql.Rows, extra ...any) (port.Record, error) {
 	return r, err
 }
 
-// Content returns the content that an order keeps apart.
+// Content returns the content that is stored outside the order's record.
 func (s *Store) Content(ctx context.Context, id, hash string) (content []byte, err error) {
 	err = s.reads.content.QueryRowContext(ctx, id, hash).Scan(&content)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -147,7 +148,7 @@ func (s *Store) Ended(ctx context.Context, id string) (bool, error) {
 	return n > 0, nil
 }
 
-// Due lists entries of one shard, earliest first. It sees every acknowledged commit.
+// Due returns the due entries of one shard, earliest first. It includes all acknowledged commits.
 func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due,
 	limit int) ([]port.Due, error) {
 	if limit < 1 || bucket == port.NoBucket {
@@ -178,7 +179,7 @@ func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before t
 	return found, s.explained(rows.Err())
 }
 
-// States counts the stored tasks by state.
+// States returns the number of stored tasks, by state.
 func (s *Store) States(ctx context.Context) (map[string]int, error) {
 	rows, err := s.readers.QueryContext(ctx, countStates)
 	if err != nil {
@@ -199,9 +200,11 @@ func (s *Store) States(ctx context.Context) (map[string]int, error) {
 
 const countStates = "SELECT state, COUNT(*) FROM orders WHERE created IS NOT NULL GROUP BY state"
 
-// List serves every query. It reads only the listed rows, except for a query by state and workflow: then it
-// reads all rows of the rarer one. Once damage is known it returns an error, because the damage may have
-// hidden orders.
+// List returns a page of the selected records. It supports every combination of conditions. If the query has
+// a state and a workflow, List may read all rows with the rarer of the two. Otherwise it reads only the rows
+// of the page.
+//
+// If damage of the file is known, List returns an error, because the damage may hide orders.
 func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	var page port.Page
 	byState, err := s.rarer(ctx, q)
@@ -238,8 +241,8 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	return page, nil
 }
 
-// rarer chooses the index for a listing by state and workflow. byState is true if the state has fewer rows.
-// It counts only as many rows as the choice can save.
+// rarer chooses the index for a query with a state and a workflow. byState is true if fewer rows have the
+// state than the workflow. rarer counts at most 5,000 rows of each.
 func (s *Store) rarer(ctx context.Context, q port.Query) (byState bool, err error) {
 	if q.State == "" || q.Workflow == "" {
 		return q.State != "", nil
@@ -251,7 +254,7 @@ func (s *Store) rarer(ctx context.Context, q port.Query) (byState bool, err erro
 	return byState, err
 }
 
-// listing returns the query of a listing. A + keeps a condition from choosing the index.
+// listing returns the SQL of a query. A + before a column prevents SQLite from using the index of the column.
 func listing(q port.Query, byState bool) (query string, args []any, err error) {
 	if q.Limit < 1 || q.Limit > 1000 {
 		return "", nil, fmt.Errorf("listing with limit %d: give 1 to 1000", q.Limit)
@@ -293,7 +296,7 @@ func listing(q port.Query, byState bool) (query string, args []any, err error) {
 		" ORDER BY " + sorted + " LIMIT ?", args, nil
 }
 
-// ceiling returns the first whole millisecond that is not before t.
+// ceiling returns t in milliseconds since the epoch, rounded up.
 func ceiling(t time.Time) int64 {
 	ms := t.UnixMilli()
 	if time.UnixMilli(ms).Before(t) {

@@ -2,18 +2,21 @@ package sqlite
 
 import "fmt"
 
-// applicationID lets the command file(1) and other programs recognise the database as Stepkeeper's: "Stpk" in
-// ASCII.
+// applicationID identifies the database as Stepkeeper's, for the command file(1) and for other programs. It
+// is "Stpk" in ASCII.
 const applicationID = 0x5374706b
 
-// schemaVersion is the version of the schema below. It is the only version so far.
+// schemaVersion is the version of the schema below, which is the only one so far.
 const schemaVersion = 1
 
-// schema makes the tables. An order is one row: its state, its document, and its ID for ever. A row at rest
-// is in no due index, and its index_at is the time when it came to rest. An expired row has only id, hash,
-// state, workflow and index_at, so that it is only in the index of the IDs (P26, an ID never runs twice). The
-// document is the last column, so that a listing can skip rows without reading their overflow pages. Times
-// are milliseconds since the epoch.
+// schema creates the tables. Times in messages are in nanoseconds since the epoch, and all other times in
+// milliseconds. The table orders keeps one row for each order for ever:
+//
+//   - The row of a task at rest is in no due index. Its index_at is the time of the last commit.
+//   - In the row of an expired order, created, shard, bucket and document are NULL. The row is only in the
+//     index of the IDs (P26, an ID never runs twice).
+//   - The document is the last column, so that a query can skip a row without reading the overflow pages of
+//     the document.
 const schema = `
 CREATE TABLE settings(name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 INSERT INTO settings VALUES('running', 0); -- 1 while a process has the file open
@@ -27,7 +30,7 @@ CREATE TABLE orders(
 	bucket TEXT,                 -- NULL: at rest
 	state TEXT NOT NULL,
 	workflow TEXT NOT NULL,
-	hash TEXT NOT NULL,          -- of the content
+	hash TEXT NOT NULL,          -- hash of the content
 	id TEXT NOT NULL UNIQUE,
 	document BLOB
 ) STRICT;
@@ -35,7 +38,7 @@ CREATE INDEX orders_due ON orders(bucket, shard, index_at, id) WHERE bucket IS N
 CREATE INDEX orders_created ON orders(created) WHERE created IS NOT NULL;
 CREATE INDEX orders_state ON orders(state, created) WHERE created IS NOT NULL;
 CREATE INDEX orders_workflow ON orders(workflow, created) WHERE created IS NOT NULL;
-CREATE TABLE contents(row INTEGER PRIMARY KEY, content BLOB NOT NULL) STRICT; -- contents kept apart, by the order's row
+CREATE TABLE contents(row INTEGER PRIMARY KEY, content BLOB NOT NULL) STRICT; -- contents outside a document; row is orders.row
 CREATE TABLE probe(row INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT;
 CREATE TABLE definitions(hash TEXT PRIMARY KEY, data BLOB NOT NULL) STRICT;
 CREATE TABLE leases(name TEXT PRIMARY KEY, owner TEXT NOT NULL, until INTEGER NOT NULL) STRICT;
@@ -61,7 +64,7 @@ CREATE INDEX messages_visible ON messages(queue, visible_at, row);
 CREATE INDEX messages_sent ON messages(queue, sent_at);
 `
 
-// makeTables makes the tables of an empty file, and refuses the file of a newer program.
+// makeTables creates the tables in an empty file. It refuses a file with a newer schema.
 func makeTables(w *writer) error {
 	version, err := w.number("PRAGMA user_version")
 	switch {

@@ -12,20 +12,22 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/regularfile"
 )
 
-// sequenceName is the file beside the database that holds the number of the last commit. SQLite drops the
-// rest of a damaged log without an error; the number shows that commits are missing. The file is written
-// after the commit is on the disk and before a caller gets its result, so it never names a commit that was
-// not stored. It is not flushed: after a power cut it may name an earlier commit.
+// sequenceName is the name of the file that contains the number of the last commit. SQLite drops the rest of
+// a damaged log without an error. The number in the file then shows that commits are missing.
+//
+// The committer writes the file after the commit is on the disk, and before the callers get their results. So
+// the commit with this number is certainly stored. The file is not flushed, so after a power failure it may
+// name an earlier commit.
 const sequenceName = "stepkeeper.commits"
 
-// sequence counts the commits, in the database and in the file beside it. Its zero value counts nothing.
+// sequence counts the commits, in the database and in the file sequenceName.
 type sequence struct {
 	file    *os.File
 	last    int64 // number of the last commit
-	changes int64 // rows that the connection had changed by that commit
+	changes int64 // total_changes of the connection after the last commit
 }
 
-// lastAnswered reads the number from the file beside the database. It returns -1 if the file is missing or
+// lastAnswered returns the number in the file sequenceName. It returns -1 if the file is missing or
 // unreadable.
 func lastAnswered(file string) int64 {
 	text, err := regularfile.Read(sequenceFile(file), 64)
@@ -41,8 +43,8 @@ func lastAnswered(file string) int64 {
 
 func sequenceFile(file string) string { return filepath.Join(filepath.Dir(file), sequenceName) }
 
-// checkSequence refuses a file that lacks acknowledged commits. It also refuses a file without its log if no
-// number shows whether commits are missing.
+// checkSequence refuses a database that lacks acknowledged commits. Without the file sequenceName, it refuses
+// a marked database that has no log.
 func checkSequence(w *writer, file string, f found, unclean bool) error {
 	stored, err := w.number("SELECT coalesce((SELECT value FROM settings WHERE name='commits'), 0)")
 	if err != nil {
@@ -82,7 +84,7 @@ func (q *sequence) open(w *writer, file string) (err error) {
 	return nil
 }
 
-// count writes the next number if the transaction has changed anything, and reports whether it has.
+// count counts the commit if the transaction has changed a row. changed reports whether a row has changed.
 func (q *sequence) count(tx *transaction) (changed bool, err error) {
 	row, err := tx.totalChanges.first()
 	if err != nil || len(row) == 0 || row[0] == q.changes {
@@ -93,8 +95,8 @@ func (q *sequence) count(tx *transaction) (changed bool, err error) {
 	return true, err
 }
 
-// answered writes the number of the last commit to the file beside the database. A failed write leaves an
-// earlier number, with which fewer missing commits are detected.
+// answered writes the number of the last commit to the file sequenceName. If the write fails, the file
+// contains a lower number, and some missing commits would not be detected.
 func (q *sequence) answered() { _, _ = q.file.WriteAt(fmt.Appendf(nil, "%020d\n", q.last), 0) }
 
 func (q *sequence) close() error {
@@ -104,11 +106,11 @@ func (q *sequence) close() error {
 	return q.file.Close()
 }
 
-// private is the mode of the files, because an order may hold data that other users of the machine must not
-// read.
+// private is the mode of all files of the store. Other users of the machine must not read the data of orders.
 const private fs.FileMode = 0o600
 
-// protect removes the rights of others from existing files. A file of another owner keeps its mode.
+// protect removes the permissions of other users from existing files. It skips a file whose mode it may not
+// change.
 func protect(file string) error {
 	for _, name := range []string{file, file + "-wal", file + "-shm", sequenceFile(file)} {
 		err := os.Chmod(name, private)

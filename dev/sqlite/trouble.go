@@ -13,12 +13,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// unavailable returns the error of writes that were not stored because of cause.
+// unavailable returns the error for writes that were not stored. The parameter cause is the reason.
 func (s *Store) unavailable(cause error) error {
 	return fmt.Errorf("not stored: %w (%w)", s.explained(cause), port.ErrUnavailable)
 }
 
-// explained adds advice to an error of SQLite. It remembers that the file is damaged.
+// explained adds advice to an error of SQLite. If the error shows that the file is damaged, explained
+// remembers the damage.
 func (s *Store) explained(err error) error {
 	var e *engine.Error
 	number := 0
@@ -55,7 +56,8 @@ func (s *Store) explained(err error) error {
 	return err
 }
 
-// scanned explains why a row could not be read. A value of another type than its column's is damage.
+// scanned explains the error of reading a row. If a value does not have the type of its column, the file is
+// damaged.
 func (s *Store) scanned(err error) error {
 	var e *engine.Error
 	ended := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
@@ -65,8 +67,8 @@ func (s *Store) scanned(err error) error {
 	return s.explained(fmt.Errorf("%w: %w", ErrDamaged, err))
 }
 
-// missing returns the error of a row that was not found: ErrNotFound, or the damage of the file, which may
-// have hidden the row.
+// missing returns the error for a row that was not found. The error is the known damage of the file, which
+// may hide the row, or port.ErrNotFound.
 func (s *Store) missing() error {
 	if found := s.damage.Load(); found != nil {
 		return *found

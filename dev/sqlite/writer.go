@@ -10,12 +10,12 @@ import (
 	engine "modernc.org/sqlite"
 )
 
-// writer is the only connection that writes. It uses the driver directly, because database/sql would cost a
-// lock, a goroutine and several allocations for each statement, and the writer needs no pool. One goroutine
-// at a time may use it.
+// writer is the only connection that writes. It uses the driver without database/sql, which would need a
+// lock, a goroutine and several allocations for each statement. Only one goroutine at a time may use a
+// writer.
 type writer struct {
 	conn       driver.Conn
-	statements []*statement // all prepared statements, for close
+	statements []*statement // all prepared statements; close closes them
 
 	begin, commit, rollback                                                   *statement
 	findTask, addOrder, addContent                                            *statement
@@ -106,16 +106,14 @@ func (w *writer) close() error {
 	return w.conn.Close()
 }
 
-// run executes a script.
 func (w *writer) run(script string) error {
 	_, err := w.conn.(driver.ExecerContext).ExecContext(context.Background(), script, nil)
 	return err
 }
 
-// number runs a query that returns one number.
 func (w *writer) number(query string) (int64, error) { return only[int64](w, query) }
 
-// only runs a query that returns one value.
+// only returns the single value that a query selects.
 func only[T any](w *writer, query string) (value T, err error) {
 	s, err := w.prepare(query)
 	if err != nil {
@@ -136,7 +134,7 @@ func only[T any](w *writer, query string) (value T, err error) {
 	return value, nil
 }
 
-// statement is a prepared statement of the writer.
+// statement is a prepared statement of a writer.
 type statement struct {
 	stmt driver.Stmt
 	args []driver.NamedValue
@@ -150,8 +148,7 @@ func (w *writer) prepare(text string) (*statement, error) {
 	return &statement{stmt: s}, nil
 }
 
-// close ignores the error, because SQLite repeats the error of the last execution, which was returned
-// already.
+// close ignores the error of Close, because SQLite only repeats the error of the last execution.
 func (s *statement) close() { _ = s.stmt.Close() }
 
 func (s *statement) bind(args []any) []driver.NamedValue {
@@ -178,7 +175,7 @@ func (s *statement) result(args ...any) (driver.Result, error) {
 	return s.stmt.(driver.StmtExecContext).ExecContext(context.Background(), s.bind(args))
 }
 
-// first returns the first row, or nil if there is none.
+// first returns the first row, or nil if there is no row.
 func (s *statement) first(args ...any) ([]driver.Value, error) {
 	rows, err := s.stmt.(driver.StmtQueryContext).QueryContext(context.Background(), s.bind(args))
 	if err != nil {
@@ -195,7 +192,7 @@ func (s *statement) first(args ...any) ([]driver.Value, error) {
 	return row, err
 }
 
-// each calls yield with each row; the values are only valid during the call, except bodies.
+// each calls yield for each row. yield may keep the values, but not the slice.
 func (s *statement) each(yield func([]driver.Value), args ...any) error {
 	rows, err := s.stmt.(driver.StmtQueryContext).QueryContext(context.Background(), s.bind(args))
 	if err != nil {

@@ -14,28 +14,29 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// attribute is a message attribute in the protocol.
+// attribute is a message attribute in the JSON protocol of SQS.
 type attribute struct {
 	DataType    string  `json:"DataType"`
 	StringValue *string `json:"StringValue,omitempty"`
 	BinaryValue []byte  `json:"BinaryValue,omitempty"`
 }
 
-// attributes holds attributes by name. Stepkeeper's own messages have none. Those of applications are kept,
-// because tracing libraries send them.
+// attributes contains message attributes by name. Stepkeeper's own messages have no attributes. The
+// attributes of applications' messages are kept, because tracing libraries use them.
 type attributes map[string]attribute
 
 const (
 	maxAttributes = 10
-	maxText       = 1 << 20 // SQS's own limit of a message, and of a batch, in bytes
+	maxText       = 1 << 20 // SQS's limit for a message and for a batch, in bytes
 )
 
-// envelope is a message that this handler puts into a queue in memory. A receiver of bytes gets the body.
+// envelope is a message with its attributes, as the handler puts it into a queue in memory. A receiver that
+// reads bytes gets only the body.
 type envelope struct {
 	id         string
 	body       []byte
 	attributes attributes
-	trace      string // AWSTraceHeader; "" means none
+	trace      string // AWSTraceHeader; "" means no trace header
 }
 
 // Encode returns the body.
@@ -43,14 +44,15 @@ func (e *envelope) Encode() ([]byte, error) { return e.body, nil }
 
 var _ port.Value = (*envelope)(nil)
 
-// md5Of returns the checksum of a body.
+// md5Of returns the MD5 checksum of a body, as SQS encodes it.
 func md5Of(b []byte) string {
 	sum := md5.Sum(b)
 	return hex.EncodeToString(sum[:])
 }
 
-// md5 returns the checksum that SDKs compare. It covers the attributes sorted by name, each as name, type, a
-// byte for the kind of its value, and value, with their lengths before them.
+// md5 returns the checksum of the attributes, which AWS SDKs verify. The checksum covers the name, the type,
+// a byte for the kind of value, and the value of each attribute, sorted by name. Each name, type and value
+// comes after its length.
 func (a attributes) md5() string {
 	if len(a) == 0 {
 		return ""
@@ -75,7 +77,7 @@ func (a attributes) md5() string {
 	return md5Of(b.Bytes())
 }
 
-// size returns the size as SQS counts it: names, types and values.
+// size returns the size of the attributes in bytes, as SQS counts it: names, types and values.
 func (a attributes) size() int {
 	n := 0
 	for name, v := range a {
@@ -121,7 +123,7 @@ var (
 	reserved      = regexp.MustCompile(`^(?i:aws|amazon)\.`)
 )
 
-// allowedText reports whether a text has only characters of XML 1.0, which are the ones that SQS accepts.
+// allowedText reports whether SQS accepts the text. SQS accepts only the characters of XML 1.0.
 func allowedText(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
 		return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xFFFE || r == 0xFFFF
@@ -134,7 +136,7 @@ func badCharacters() *fail {
 			"#xE000 to #xFFFD | #x10000 to #x10FFFF.")
 }
 
-// choose returns the attributes that a receiver asked for by names, a prefix with ".*", or All.
+// choose returns the attributes that a receiver requests. A name may be a prefix with ".*", or "All".
 func (a attributes) choose(names []string) attributes {
 	var out attributes
 	for _, want := range names {

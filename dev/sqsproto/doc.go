@@ -1,11 +1,11 @@
-// Package sqsproto serves queues in SQS's own JSON protocol (AWS JSON 1.0), so that an application or an
-// agent in any language connects with its ordinary AWS SDK and an endpoint URL.
+// Package sqsproto serves queues in the JSON protocol of SQS (AWS JSON 1.0). An application or an agent in
+// any language can connect with its AWS SDK and an endpoint URL.
 //
-// It implements SQS as far as the queues allow: GetQueueUrl, ListQueues, SendMessage, ReceiveMessage with
-// long polling, DeleteMessage, ChangeMessageVisibility, their batches, and GetQueueAttributes. It does not
-// check credentials. Messages for a Sink are handled and acknowledged at once. They can be sent and not
-// received.
+// The package implements GetQueueUrl, ListQueues, SendMessage, ReceiveMessage with long polling,
+// DeleteMessage, ChangeMessageVisibility, the batch forms, and GetQueueAttributes. It does not check
+// credentials. If a queue has a Sink, the Sink handles each message before the sender gets the response.
+// Nobody can receive messages from a queue with a Sink.
 //
-// A queue that keeps values, such as one in memory, also keeps message attributes, the trace header and the
-// ID that SendMessage returned. A durable queue keeps the body only.
+// A queue in memory also keeps the attributes, the trace header and the ID of a message, unless the delay of
+// the message is longer than memory.longDelay. A queue in SQLite keeps only the body.
 package sqsproto

@@ -11,24 +11,24 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// fail is an error in SQS's form.
+// fail is an error response of SQS.
 type fail struct {
 	status int
-	// name in the older query protocol, which SDKs still show to their users: "InvalidParameterValue", prefix
-	// + "BatchRequestTooLong"
+	// error code of the older query protocol, which AWS SDKs still show, such as "InvalidParameterValue" or
+	// prefix + "BatchRequestTooLong"
 	query  string
 	text   string
-	sender bool // the sender caused the error
+	sender bool // the error is the sender's fault
 }
 
 const (
 	prefix  = "AWS.SimpleQueueService."
-	unknown = prefix + "NonExistentQueue" // the JSON protocol calls it QueueDoesNotExist
+	unknown = prefix + "NonExistentQueue" // QueueDoesNotExist in the JSON protocol
 )
 
 func (f *fail) Error() string { return f.text }
 
-// name returns the name in the JSON protocol.
+// name returns the error code in the JSON protocol.
 func (f *fail) name() string {
 	if f.query == unknown {
 		return "QueueDoesNotExist"
@@ -40,14 +40,14 @@ func failure(status int, query, format string, args ...any) *fail {
 	return &fail{status: status, query: query, text: fmt.Sprintf(format, args...), sender: status < 500}
 }
 
-// bad returns the failure of a wrong request.
+// bad returns a failure with status 400.
 func bad(query, format string, args ...any) *fail {
 	return failure(http.StatusBadRequest, query, format, args...)
 }
 
 func invalid(format string, args ...any) *fail { return bad("InvalidParameterValue", format, args...) }
 
-// Invalid returns an error with which a Sink refuses a message. The sender must not send it again unchanged.
+// Invalid returns an error with which a Sink refuses a message. An AWS SDK does not retry after this error.
 func Invalid(err error) error { return invalid("%v", err) }
 
 func missing(parameter string) *fail {
@@ -63,7 +63,8 @@ func tooLong(limit int) *fail {
 		limit)
 }
 
-// within returns the value of a parameter, or a default if the request has none.
+// within returns the value of an optional parameter. If the request does not contain the parameter, within
+// returns its last argument. It returns an error for a value below low or above high.
 func within(parameter string, value *int, low, high, otherwise int) (int, error) {
 	switch {
 	case value == nil:
@@ -76,7 +77,8 @@ func within(parameter string, value *int, low, high, otherwise int) (int, error)
 	return *value, nil
 }
 
-// failOf translates the error of a queue or a sink. An SDK retries RequestThrottled, and every status 503.
+// failOf translates the error of a queue or a Sink. AWS SDKs retry after RequestThrottled and after every
+// status 503.
 func failOf(err error) *fail {
 	var own *fail
 	switch {

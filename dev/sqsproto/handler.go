@@ -20,46 +20,48 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// Queues finds the queues to serve.
+// Queues finds the queues that the handler serves.
 type Queues interface {
-	Queue(name string) (port.Queue, error) // port.ErrNotFound
+	Queue(name string) (port.Queue, error) // returns port.ErrNotFound for an unknown name
 	QueueNames() []string
 }
 
-// Sink handles messages at once instead of queueing them. The errors have the order of the bodies. nil means
-// that the message is done. After any other error the sender sends it again.
+// Sink handles the messages to a queue instead of storing them. It returns one error for each body, in the
+// sequence of the bodies. nil means that the message is handled. After an error that Invalid has made, the
+// sender must not send the message again. After any other error, the sender should send the message again.
 type Sink func(ctx context.Context, bodies [][]byte) []error
 
-// Config configures the protocol's handler.
+// Config configures the handler.
 type Config struct {
 	Queues Queues
-	Sinks  map[string]Sink // sinks by queue name; the handler does not look for these names in Queues
-	// LongPoll derives the context of a waiting receive, so that the process can end before the poll does;
-	// nil means the request's.
+	Sinks  map[string]Sink // sinks by queue name; Queues does not contain these queues
+	// LongPoll derives the context for a long poll from the context of the request. The derived context may
+	// end earlier, when the process shuts down. nil means the context of the request.
 	LongPoll func(context.Context) (context.Context, context.CancelFunc)
-	Clock    port.Clock // nil means the system's
-	// ReceiptKey is the secret of the receipt handles. A nil key means a new one, which accepts no handle of
-	// another handler.
+	Clock    port.Clock // nil means the system clock
+	// ReceiptKey is the key for the receipt handles. nil means a new random key. A handler accepts no receipt
+	// handles that were made with another key.
 	ReceiptKey []byte
 }
 
-// Path is the prefix of the queues' URLs: Path + name of the queue. Operations may be sent there and to "/".
+// Path is the beginning of the path of every queue URL. The rest of the path is the name of the queue.
+// Requests may be sent to this path or to "/".
 const Path = "/" + account + "/"
 
 const (
 	targetPrefix = "AmazonSQS."
 	contentType  = "application/x-amz-json-1.0"
 	account      = "000000000000"
-	maxBody      = 2 << 20 // a batch holds 1 MiB of text; its JSON escapes may double it
-	firstSeen    = 1 << 15 // limit of the messages whose first receive is remembered
+	maxBody      = 2 << 20 // a batch has up to 1 MiB of text, and JSON escapes may double its size
+	firstSeen    = 1 << 15 // number of messages whose first receive is remembered
 )
 
 type handler struct {
 	Config
-	first *lru.Cache[string, int64] // time of a message's first receive in milliseconds, by ID
+	first *lru.Cache[string, int64] // time of the first receive in milliseconds, by message ID
 }
 
-// New returns the handler for POST requests.
+// New returns a handler. The caller must send it only POST requests.
 func New(c Config) http.Handler {
 	if c.LongPoll == nil {
 		c.LongPoll = func(ctx context.Context) (context.Context, context.CancelFunc) { return ctx, func() {} }
@@ -70,20 +72,21 @@ func New(c Config) http.Handler {
 	}
 	first, err := lru.New[string, int64](firstSeen)
 	if err != nil {
-		panic(err) // it fails only for a size below 1
+		panic(err) // cannot happen, because only a size below 1 is an error
 	}
 	return &handler{Config: c, first: first}
 }
 
-// call is one request.
+// call is one request that executes an operation.
 type call struct {
 	h    *handler
 	ctx  context.Context
-	base string // "http://127.0.0.1:7070", from the request's Host
+	base string // base URL from the Host header, such as "http://127.0.0.1:7070"
 	body []byte
 }
 
-// operations holds the operations by name. Each reads its own input and returns its output.
+// operations contains the operations by name. Each function decodes the request's body and returns the
+// output.
 var operations = map[string]func(*call) (any, error){
 	"GetQueueUrl":                  getQueueURL,
 	"ListQueues":                   listQueues,
@@ -137,7 +140,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) (any, error) {
 	return operation(&call{h: h, ctx: r.Context(), base: "http://" + r.Host, body: body})
 }
 
-// read decodes the input. It accepts unknown fields, because newer SDKs have more.
+// read decodes the body of the request. It accepts unknown fields, because newer SDKs send more fields.
 func (c *call) read(to any) error {
 	err := rawjson.Check(c.body, rawjson.MaxLevels)
 	if err == nil {
@@ -148,7 +151,7 @@ func (c *call) read(to any) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &wrong):
-		// the path begins with embedded types
+		// wrong.Field begins with the names of embedded types
 		field := cmp.Or(wrong.Field[strings.LastIndex(wrong.Field, ".")+1:], "the request")
 		return invalid("the request cannot be read: %s at byte %d: found %s, expected %s",
 			field, wrong.Offset, wrong.Value, typeNames[wrong.Type.Kind()])
@@ -156,7 +159,7 @@ func (c *call) read(to any) error {
 	return invalid("the request cannot be read: %v", err)
 }
 
-// typeNames holds the types of parameters in the words of the SQS reference.
+// typeNames translates the types of Go into the terms of the SQS reference.
 var typeNames = map[reflect.Kind]string{
 	reflect.String: "a String", reflect.Int: "an Integer", reflect.Bool: "a Boolean",
 	reflect.Slice: "an Array",
@@ -165,10 +168,9 @@ var typeNames = map[reflect.Kind]string{
 
 func (c *call) url(queue string) string { return c.base + Path + queue }
 
-// nameOf returns the queue's name from its URL: the part after the last slash.
+// nameOf returns the queue name in a queue URL: the part after the last slash.
 func nameOf(queueURL string) string { return queueURL[strings.LastIndexByte(queueURL, '/')+1:] }
 
-// queue finds the queue of a URL.
 func (c *call) queue(queueURL string) (port.Queue, error) {
 	name := nameOf(queueURL)
 	if name == "" {

@@ -62,12 +62,12 @@ func listQueues(c *call) (any, error) {
 		out.QueueUrls = append(out.QueueUrls, c.url(name))
 	}
 	if in.MaxResults == nil {
-		out.NextToken = "" // SQS divides a list into pages only if the caller sets MaxResults
+		out.NextToken = "" // SQS returns a list in pages only if the request has MaxResults
 	}
 	return out, nil
 }
 
-// queueAttributes lists the names that GetQueueAttributes accepts.
+// queueAttributes lists the attribute names that GetQueueAttributes accepts.
 var queueAttributes = []string{
 	"ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible",
 	"ApproximateNumberOfMessagesDelayed",

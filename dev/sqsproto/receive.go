@@ -63,9 +63,9 @@ func receiveMessage(c *call) (any, error) {
 	if err != nil && (ctx.Err() == nil || len(deliveries) > 0) {
 		return nil, err
 	}
-	if c.ctx.Err() != nil { // the receiver has disconnected, so the next one gets the messages at once
+	if c.ctx.Err() != nil { // the receiver has disconnected, so make the messages visible again
 		for _, d := range deliveries {
-			// if this fails, the message comes again after its visibility timeout
+			// if this fails, the message becomes visible after its visibility timeout
 			_ = q.Extend(context.WithoutCancel(c.ctx), d.Receipt, 0)
 		}
 		return receiveOutput{}, nil
@@ -83,7 +83,7 @@ func receiveMessage(c *call) (any, error) {
 
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
-// show returns a delivery in SQS's form, with the requested attributes.
+// show returns a delivery as SQS presents it, with the requested attributes.
 func (h *handler) show(queue string, d port.Delivery, in *receiveInput) (received, error) {
 	body, err := d.Bytes()
 	if err != nil {
@@ -109,8 +109,8 @@ func (h *handler) show(queue string, d port.Delivery, in *receiveInput) (receive
 	return m, nil
 }
 
-// firstReceived is approximate, as its name in SQS says. For a message that the cache has lost, or that was
-// first received inside the process, it is the time of sending.
+// firstReceived returns the approximate time of the first receive. It returns the time of sending if the
+// cache does not contain the message.
 func (h *handler) firstReceived(d port.Delivery) int64 {
 	if d.Received <= 1 {
 		now := h.Clock.Now().UnixMilli()
@@ -123,7 +123,7 @@ func (h *handler) firstReceived(d port.Delivery) int64 {
 	return d.SentAt.UnixMilli()
 }
 
-// asked returns the attributes with these names, or nil if there are none.
+// asked returns the attributes with the given names. The name "All" selects all attributes.
 func asked(all map[string]string, names []string) map[string]string {
 	if slices.Contains(names, "All") {
 		return all
@@ -146,7 +146,8 @@ type receiptInput struct {
 	Entries []receiptEntry `json:"Entries"`
 }
 
-// handled deletes messages or extends their time. The errors have the order of the entries.
+// handled deletes messages or changes their visibility timeouts. It returns one error for each entry, in the
+// sequence of the entries.
 type handled func(*call, port.Queue, []receiptEntry) []error
 
 func (c *call) readReceipts(in *receiptInput) (port.Queue, error) {
@@ -154,13 +155,13 @@ func (c *call) readReceipts(in *receiptInput) (port.Queue, error) {
 		return nil, err
 	}
 	q, err := c.queue(in.QueueURL)
-	if _, sink := q.(sinkQueue); sink { // a sink delivers no messages, so no receipt is valid
+	if _, sink := q.(sinkQueue); sink { // a sink delivers no messages, so no receipt handle is valid
 		return nil, noQueue(q.Name())
 	}
 	return q, err
 }
 
-// one returns the operation for one message.
+// one returns the operation for a single message.
 func one(work handled) func(*call) (any, error) {
 	return func(c *call) (any, error) {
 		var in receiptInput
@@ -175,7 +176,7 @@ func one(work handled) func(*call) (any, error) {
 	}
 }
 
-// many returns the operation for a batch.
+// many returns the operation for a batch of messages.
 func many(work handled) func(*call) (any, error) {
 	return func(c *call) (any, error) {
 		var in receiptInput
@@ -198,8 +199,8 @@ func many(work handled) func(*call) (any, error) {
 	}
 }
 
-// deleteAll deletes the messages of the genuine handles. Like SQS it reports success for a message that no
-// longer exists.
+// deleteAll deletes the messages with valid receipt handles. Like SQS, it succeeds for a message that is
+// already deleted.
 func (c *call) deleteAll(q port.Queue, entries []receiptEntry) []error {
 	return some(entries,
 		func(e receiptEntry) (string, error) { return c.h.receiptOf(q.Name(), e.ReceiptHandle) },

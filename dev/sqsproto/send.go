@@ -10,7 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// entry is one message to send, alone or in a batch.
+// entry is a message to send, alone or in a batch.
 type entry struct {
 	ID                      string     `json:"Id"`
 	MessageBody             *string    `json:"MessageBody"`
@@ -19,7 +19,7 @@ type entry struct {
 	MessageSystemAttributes attributes `json:"MessageSystemAttributes"`
 }
 
-// sent is the output for one message.
+// sent is the output for a message that was sent.
 type sent struct {
 	ID                           string `json:"Id,omitempty"`
 	MessageID                    string `json:"MessageId"`
@@ -28,7 +28,7 @@ type sent struct {
 	MD5OfMessageSystemAttributes string `json:"MD5OfMessageSystemAttributes,omitempty"`
 }
 
-// failedEntry is a failed entry of a batch.
+// failedEntry is the output for a failed entry of a batch.
 type failedEntry struct {
 	ID          string `json:"Id"`
 	SenderFault bool   `json:"SenderFault"`
@@ -36,13 +36,13 @@ type failedEntry struct {
 	Message     string `json:"Message"`
 }
 
-// batchOutput always has both lists, as in SQS.
+// batchOutput is the output of a batch. SQS always sends both lists, even if one is empty.
 type batchOutput struct {
 	Successful []any         `json:"Successful"`
 	Failed     []failedEntry `json:"Failed"`
 }
 
-// batchOf returns the output of a batch. done returns the output of a successful entry.
+// batchOf returns the output of a batch. It calls done for the output of each entry that succeeded.
 func batchOf(ids []string, errs []error, done func(i int) any) batchOutput {
 	out := batchOutput{Successful: []any{}, Failed: []failedEntry{}}
 	for i, err := range errs {
@@ -57,8 +57,8 @@ func batchOf(ids []string, errs []error, done func(i int) any) batchOutput {
 	return out
 }
 
-// some calls take for each item, and then do with the results of the items that had no error. The errors have
-// the order of the items.
+// some calls the function take for each item. Then it calls do once, with the results of all items without an
+// error, unless there are none. It returns one error for each item, in the sequence of the items.
 func some[T, U any](items []T, take func(T) (U, error), do func([]U) []error) []error {
 	errs := make([]error, len(items))
 	var taken []U
@@ -122,7 +122,8 @@ func sendMessageBatch(c *call) (any, error) {
 	return batchOf(ids, errs, func(i int) any { return answers[i] }), nil
 }
 
-// send sends the valid messages. It returns the output for each, and the errors in the order of the entries.
+// send sends the valid messages. It returns one output and one error for each entry, in the sequence of the
+// entries.
 func (c *call) send(q port.Queue, entries []entry) ([]sent, []error) {
 	answers := make([]sent, 0, len(entries))
 	errs := some(entries, func(e entry) (m port.Message, err error) {
@@ -136,7 +137,7 @@ func (c *call) send(q port.Queue, entries []entry) ([]sent, []error) {
 	return answers, errs
 }
 
-// sinkQueue is a queue that never holds a message, because its sink handles each at once.
+// sinkQueue is a queue that stores no messages, because its sink handles each message when it is sent.
 type sinkQueue struct {
 	port.Queue
 	name string
@@ -145,20 +146,21 @@ type sinkQueue struct {
 
 func (q sinkQueue) Name() string { return q.name }
 
-// Send passes the bodies to the sink.
+// Send passes the bodies of the messages to the sink.
 func (q sinkQueue) Send(ctx context.Context, messages []port.Message) []error {
 	return some(messages, port.Message.Bytes, func(bodies [][]byte) []error { return q.sink(ctx, bodies) })
 }
 
-// Receive returns nothing, after the requested wait.
+// Receive waits for the requested time and returns no messages.
 func (q sinkQueue) Receive(ctx context.Context, _ int, wait, _ time.Duration) ([]port.Delivery, error) {
 	return nil, port.Sleep(ctx, wait)
 }
 
-// Depth returns the depth of an empty queue.
+// Depth returns zero counts.
 func (q sinkQueue) Depth(context.Context) (port.Depth, error) { return port.Depth{}, nil }
 
-// largest returns the largest message of the queue in bytes, with its attributes.
+// largest returns the largest size of a message that the queue accepts, in bytes. The size includes
+// attributes.
 func largest(q port.Queue) int {
 	if _, sink := q.(sinkQueue); sink {
 		return maxText
@@ -199,7 +201,7 @@ func (e *entry) check(q port.Queue) error {
 	if err := e.MessageAttributes.check(); err != nil {
 		return err
 	}
-	// The limit is checked here, because a queue in memory would have to encode a value for its size.
+	// q cannot check the size itself: a queue in memory knows the size of a value only after encoding
 	if limit := largest(q); e.size() > limit {
 		return tooLong(limit)
 	}
@@ -214,7 +216,7 @@ func (e *entry) check(q port.Queue) error {
 // traceHeader is the only system attribute that a sender may set.
 const traceHeader = "AWSTraceHeader"
 
-// message returns the message for the queue, and the output if the queue accepts it.
+// message returns the message for the queue, and the output for the sender if the queue accepts the message.
 func (e *entry) message() (port.Message, sent) {
 	v := &envelope{id: uuid.NewString(), body: []byte(*e.MessageBody), attributes: e.MessageAttributes}
 	if trace, ok := e.MessageSystemAttributes[traceHeader]; ok {
@@ -229,7 +231,7 @@ func (e *entry) message() (port.Message, sent) {
 
 var entryID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
 
-// checkBatch checks the IDs of a batch against SQS's rules. A wrong ID fails the whole batch.
+// checkBatch checks the IDs of a batch as SQS does. One invalid ID fails the whole batch.
 func checkBatch(ids []string) error {
 	switch {
 	case len(ids) == 0:

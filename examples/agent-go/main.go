@@ -1,11 +1,11 @@
-// Command agent-go is a small agent: a coat check that gives one ticket for each key.
+// Command agent-go is a small agent: a coat check that issues one ticket for each idempotency key.
 //
 //	stepkeeper dev --workflows ../agent-python/workflows --agents ../agent-python/agents.yaml
 //	AWS_ENDPOINT_URL_SQS=http://127.0.0.1:8377 go run .
 //	echo '{"coat":"red"}' | stepkeeper submit --wait --workflow cloakroom -
 //
-// The same folder is deployed to Lambda by infra.Agent{Folder: …}; docs/how-to/add-an-agent.md says how to
-// add an agent. On Lambda this cloakroom loses its tickets when the process ends. A real service must not.
+// infra.Agent{Folder: …} deploys the same folder to Lambda; docs/how-to/add-an-agent.md explains how to add
+// an agent. On Lambda this agent loses its tickets when the process ends. A real service must store them.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent"
 )
 
-// cloakroom stands for the remote service. It remembers keys, as a service must.
+// cloakroom stands in for the remote service. It remembers keys, as a real service must.
 type cloakroom struct {
 	mu      sync.Mutex
 	tickets map[string]int
@@ -35,7 +35,7 @@ type ticket struct {
 	Ticket int `json:"ticket"`
 }
 
-// hang gives one ticket for each key, however often it is asked.
+// hang returns the ticket for a key. Repeated calls with the same key return the same ticket.
 func (c *cloakroom) hang(_ context.Context, in coat, call agent.Call) (ticket, error) {
 	if in.Coat == "" {
 		return ticket{}, agent.WithCode(agent.Permanent(agent.NoEffect(errors.New("there is no coat"))),
@@ -50,7 +50,7 @@ func (c *cloakroom) hang(_ context.Context, in coat, call agent.Call) (ticket, e
 	return ticket{c.tickets[call.Key]}, nil
 }
 
-// giveBack undoes hang, and succeeds even if nothing was hung.
+// giveBack undoes hang. It succeeds even if the key has no ticket.
 func (c *cloakroom) giveBack(_ context.Context, _ coat, call agent.Call) (any, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

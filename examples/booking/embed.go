@@ -1,10 +1,11 @@
-// Package booking is the project that `stepkeeper init` writes: a workflow of two steps, the services
-// that it calls, an order, and a test.
+// Package booking contains the project that `stepkeeper init` writes: a workflow of two steps, the services
+// that the steps call, an order, and a test.
 package booking
 
 import "embed"
 
-// Files holds the project's files. gitignore stands for .gitignore; `stepkeeper init` makes go.mod.
+// Files holds the project's files. The file gitignore becomes .gitignore, and `stepkeeper init` writes
+// go.mod.
 //
 //go:embed workflows/booking.yaml services/main.go agents.yaml order.json booking_test.go README.md gitignore
 var Files embed.FS

@@ -13,11 +13,11 @@ import (
 // Retry sets the agent's own retries within one attempt of a step.
 type Retry = worker.Retry
 
-// Breaker is the circuit breaker, one for each operation.
+// Breaker configures the circuit breakers. Each operation has a separate breaker.
 type Breaker = worker.Breaker
 
-// Option changes a setting of Serve. On Lambda the deployment sets batch, concurrency, queues, and the folder
-// of a ledger, so that one program runs on Lambda and as a process.
+// Option changes a setting of Serve. On Lambda only WithRetry, WithBreaker, WithLedger and WithLog have an
+// effect, because the deployment determines the other settings.
 type Option func(*settings)
 
 type settings struct {
@@ -27,59 +27,60 @@ type settings struct {
 	breaker            Breaker
 	ledger             port.Ledger
 	ledgerFolder       string
-	openFolder         func(ctx context.Context, folder string) (LedgerFile, error) // nil if no option set it
+	openFolder         func(ctx context.Context, folder string) (LedgerFile, error) // may be nil
 	queues             port.Queues
 	log                *slog.Logger
 	clock              port.Clock
 	stats              func(worker.Stats)
 }
 
-// WithConcurrency sets the number of requests that are handled concurrently; default 10. On Lambda all
-// messages of an event are handled concurrently, and the mapping sets the number of events.
+// WithConcurrency sets the number of requests that the agent handles concurrently; default 10. On Lambda the
+// agent handles all messages of an event concurrently, and the event source mapping limits the number of
+// concurrent events.
 func WithConcurrency(n int) Option { return func(s *settings) { s.concurrency = n } }
 
-// WithBatch sets the number of requests that are received at once, 1 to 10; default 5. On Lambda the mapping
-// sets it.
+// WithBatch sets the number of requests that the agent receives at once, 1 to 10; default 5. On Lambda the
+// event source mapping sets this number.
 func WithBatch(n int) Option { return func(s *settings) { s.batch = n } }
 
-// WithDrain sets the time for running requests after the end of the context; default 3 s. On Lambda every
-// invocation runs to its end.
+// WithDrain sets how long Serve waits for running requests after the context has ended; default 3 s. On
+// Lambda every invocation runs to its end.
 func WithDrain(d time.Duration) Option { return func(s *settings) { s.drain = d } }
 
-// WithRetry sets the agent's own retries.
+// WithRetry sets the agent's retries within one attempt of a step.
 func WithRetry(r Retry) Option { return func(s *settings) { s.retry = r } }
 
-// WithBreaker sets the circuit breaker.
+// WithBreaker configures the circuit breakers.
 func WithBreaker(b Breaker) Option { return func(s *settings) { s.breaker = b } }
 
-// WithLedger sets a ledger for plain services. It takes precedence over all others. Without any ledger the
-// agent replies retry-later to requests of plain services.
+// WithLedger sets the ledger for plain services. This ledger takes precedence over a table or folder that the
+// environment or WithLedgerFolder names. An agent without a ledger replies retry-later to requests of plain
+// services.
 func WithLedger(l port.Ledger) Option { return func(s *settings) { s.ledger = l } }
 
-// LedgerFile is a ledger in a folder. Serve closes it when it returns.
+// LedgerFile is a ledger in a folder. Serve closes the ledger when Serve returns.
 type LedgerFile interface {
 	port.Ledger
 	io.Closer
 }
 
-// WithLedgerFolder makes Serve open the ledger in a folder. An empty text means the folder that
-// STEPKEEPER_LEDGER_FOLDER names. Package ledger calls it.
+// WithLedgerFolder makes Serve open a ledger in a folder with the function open. If folder is empty, Serve
+// uses the folder in STEPKEEPER_LEDGER_FOLDER. Programs call ledger.InFolder, which calls WithLedgerFolder.
 func WithLedgerFolder(folder string,
 	open func(ctx context.Context, folder string) (LedgerFile, error)) Option {
 	return func(s *settings) { s.ledgerFolder, s.openFolder = folder, open }
 }
 
-// WithQueues sets the queues instead of the environment's. It is for tests, and not for Lambda.
+// WithQueues sets the queues, for tests. Serve then does not look for queues in the environment.
 func WithQueues(q port.Queues) Option { return func(s *settings) { s.queues = q } }
 
-// WithLog sets the logger. The default is slog.Default, on Lambda JSON with the invocation's ID. Serve logs
-// IDs, never bodies.
+// WithLog sets the logger. The default is slog.Default. On Lambda the default is a logger that writes JSON
+// with the invocation's ID. Serve logs the IDs of messages, never their bodies.
 func WithLog(l *slog.Logger) Option { return func(s *settings) { s.log = l } }
 
-// WithClock sets the clock that stopBy is compared with. The default is the machine's. It is for tests, and
-// not for Lambda.
+// WithClock sets the agent's clock, for tests. The default is the machine's clock.
 func WithClock(c port.Clock) Option { return func(s *settings) { s.clock = c } }
 
-// WithStats calls f with the final counts when Serve ends. On Lambda Serve does not end, so f is never
-// called.
+// WithStats makes Serve call f with the final counts when Serve returns. On Lambda Serve does not return, so
+// it never calls f.
 func WithStats(f func(worker.Stats)) Option { return func(s *settings) { s.stats = f } }

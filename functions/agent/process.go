@@ -44,7 +44,6 @@ func (s *settings) process(ctx context.Context, name string, operations Operatio
 	return pump.Run(ctx)
 }
 
-// openLedger opens the ledger that the environment or the program names, unless the program has set one.
 func (s *settings) openLedger(ctx context.Context,
 	environment deployment.Process) (closeIt func(), err error) {
 	none := func() {}
@@ -52,7 +51,7 @@ func (s *settings) openLedger(ctx context.Context,
 	switch {
 	case s.ledger != nil:
 	case environment.Ledger != "":
-		// the table of a deployment takes precedence over the program's own folder, as on Lambda
+		// The table of a deployment takes precedence over the program's own folder, as on Lambda.
 		sdk, err := awsclient.Load(ctx, awsclient.Options{Endpoint: awsclient.Endpoint("dynamodb")})
 		if err != nil {
 			return none, err
@@ -73,7 +72,6 @@ func (s *settings) openLedger(ctx context.Context,
 	return none, nil
 }
 
-// connect wires the engine to its queues.
 func (s *settings) connect(ctx context.Context, name string, operations Operations,
 	environment deployment.Process) (port.Queue, *worker.Worker, error) {
 	queues, clock, err := s.open(ctx, environment)
@@ -102,7 +100,6 @@ func (s *settings) connect(ctx context.Context, name string, operations Operatio
 	return requests, w, err
 }
 
-// open finds the queues, and sets the clock.
 func (s *settings) open(ctx context.Context,
 	environment deployment.Process) (port.Queues, port.Clock, error) {
 	clock := cmp.Or[port.Clock](s.clock, port.ClockFunc(time.Now))
@@ -117,11 +114,10 @@ func (s *settings) open(ctx context.Context,
 		LookUp: environment.Queues == nil}), clock, nil
 }
 
-// ofDev is the fix if the agent should use the queues of `stepkeeper dev`.
+// ofDev is the advice for an agent that should use the queues of `stepkeeper dev`.
 const ofDev = "for the queues of a `stepkeeper dev` on this machine " +
 	"set AWS_ENDPOINT_URL_SQS=http://127.0.0.1:8377"
 
-// unreached adds advice to the error of a queue whose server is not reachable.
 func unreached(err error) error {
 	if endpoint := awsclient.Endpoint("sqs"); endpoint != "" {
 		return fmt.Errorf("%w\nis `stepkeeper dev` running at %s? "+

@@ -9,8 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 )
 
-// process is not part of programs that are built for Lambda, because the poller and the search for
-// credentials would add to their size.
+// process returns an error, because a program built for Lambda has no poller and no search for credentials.
 func (s *settings) process(_ context.Context, name string, _ Operations) error {
 	return fmt.Errorf(
 		"agent %q: %s is not set, and the program was built for Lambda alone; build it without the tag "+

@@ -13,9 +13,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 )
 
-// Serve handles the requests of one agent until the context ends. Then it lets running requests finish, and
-// returns nil. An error means that it could not start, or could not drain. An error about settings lists all
-// wrong settings. On Lambda it does not return once it has started.
+// Serve handles the requests of one agent until the context ends. Then Serve waits for running requests and
+// returns nil. Serve returns an error if it cannot start, or if requests are still running after the drain
+// time. An error about settings lists all wrong settings. On Lambda Serve returns only if it cannot start.
 func Serve(ctx context.Context, name string, operations Operations, options ...Option) error {
 	var s settings
 	for _, o := range options {
@@ -27,8 +27,7 @@ func Serve(ctx context.Context, name string, operations Operations, options ...O
 	return s.function(ctx, name, operations)
 }
 
-// function runs the agent on Lambda. The messages come with the invocation, and the deployment names its
-// queues and its ledger.
+// function runs the agent on Lambda.
 func (s *settings) function(ctx context.Context, name string, operations Operations) error {
 	if s.log == nil {
 		s.log = lambdacontext.NewLogger()

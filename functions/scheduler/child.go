@@ -6,7 +6,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// childMessage is a message from one task to another (P41, parent and child talk by messages).
+// childMessage is a message between a parent task and a child task (P41, parent and child talk by messages).
 type childMessage struct {
 	engine.Message
 }
@@ -23,8 +23,9 @@ func newChildMessage(c *message.Child) *childMessage {
 	return &childMessage{Message: engine.Message{OrderID: ask.OrderID, Event: ask}}
 }
 
-// answer reports a refused child to its parent: the child could not be stored and will never begin, or its
-// record has expired. A child with an expired record has ended (P26, an ID never runs twice).
+// answer reports the refusal of a new child to its parent as the child's end. The end is ChildExpired if the
+// record of the child has expired (P26, an ID never runs twice). Otherwise it is ChildCompensated, because
+// the child never begins.
 func (in *childMessage) answer(s *Scheduler) {
 	if in.Refusal == nil {
 		return

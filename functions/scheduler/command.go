@@ -25,8 +25,8 @@ func newCommand(c *message.Control, queued bool) *command {
 		Message: engine.Message{OrderID: c.OrderID, Event: c.Event}}
 }
 
-// answer notifies the sender of a refused command, at the reply-to of the command or, without one, of the
-// order. The task also stores the verdict (P5, commands have a number and an ID).
+// answer notifies the sender of a refused command. The status goes to the reply-to of the command, or else to
+// the reply-to of the order. The task also stores the verdict (P5, commands have a number and an ID).
 func (in *command) answer(s *Scheduler) {
 	c, t, v := in.control, in.Decision.Task, in.Decision.Verdict
 	switch {
@@ -34,7 +34,7 @@ func (in *command) answer(s *Scheduler) {
 	case in.Refusal != nil && in.queued:
 		s.refused(&in.Message, c.ReplyTo, core.Status{Kind: core.StatusCommandRefused,
 			Command: string(c.Kind()), CommandID: c.ID()})
-	case in.Refusal != nil: // Command returns the refusal to the sender
+	case in.Refusal != nil: // the method Scheduler.Command returns the refusal
 		s.refused(&in.Message, "", core.Status{})
 	case in.queued && v != nil && !v.Accepted:
 		s.notify(&in.Message, cmp.Or(c.ReplyTo, t.ReplyTo),
@@ -45,16 +45,16 @@ func (in *command) answer(s *Scheduler) {
 }
 
 // earlyDelays holds the delays after which an answer to an unknown order is handled again. An event may come
-// before the order that waits for it (P36, answers may come early, late or twice).
+// before the order that waits for this event (P36, answers may come early, late or twice).
 var earlyDelays = [...]time.Duration{5 * time.Second, time.Minute, port.MaxDelay}
 
-// early reports whether the message is an answer that was refused because its order does not exist yet.
+// early reports whether sendAgain must repeat the message: it is an answer to an order that does not exist
+// yet, and earlyDelays has a further delay.
 func (in *command) early() bool {
 	return in.queued && in.Refusal != nil && in.Refusal.Code == core.CodeUnknownTask &&
 		in.control.Kind() == message.Answer && in.control.Tries < len(earlyDelays)
 }
 
-// sendAgain sends an answer to the queue once more, with a delay.
 func (s *Scheduler) sendAgain(ctx context.Context, c *message.Control) error {
 	q, err := s.cfg.Queues.Queue(port.Control)
 	if err != nil {

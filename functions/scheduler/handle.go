@@ -13,15 +13,15 @@ import (
 
 // incoming is a decoded message: a submission, a reply, a command, or a message of another task.
 type incoming interface {
-	// decided returns the event with its outcome.
+	// decided returns the message of package engine, which holds the event and the result of the decision.
 	decided() *engine.Message
 	// answer adds the answer for the sender of the message.
 	answer(s *Scheduler)
 }
 
 // Handle handles deliveries of one queue: intake, replies, control or tasks. It returns the receipts of the
-// messages that must come again. All others may be deleted, because their effects are stored and sent (P13,
-// delete after sending).
+// messages that must come again. All other messages may be deleted, because their effects are stored and sent
+// (P13, delete after sending).
 func (s *Scheduler) Handle(ctx context.Context, queueName string,
 	deliveries []port.Delivery) (failed []string) {
 	var batch engine.Batch
@@ -54,7 +54,6 @@ func (s *Scheduler) Handle(ctx context.Context, queueName string,
 	return failed
 }
 
-// run decides messages, adds the answers for their senders, and sends answers and effects.
 func (s *Scheduler) run(ctx context.Context, jobs []*engine.Job, all []incoming) {
 	s.engine.Decide(ctx, s.engine.Load(ctx, jobs))
 	for _, in := range all {
@@ -93,14 +92,12 @@ func (s *Scheduler) acknowledge(ctx context.Context, queueName string, d *port.D
 	return nil
 }
 
-// letter is a delivery that was read.
 type letter struct {
 	in    incoming // nil if the message could not be read
 	ready bool     // the message can be decided
-	err   error    // if not ready: reason why the message must come again; nil if it need not
+	err   error    // reason why a message that is not ready must come again; nil if it may be deleted
 }
 
-// about returns the fields of a log line about the order of a message, as far as it could be read.
 func (l *letter) about() []any {
 	if l.in == nil || l.in.decided().OrderID == "" {
 		return nil
@@ -108,7 +105,7 @@ func (l *letter) about() []any {
 	return engine.About(l.in.decided().OrderID, l.in.decided().Event)
 }
 
-// read decodes a delivery of a batch. No content of a message affects the rest of its batch.
+// read decodes a delivery of a batch. The content of a message never affects the other messages of the batch.
 func (s *Scheduler) read(ctx context.Context, queueName string, d *port.Delivery, now core.Time) (l letter) {
 	in, err := s.decode(queueName, d, now)
 	l = letter{in: in, ready: err == nil, err: err}
@@ -158,9 +155,10 @@ func (s *Scheduler) decode(queueName string, d *port.Delivery, now core.Time) (i
 	return nil, fmt.Errorf("queue %q is not one of the Scheduler's", queueName)
 }
 
-// inQueue returns how long a reply has waited for the Scheduler, which is time in a queue too (P32, queue
-// time is not a failure). The work on messages before it in the batch does not count. A reply that comes
-// again was returned to the queue, and its wait says nothing about the queue.
+// inQueue returns how long a reply has waited in the queue of replies, which is queue time too (P32, queue
+// time is not a failure). The argument now is the time at which the batch came, so the work on other messages
+// of the batch does not count. For a reply that comes again, inQueue returns 0, because the wait includes an
+// earlier handling.
 func inQueue(d *port.Delivery, now core.Time) core.Duration {
 	if d.SentAt.IsZero() || d.Received > 1 {
 		return 0
@@ -169,7 +167,8 @@ func inQueue(d *port.Delivery, now core.Time) core.Duration {
 }
 
 // unreadable refuses a submission whose sender is known, and puts every other message into quarantine. For a
-// submission that is too large it does both, because only the quarantine keeps the hash of the order.
+// submission that is too large, unreadable does both, because only the quarantine keeps the hash of the
+// order.
 func (s *Scheduler) unreadable(ctx context.Context, queueName string, d *port.Delivery, l *letter,
 	err error) error {
 	in, submitted := l.in.(*submission)
@@ -186,7 +185,6 @@ func (s *Scheduler) unreadable(ctx context.Context, queueName string, d *port.De
 	return s.quarantine(ctx, queueName, d, l, err.Error())
 }
 
-// quarantine keeps the message for the operator, with the reason.
 func (s *Scheduler) quarantine(ctx context.Context, queueName string, d *port.Delivery, l *letter,
 	reason string) error {
 	kept := message.Quarantine(queueName, *d, reason, s.now())
@@ -209,8 +207,8 @@ func (s *Scheduler) refused(m *engine.Message, replyTo string, status core.Statu
 	s.notify(m, replyTo, status)
 }
 
-// notify adds a status for a reply queue, if that queue exists. If notify cannot check that now, the message
-// comes again.
+// notify adds a status for the reply-to, if the reply-to exists. If notify cannot find out whether it exists,
+// the message comes again.
 func (s *Scheduler) notify(m *engine.Message, replyTo string, status core.Status) {
 	if replyTo == "" || status.OrderID == "" {
 		return

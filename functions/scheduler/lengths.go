@@ -13,13 +13,13 @@ const (
 	// lengthEvery is the time for which the length of a queue counts before it is read again (P44, several
 	// agents can do one step).
 	lengthEvery = 10 * core.Second
-	// roundTime is the assumed time in which an agent handles as many requests as it takes at a time. It
-	// makes queue lengths comparable with each other and with measured waits.
+	// roundTime is the assumed time in which an agent handles as many requests as it takes at a time. The
+	// Scheduler uses roundTime to compare queue lengths with each other and with measured waits.
 	roundTime = core.Second
 )
 
-// lengths holds the queue lengths of agents that a step of a known workflow may choose. It is safe for
-// concurrent use.
+// lengths holds the queue lengths of agents that a step of a known workflow may choose, as the time that each
+// agent needs for its queue. It is safe for concurrent use.
 type lengths struct {
 	mu    sync.Mutex
 	asked map[string]core.Time // time at which each agent's queue was last read; 0 means never
@@ -32,7 +32,7 @@ func (l *lengths) all() map[string]core.Duration {
 	return maps.Clone(l.waits)
 }
 
-// choosable adds the agents of steps with several agents.
+// choosable adds all agents of the steps that have several agents to choose from.
 func (l *lengths) choosable(def *core.Definition) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -49,11 +49,10 @@ func (l *lengths) choosable(def *core.Definition) {
 	}
 }
 
-// due returns the agents whose queues are to be read now, and stores now as their last read.
 func (l *lengths) due(now core.Time) (agents []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	// in any order, because the agents are independent
+	// the loop may go in any order, because the agents are independent
 	for agent, at := range l.asked {
 		if at == 0 || now.Sub(at) >= lengthEvery {
 			agents, l.asked[agent] = append(agents, agent), now
@@ -68,8 +67,7 @@ func (l *lengths) set(agent string, wait core.Duration) {
 	l.waits[agent] = wait
 }
 
-// measure reads the queue lengths of agents that steps may choose. If a queue does not respond, its last
-// length stays in use.
+// measure reads the queue lengths that are due. If a read fails, the last known length stays in use.
 func (s *Scheduler) measure(ctx context.Context) {
 	if s.cfg.Capacity == nil {
 		return

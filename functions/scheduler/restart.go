@@ -10,19 +10,17 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// restartPage is the number of tasks that are loaded at a time.
 const restartPage = 200
 
-// farFuture is later than every due time.
 var farFuture = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 
-// Restart reads every task that is not at rest and sends its open messages again (P27, the embedded runtime
-// survives its queues). A process calls it before it takes new messages, if its queues were lost with the
-// process before it.
+// Restart loads all tasks that are not at rest, and emits again the messages that these tasks still need:
+// requests, Wakes and final statuses (P27, the embedded runtime survives its queues). If the queues were lost
+// with the previous process, a new process calls Restart before it takes new messages.
 //
-// It returns the number of restarted tasks. The error names the tasks that it could not restart, which the
-// Supervisor finds when they are due. It logs and skips a task whose document cannot be read, so that the
-// others continue.
+// Restart returns the number of restarted tasks. The error names the tasks that it could not restart. The
+// Supervisor finds these tasks when they are due. Restart logs and skips a task whose document cannot be
+// read.
 func (s *Scheduler) Restart(ctx context.Context) (tasks int, err error) {
 	store := s.cfg.State.Port()
 	var errs []error

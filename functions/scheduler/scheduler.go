@@ -13,33 +13,36 @@ import (
 // Config configures a Scheduler. State, Queues, Alerts, Clock and Name are required.
 type Config struct {
 	engine.Parts
-	// Tries is the number of times that a task is loaded and decided in one handling before its messages
-	// return to the queue; 0 means 8.
+	// Tries is the largest number of times that one handling loads and decides a task; 0 means 8. After a
+	// conflict with another writer, the Scheduler tries again. After the last try, the messages return to the
+	// queue.
 	Tries int
-	// Waits holds the known waits of the agents' queues. The Scheduler adds to it. nil means that none are
-	// known (P32, queue time is not a failure).
+	// Waits holds the known waits in the agents' queues (P32, queue time is not a failure). The Scheduler
+	// adds new waits. nil means that no waits are known at the start.
 	Waits *Waits
 	// Pause waits before the next try to send the effects of a submission or a command that came without a
-	// queue (P12a, who emits again). An error ends the tries. If Pause is nil, the effects are sent at the
-	// task's due time (P9, tasks not at rest are due).
+	// queue (P12a, who emits again). An error ends the tries. If Pause is nil, a sweep sends the effects when
+	// the task is due (P9, tasks not at rest are due).
 	Pause func(ctx context.Context, try int) error
-	// Capacity returns how many requests an agent takes at a time, concurrency × batch. 0 means unknown. With
-	// Capacity the Scheduler reads the queue lengths of agents that a step may choose, at most every 10 s
-	// (P44, several agents can do one step). If Capacity is nil, the Scheduler reads none.
+	// Capacity returns how many requests an agent takes at a time, which is concurrency × batch. 0 means
+	// unknown. The Scheduler uses Capacity to compare the queue lengths of agents that can do the same step.
+	// It reads these lengths at most every 10 s (P44, several agents can do one step). If Capacity is nil,
+	// the Scheduler reads no queue lengths.
 	Capacity func(agent string) int
 	// Priorities means that the agents' queues deliver orders of high priority first (P46, priority changes
-	// the order of requests only). Otherwise receipts note that the priority has no effect.
+	// the order of requests only). Otherwise the status that an order was received notes that the priority
+	// has no effect.
 	Priorities bool
-	// Replied is called with each accepted reply: the agent, its operation and the reply. For example, it can
-	// count the replies of agents that did not call their service (P45, "not now" is not a failure). It may
-	// be nil.
+	// Replied is called with each accepted reply: the agent, its operation and the reply. For example,
+	// Replied can count the replies of agents that did not call their service (P45, "not now" is not a
+	// failure). Replied may be nil.
 	Replied func(agent, operation string, r core.Reply)
-	// Restarted is called with each task that Restart has restarted. It may be nil.
+	// Restarted is called with each task that Restart has restarted. Restarted may be nil.
 	Restarted func(t *core.Task)
 }
 
-// Scheduler handles the pattern's messages. It is safe for concurrent use. It stores only the last queue
-// waits of the agents' requests (P32), and the lengths of some queues (P44).
+// Scheduler handles submissions, replies, wakes and commands. It is safe for concurrent use. It keeps only
+// how long requests last waited in their queues (P32), and the lengths of some queues (P44).
 type Scheduler struct {
 	cfg     Config
 	engine  engine.Engine

@@ -10,18 +10,19 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// SubmitResult is the answer to one submission. A new order is durable unless Known, Refusal or Err is set.
+// SubmitResult is the result of one submission. If Known, Refusal and Err are not set, the order is new and
+// stored.
 type SubmitResult struct {
 	OrderID string
-	Known   bool             // the same order existed; nothing was changed
-	State   core.State       // state of the order's task, if there is one
+	Known   bool             // the same order existed before; nothing was changed
+	State   core.State       // state of the order's task, if the task exists
 	Refusal *message.Refusal // reason for the refusal
-	Notes   []string         // parts of a stored order that have no effect, for people
-	Err     error            // the order may be stored: submit it again, which is harmless
+	Notes   []string         // texts about parts of the order that have no effect, for people
+	Err     error            // error after which the order may be stored; a repeated submission is safe
 }
 
-// Submit handles submissions at once, in the same way as Handle processes the intake queue. The results are
-// in the order of the submissions. All effects of stored orders are sent before it returns.
+// Submit handles submissions without a queue, in the same way as Handle handles the intake queue. Each result
+// has the index of its submission. Submit returns after the effects of the stored orders are sent.
 func (s *Scheduler) Submit(ctx context.Context, orders []message.SubmitOrder) []SubmitResult {
 	results := make([]SubmitResult, len(orders))
 	ins := make([]*submission, len(orders))
@@ -32,7 +33,7 @@ func (s *Scheduler) Submit(ctx context.Context, orders []message.SubmitOrder) []
 		err := orders[i].Check()
 		in := newSubmission(&orders[i], err == nil)
 		if in.direct, ins[i] = true, in; err != nil {
-			in.Refusal = err.(*message.Refusal) // Check returns nothing else
+			in.Refusal = err.(*message.Refusal) // Check returns no other type of error
 			s.count("refused", in.Refusal.Code)
 			continue
 		}
@@ -62,8 +63,8 @@ func (in *submission) result(s *Scheduler, j *engine.Job) SubmitResult {
 
 // Command executes a Cancel, Undo, Resubmit, Resolve, Close, Move or Erase at once and returns its verdict,
 // which the task stores too (P5, commands have a number and an ID). The error is a *message.Refusal if the
-// command can never be executed. Any other error means that it may have been executed: repeat it with the
-// same ID.
+// command can never be executed. Any other error means that the command may have been executed. Repeat the
+// command with the same ID.
 func (s *Scheduler) Command(ctx context.Context, c message.Control) (core.Verdict, error) {
 	if err := c.Check(); err != nil {
 		return core.Verdict{}, &message.Refusal{Code: message.CodeInvalid, Text: err.Error()}
@@ -87,9 +88,9 @@ func (s *Scheduler) Command(ctx context.Context, c message.Control) (core.Verdic
 	return *in.Decision.Verdict, nil
 }
 
-// carry runs the jobs until all their effects are sent, because no queue would deliver the messages again
-// (P12a, who emits again). After the last try, a sweep finds the task at its due time and sends the other
-// effects (P9, tasks not at rest are due).
+// carry runs the jobs until all effects are sent, because no queue would deliver the messages again
+// (P12a, who emits again). If effects are unsent after the last try, a sweep sends them when the task is due
+// (P9, tasks not at rest are due).
 func (s *Scheduler) carry(ctx context.Context, jobs []*engine.Job, all []incoming) {
 	for try := 1; ; try++ {
 		s.run(ctx, jobs, all)

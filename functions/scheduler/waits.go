@@ -7,32 +7,32 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Wait is the queue wait of an agent's latest request with an accepted reply (P32, queue time is not a
-// failure).
+// Wait is the time that an agent's latest request with an accepted reply waited in queues (P32, queue time is
+// not a failure).
 type Wait struct {
 	Waited core.Duration
 	Learnt core.Time
 }
 
-// At returns the part of the wait that counts at a time. The part halves each minute, so that an earlier
-// flood does not delay the undo of later orders.
+// At returns the part of the wait that still counts at the given time. The part halves each minute, so that
+// an old backlog does not delay the undo of later orders.
 func (w Wait) At(now core.Time) core.Duration {
 	return w.Waited >> (max(0, now.Sub(w.Learnt)) / core.Minute)
 }
 
-// Waits holds the queue waits that an instance has seen, by agent. The zero value holds none. Safe for
-// concurrent use.
+// Waits holds the queue waits that an instance of the Scheduler knows, by agent. The zero value holds no
+// waits. Waits is safe for concurrent use.
 type Waits struct {
 	mu   sync.Mutex
 	last map[string]Wait // latest wait by agent
 }
 
-// At returns the waits that count at a time, by agent.
+// At returns, by agent, the parts of the waits that still count at the given time.
 func (w *Waits) At(now core.Time) map[string]core.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	all := make(map[string]core.Duration, len(w.last))
-	// in any order, because the agents are independent
+	// the loop may go in any order, because the agents are independent
 	for agent, l := range w.last {
 		all[agent] = l.At(now)
 	}

@@ -11,11 +11,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// events adds an event to a job for each overdue part of its task, in the order of core.SweepEvents. A due
-// time may be early (P9, tasks not at rest are due). If nothing is overdue, the job moves the due time
-// forward.
+// events adds an event to a job for each overdue part of the job's task, in the order of core.SweepEvents. A
+// task can be due before any part is overdue (P9, tasks not at rest are due). In this case the job only moves
+// the due time forward.
 func (w *sweep) events(ctx context.Context, j *engine.Job) error {
-	if j.Task == nil || j.Task.AtRest() { // the index is a hint
+	if j.Task == nil || j.Task.AtRest() { // the index was outdated
 		w.report.Stale++
 		return nil
 	}
@@ -46,7 +46,6 @@ func (w *sweep) events(ctx context.Context, j *engine.Job) error {
 	return nil
 }
 
-// tally counts the effects of a stored job on its task.
 func (w *sweep) tally(j *engine.Job) {
 	if j.Pushed {
 		w.report.Pushed++
@@ -86,8 +85,8 @@ func (r *Report) count(ev core.Event, before, after *core.Task) {
 }
 
 // backlog reports whether a step in flight may be late because of a queue (P32, queue time is not a failure).
-// There are three cases: its agent does not run, more requests wait than the agent takes at a time, or more
-// replies wait than the Scheduler takes at a time.
+// There are three cases: the step's agent does not run, too many requests wait for the agent, or too many
+// replies wait for the Scheduler.
 func (w *sweep) backlog(ctx context.Context, def *core.Definition, t *core.Task,
 	o core.Overdue) (bool, error) {
 	i, st := def.Index(o.Step), t.Step(o.Step)
@@ -102,8 +101,9 @@ func (w *sweep) backlog(ctx context.Context, def *core.Definition, t *core.Task,
 	return w.waiting(ctx, port.Replies, Scheduler)
 }
 
-// asked reports whether the control queue has a backlog that most likely contains the earlier Wake of a
-// waiting step. Another Wake would only lengthen the queue. The step stays due for a later sweep.
+// asked reports whether a waiting step needs no further Wake, because the control queue has a backlog. The
+// backlog most likely contains the step's earlier Wake, and a further Wake would only lengthen the queue. The
+// step stays due for a later sweep.
 func (w *sweep) asked(ctx context.Context, t *core.Task, o core.Overdue) (bool, error) {
 	if st := t.Step(o.Step); st == nil || st.InFlight() {
 		return false, nil
@@ -111,14 +111,15 @@ func (w *sweep) asked(ctx context.Context, t *core.Task, o core.Overdue) (bool, 
 	return w.waiting(ctx, port.Control, Scheduler)
 }
 
-// pause is the longest time that requests may be visible while their agent runs, because agents pause between
-// two calls.
+// pause is the longest time for which requests may stay visible although their agent runs, because an agent
+// pauses between two receives.
 const pause = 5 * time.Second
 
-// untaken reports whether a request that was sent at the time claimed is most likely still in its queue. That
-// is so if requests are visible and none is in flight, because then no agent takes them, or if the oldest
-// visible request is as old as the step's. SQS does not report the age of messages, so that Oldest is 0
-// there.
+// untaken reports whether the request of a claim is most likely still in its queue; claimed is its time.
+// There are two signs. If requests stay visible for the time pause and none is in flight, no agent takes
+// requests. If the oldest visible request is as old as the step's request, the queue still holds the step's
+// request. SQS does not report the age of messages. Then Oldest is 0, and only the first sign counts, without
+// pause.
 func (w *sweep) untaken(d port.Depth, claimed core.Time) bool {
 	switch {
 	case d.Visible == 0:
@@ -130,8 +131,8 @@ func (w *sweep) untaken(d port.Depth, claimed core.Time) bool {
 	return d.InFlight == 0 && d.Oldest >= pause || !oldest.After(claimed.Std().Add(pause))
 }
 
-// full reports whether a queue holds more messages than its consumer takes at a time. Messages in flight
-// count, because messages of throttled or failed handlings are hidden while they wait.
+// full reports whether a queue holds more messages than its consumer, the taker, takes at a time. Messages in
+// flight count too, because messages are hidden while they wait after a throttled or failed handling.
 func (w *sweep) full(d port.Depth, taker string) bool {
 	capacity := 0
 	if w.cfg.Capacity != nil {
@@ -148,8 +149,8 @@ func (w *sweep) waiting(ctx context.Context, queue, taker string) (bool, error) 
 	return err == nil && w.full(depth, taker), err
 }
 
-// depth returns the depth of a queue, which it reads once per sweep. A queue that does not exist counts as
-// empty, so that the step's failure counts.
+// depth returns the depth of a queue. It reads each queue once per sweep. A queue that does not exist counts
+// as empty, so that the step's failure counts.
 func (w *sweep) depth(ctx context.Context, queue string) (port.Depth, error) {
 	if known, ok := w.depths[queue]; ok {
 		return known, nil
@@ -166,7 +167,7 @@ func (w *sweep) depth(ctx context.Context, queue string) (port.Depth, error) {
 	return depth, nil
 }
 
-// String returns the report in one line, without the zeros.
+// String returns the report in one line. It omits numbers that are 0.
 func (r Report) String() string {
 	text := fmt.Sprintf("%d scanned in %d shards", r.Scanned, r.Shards)
 	for _, n := range []struct {

@@ -13,12 +13,12 @@ import (
 
 // Schedules starts orders by the clock.
 type Schedules struct {
-	// Current lists the definitions for new orders that have a schedule.
+	// Current returns the definitions that have a schedule, each in its version for new orders.
 	Current func() []*core.Definition
-	// Records stores the result of each start, see schedule.Record.
+	// Records stores the decisions about starts of each workflow, see schedule.Record.
 	Records port.Ledger
-	// Submit submits orders and returns an error for each, in the same sequence. The error is nil if the
-	// order was accepted, or refused for good.
+	// Submit submits orders and returns an error for each order, at the order's index. The error is nil if
+	// the order was accepted, or refused for good.
 	Submit func(ctx context.Context, orders []message.SubmitOrder) []error
 }
 
@@ -26,15 +26,16 @@ type Schedules struct {
 // queue.
 const takeTime = core.Day
 
-// schedules starts the due orders. A fault of one workflow does not affect the others. It needs no lease: if
-// two Supervisors run, only the one that stores the record submits.
+// schedules starts the due orders. A fault of one workflow does not affect other workflows. schedules needs
+// no lease: only one of two Supervisors can store its decision. If both submit a start, they use the same
+// order ID, so one order begins (P14, submit creates once).
 func (w *sweep) schedules(ctx context.Context) error {
 	if w.cfg.Schedules.Current == nil {
 		return nil
 	}
 	var errs []error
 	for _, def := range w.cfg.Schedules.Current() {
-		// another Supervisor was faster
+		// ErrConflict means that another Supervisor was faster
 		if err := w.start(ctx, def); err != nil && !errors.Is(err, port.ErrConflict) {
 			errs = append(errs, fmt.Errorf("schedule of workflow %q: %w", def.Name, err))
 		}
@@ -42,8 +43,8 @@ func (w *sweep) schedules(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// start decides the scheduled times of one workflow, and stores the decision. Then it submits these orders,
-// and orders of an earlier sweep that may not have arrived.
+// start decides which scheduled times of a workflow start an order, and stores the decision. Then it submits
+// these orders. It also submits orders of earlier sweeps that may not have arrived.
 func (w *sweep) start(ctx context.Context, def *core.Definition) error {
 	r, e, err := schedule.Load(ctx, w.cfg.Schedules.Records, def.Name)
 	if err != nil {

@@ -13,23 +13,23 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Config configures a Supervisor. State, Queues, Alerts, Leases, Clock and Owner are required.
+// Config configures a Supervisor. State, Queues, Alerts, Leases, Clock and Name are required.
 type Config struct {
 	engine.Parts
 	Schedules Schedules // the zero value means that no workflow starts by the clock
-	// Incidents publishes the due alerts, and counts the orders in Error by workflow, see incident.Sweep. It
-	// may be nil.
+	// Incidents publishes the due alerts, and counts the orders in Error by workflow, see incident.Sweep.
+	// Incidents may be nil.
 	Incidents func(ctx context.Context) (map[string]port.Stopped, error)
-	// Capacity returns how many messages a consumer takes at a time, concurrency × batch: requests by an
-	// agent, and replies and control messages by Scheduler. More messages, visible and in flight, are a
-	// backlog (P32, queue time is not a failure). A nil function, or a result below 1, means 10.
+	// Capacity returns how many messages a consumer takes at a time, which is concurrency × batch. taker is
+	// the name of an agent, or Scheduler. More messages in a queue, visible or in flight, are a backlog (P32,
+	// queue time is not a failure). A nil function, or a result below 1, means 10.
 	Capacity      func(taker string) int
-	PagesPerSweep int // bound on the work of one sweep; 0 means 50
+	PagesPerSweep int // largest number of pages in one sweep; 0 means 50
 	PageSize      int // entries of the index per page; 0 means 100
-	// LeaseTTL is the duration of a lease of a shard. It is shorter than Interval, because another process
-	// may run the next sweep. 0, or a value that is not shorter, means half of Interval.
+	// LeaseTTL is the duration of a lease of a shard. It must be shorter than Interval, so that another
+	// process can run the next sweep. If LeaseTTL is 0 or too long, the Supervisor uses half of Interval.
 	LeaseTTL time.Duration
-	Interval time.Duration // time between two sweeps; each begins at the next shard (rule 17); 0 means 1 m
+	Interval time.Duration // time between two sweeps; 0 means 1 m
 }
 
 // Supervisor finds overdue work and decides on it. It is safe for concurrent use.
@@ -37,8 +37,8 @@ type Supervisor struct {
 	cfg    Config
 	engine engine.Engine
 	log    *slog.Logger
-	// damaged holds the tasks with unreadable documents. Every sweep finds them again, but the log names each
-	// task only once.
+	// damaged holds the tasks with unreadable documents. Every sweep finds these tasks again, but the log
+	// names each task only once.
 	damaged sync.Map
 }
 
@@ -55,8 +55,8 @@ func New(cfg Config) *Supervisor {
 	}}}
 }
 
-// first returns the shard at which a sweep begins. It follows from the clock alone, because a process on
-// Lambda may run only this one sweep: a count in the process would always be 0.
+// first returns the shard at which a sweep begins. The shard depends only on the clock. A counter in the
+// process would not work, because a process on Lambda may run only one sweep.
 func (s *Supervisor) first(shards int) int {
 	n := s.cfg.Clock.Now().UnixNano() / int64(s.cfg.Interval) % int64(shards)
 	return int((n + int64(shards)) % int64(shards)) // clocks of tests may show times before 1970
@@ -75,20 +75,20 @@ type Report struct {
 	Errors     int  // tasks that entered Error
 	Unreported int  // ended tasks whose final status is sent again
 	Pushed     int  // due times moved forward (P10, moving a due time is conditional)
-	Stale      int  // entries of the index without overdue work
+	Stale      int  // entries of the index whose task does not exist or is at rest
 	Lost       int  // commits for which another writer was faster
 	Failed     int  // tasks left for the next sweep because of a fault
 	Started    int  // orders started by their schedules
 	Missed     int  // scheduled times at which no order started
-	Truncated  bool // the pages of this sweep were used up
+	Truncated  bool // the sweep ended after PagesPerSweep pages
 	// OldestOverdue is the time for which the most overdue task has been due.
 	OldestOverdue time.Duration
-	InError       map[string]port.Stopped // open incidents by workflow
+	InError       map[string]port.Stopped // orders in Error, by workflow
 }
 
-// Sweep processes all due tasks once. Each sweep begins at another shard, so that a sweep that ends early
-// delays no shard for ever (rule 17). The error joins the faults of single shards, and the Report is valid
-// with it.
+// Sweep processes the due tasks once. Each sweep begins at the next shard, so that sweeps that end early do
+// not always skip the same shards (rule 17 of docs/reference/aws-rules.md). The error joins the errors of
+// schedules, shards and unreadable tasks. The Report is valid even with an error.
 func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
 	w := sweep{Supervisor: s, pages: s.cfg.PagesPerSweep, depths: map[string]port.Depth{}}
 	shards := s.cfg.State.Port().Shards()
@@ -110,7 +110,7 @@ func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
 	}
 	if s.cfg.Incidents != nil && ctx.Err() == nil {
 		var err error
-		// the due tasks are processed, and the next sweep repeats this
+		// an error here does not fail the sweep, because the next sweep calls Incidents again
 		if w.report.InError, err = s.cfg.Incidents(ctx); err != nil {
 			s.log.Error("incidents are left for the next sweep", "error", err)
 		}
@@ -122,7 +122,7 @@ func (s *Supervisor) Sweep(ctx context.Context) (Report, error) {
 	return w.report, errors.Join(append(errs, w.unread)...)
 }
 
-// Scheduler is the Scheduler's name for Capacity. A deployed agent cannot have that name.
+// Scheduler is the Scheduler's name in calls of Capacity. A deployed agent cannot have this name.
 const Scheduler = "scheduler"
 
 type sweep struct {
@@ -169,8 +169,9 @@ func (w *sweep) shard(ctx context.Context, shard int) error {
 	return nil
 }
 
-// page processes the due tasks in one page of the index, and counts the results. It leaves a lost commit to
-// the faster writer, and other failures to the due time (P9, tasks not at rest are due).
+// page processes the due tasks in one page of the index, and counts the results. If another writer was
+// faster, the task needs no more work in this sweep. After any other failure, the task stays due for the next
+// sweep (P9, tasks not at rest are due).
 func (w *sweep) page(ctx context.Context, due []port.Due) {
 	w.report.Scanned += len(due)
 	jobs := make([]*engine.Job, len(due))
@@ -186,7 +187,7 @@ func (w *sweep) page(ctx context.Context, due []port.Due) {
 	var ready []*engine.Job
 	for _, j := range loaded {
 		err := port.Guard(w.log, "looking for what is overdue", func() error { return w.events(ctx, j) })
-		if err != nil { // a panic concerns only this task too
+		if err != nil { // an error, even after a panic, concerns only this task
 			j.Fail(err)
 			continue
 		}

@@ -1,4 +1,5 @@
-// Package build builds the functions. It does not import the CDK, so that it runs with Go alone.
+// Package build builds the code of the Lambda functions. It does not import the CDK, so that it needs no
+// Node.js.
 package build
 
 import (
@@ -11,10 +12,9 @@ import (
 	"sync"
 )
 
-// module is the module that contains the functions.
 const module = "github.com/stepkeeper/stepkeeper"
 
-// Main packages of the functions that ship.
+// Main packages of Stepkeeper's own functions.
 const (
 	Scheduler  = module + "/functions/scheduler/bootstrap"
 	Supervisor = module + "/functions/supervisor/bootstrap"
@@ -23,16 +23,17 @@ const (
 
 // Binary is a function to build.
 type Binary struct {
-	Package string // import path of a shipped function, or a folder, absolute or beginning with a dot
+	Package string // Scheduler, Supervisor, HTTPAgent, or a folder that is absolute or begins with a dot
 	X86     bool
 	Out     string // file to write
 }
 
-// Builder builds a function for Linux.
+// Builder builds a function for Linux, and writes the program to b.Out.
 type Builder func(b Binary) error
 
-// Go builds with the Go toolchain, with the same bytes each time (rule 18). It builds shipped functions in
-// this module, with the tested versions of its dependencies, whatever the app requires.
+// Go builds a function with the Go toolchain. Each build of the same sources has the same bytes (rule 18 of
+// docs/reference/aws-rules.md). Go builds Stepkeeper's own functions with the versions of dependencies that
+// this module requires, even if the app requires different versions.
 func Go(b Binary) error {
 	dir, target := b.Package, "."
 	if strings.HasPrefix(b.Package, module+"/") {
@@ -53,7 +54,7 @@ func Go(b Binary) error {
 	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags", "lambda.norpc",
 		"-ldflags=-s -w", "-o", out, target)
 	cmd.Dir = dir
-	// a workspace, or flags, of the app must not change the build
+	// The app's GOFLAGS must not change the build.
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOARM64=", "GOAMD64=",
 		"GOFLAGS=-mod=readonly")
 	if text, err := cmd.CombinedOutput(); err != nil {
@@ -62,7 +63,8 @@ func Go(b Binary) error {
 	return nil
 }
 
-// moduleRoot returns the folder with the module's sources: the checkout, or the cache of modules.
+// moduleRoot returns the folder with the module's sources, which is a checkout or a folder in Go's module
+// cache.
 var moduleRoot = sync.OnceValues(func() (string, error) {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
 	if err != nil {

@@ -12,24 +12,24 @@ import (
 	"time"
 )
 
-// Language is what an agent's folder is written in.
+// Language is the programming language of an agent's folder.
 type Language string
 
-// Languages of agents. The zero value means that a folder holds no agent.
+// Languages of agents. The zero value means that a folder contains no agent.
 const (
 	GoLanguage Language = "go"
 	Python     Language = "python"
 	TypeScript Language = "typescript"
 )
 
-// Versions of the runtimes that agents are built for.
 const (
 	pythonVersion = "3.13"
 	nodeVersion   = "node22"
 )
 
-// LanguageOf returns the language of an agent's folder: a main package in Go, an agent.py with its
-// requirements.txt, or a src/agent.ts with its package.json. It returns "" if a folder has none of these.
+// LanguageOf returns the language of the agent in a folder. An agent in Go has *.go files. An agent in Python
+// has agent.py and requirements.txt. An agent in TypeScript has src/agent.ts and package.json. LanguageOf
+// returns "" if the folder contains no agent.
 func LanguageOf(folder string) Language {
 	has := func(names ...string) bool {
 		for _, name := range names {
@@ -53,8 +53,9 @@ func LanguageOf(folder string) Language {
 	return ""
 }
 
-// Bundle writes an agent in Python or TypeScript, with what it requires, to the folder out, for Lambda.
-// Python needs pip. TypeScript needs npm, and esbuild among the requirements. Neither needs Docker.
+// Bundle writes an agent in Python or TypeScript, with its dependencies, to the folder in the argument out.
+// For Python, this machine needs pip. For TypeScript, this machine needs npm, and the agent's dependencies
+// must include esbuild.
 func Bundle(folder, out string, x86 bool) error {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
@@ -65,17 +66,17 @@ func Bundle(folder, out string, x86 bool) error {
 	return bundleTypeScript(folder, out)
 }
 
-// Bounds of one program that bundles an agent.
+// Limits of one program that Bundle runs.
 const (
-	bundleTime = 10 * time.Minute // limit, in case a registry does not respond
-	bundleText = 8 << 10          // last bytes of its output in an error
+	bundleTime = 10 * time.Minute // time limit, in case a registry does not respond
+	bundleText = 8 << 10          // number of bytes at the end of the output that an error shows
 )
 
 func run(dir, program string, arguments ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), bundleTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, arguments...)
-	// Without WaitDelay a child that keeps the output open would delay the end.
+	// Without WaitDelay, a child process that keeps the output open would block CombinedOutput.
 	cmd.Dir, cmd.WaitDelay = dir, 10*time.Second
 	text, err := cmd.CombinedOutput()
 	if err == nil {
@@ -99,7 +100,7 @@ func bundlePython(folder, out string, x86 bool) error {
 	if err != nil {
 		return err
 	}
-	// these name folders of this machine, and would change the asset's hash
+	// These files contain paths of this machine, which would change the hash of the CDK asset.
 	places, _ := filepath.Glob(filepath.Join(out, "*.dist-info", "direct_url.json"))
 	records, _ := filepath.Glob(filepath.Join(out, "*.dist-info", "RECORD"))
 	for _, place := range append(append(places, records...), filepath.Join(out, "bin")) {
@@ -110,7 +111,6 @@ func bundlePython(folder, out string, x86 bool) error {
 	return copySources(folder, out)
 }
 
-// copySources copies a program in Python without its tests and without files that tools have made.
 func copySources(folder, out string) error {
 	return filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		name := filepath.Base(path)
@@ -147,7 +147,7 @@ func bundleTypeScript(folder, out string) error {
 	if _, err := os.Stat(esbuild); err != nil {
 		return fmt.Errorf("%s has no esbuild: add it with npm install --save-dev esbuild", folder)
 	}
-	// the SDK's packages call require, which a module of this form lacks
+	// Packages of the SDK call require, which does not exist in an ES module.
 	banner := "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);"
 	return run(folder, esbuild, filepath.Join("src", "agent.ts"), "--bundle", "--platform=node",
 		"--format=esm", "--target="+nodeVersion, "--log-level=warning", "--banner:js="+banner,

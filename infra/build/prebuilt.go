@@ -12,16 +12,16 @@ import (
 	"path/filepath"
 )
 
-// archives holds the name of each shipped function's archive in a release, without architecture and ending.
 var archives = map[string]string{Scheduler: "scheduler", Supervisor: "supervisor", HTTPAgent: "agent"}
 
-// maxArchive bounds the archive of one function and its program, in bytes. Lambda takes 250 MiB at most.
+// maxArchive is the maximum size of an archive, and of the program in the archive, in bytes. It equals
+// Lambda's limit for a function's code.
 const maxArchive = 250 << 20
 
-// Prebuilt returns a Builder that takes the shipped functions from the files of a release, so that an app
-// needs no sources of Stepkeeper: scheduler_arm64.zip, supervisor_arm64.zip and agent_arm64.zip, or the same
-// with amd64, and checksums.txt in one folder. It builds every other package with Go. The error names a file
-// that is missing, or whose checksum differs.
+// Prebuilt returns a Builder that uses the function archives of a release, so that an app does not need
+// Stepkeeper's sources. The folder contains checksums.txt and the archives scheduler_arm64.zip,
+// supervisor_arm64.zip and agent_arm64.zip. Archives for x86-64 have amd64 in their names. The Builder builds
+// all other packages with Go. If an archive is missing or has a wrong checksum, the error names the archive.
 func Prebuilt(folder string) Builder {
 	return func(b Binary) error {
 		name, shipped := archives[b.Package]
@@ -41,7 +41,6 @@ func Prebuilt(folder string) Builder {
 	}
 }
 
-// extract writes the program in an archive to a file, after it has compared the archive's checksum.
 func extract(folder, name, out string) error {
 	data, err := readBounded(os.Open(filepath.Join(folder, name)))
 	if err != nil {
@@ -67,7 +66,6 @@ func extract(folder, name, out string) error {
 	return os.WriteFile(out, program, 0o755)
 }
 
-// readBounded reads a file of at most maxArchive bytes, and closes it.
 func readBounded[F io.ReadCloser](f F, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err

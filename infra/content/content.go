@@ -1,5 +1,5 @@
-// Package content makes what the functions contain: built programs, compiled workflows, and the settings of
-// agents. It does not import the CDK.
+// Package content prepares the content of the Lambda functions: built programs, compiled workflows, and the
+// settings of agents. It does not import the CDK.
 package content
 
 import (
@@ -24,52 +24,55 @@ import (
 
 // Agent holds the settings that determine the content of an agent's function.
 type Agent struct {
-	HTTP        string // agents file with its entry; "" means another kind
-	Folder      string // folder of its program
-	External    bool   // it has no function
+	HTTP        string // agents file with the agent's entry, or ""
+	Folder      string // folder of the agent's program, or ""
+	External    bool   // whether the agent runs outside the stack
 	Environment map[string]string
-	Secrets     []string      // variables that hold secrets
+	Secrets     []string      // names of variables with secrets
 	Timeout     time.Duration // timeout of the function; the construct reports a value below Least
 }
 
-// Content holds the content of the functions: binaries, and compiled files beside them, so that no function
-// carries YAML. New makes it, and Compile fills it.
+// Content holds the content of the functions: programs and compiled workflows. Functions do not contain YAML
+// files. New returns an empty Content, and Compile fills it.
 type Content struct {
 	Agents map[string]Agent
 	Build  build.Builder
 	X86    bool
-	// Emulated allows services on this machine, which the functions of an emulator reach.
+	// Emulated permits agents whose services run on this machine. The functions of an emulator can reach such
+	// services.
 	Emulated bool
-	// Bus allows workflows with "events: true", because there is a bus for their events.
+	// Bus permits workflows with "events: true". It is set if the deployment has a bus for events.
 	Bus bool
 
 	Dir      string // folder of the built functions
 	Warnings []string
-	// Ledgers holds the agents that need a ledger: with a plain operation (P31, a plain service needs a
-	// ledger), or a point of no return (P22a, a proven refusal permits undo).
+	// Ledgers contains the agents that need a ledger. An agent needs a ledger for a plain operation (P31, a
+	// plain service needs a ledger), and for a point of no return (P22a, a proven refusal permits undo).
 	Ledgers   map[string]bool
-	Workflows map[string][]byte // files of the compiled workflows
+	Workflows map[string][]byte // compiled workflows, by file name
 	Hashes    map[string]string // hashes of workflows, by name
-	// Scheduled holds the files of workflows that start by the clock, for the Supervisor.
+	// Scheduled contains the compiled workflows that have a schedule, by file name. The Supervisor's function
+	// contains these files.
 	Scheduled map[string][]byte
-	Clocked   []string // names of these workflows
-	Tokens    bool     // a workflow makes tokens of answers (P39, a token is an answer's permission)
-	// agents of steps that can choose among several (P44, several agents can do one step)
+	Clocked   []string // names of the workflows in Scheduled
+	Tokens    bool     // whether a workflow creates tokens (P39, a token is an answer's permission)
+	// Choosable contains the agents of steps that can use one of several agents (P44, several agents can do
+	// one step).
 	Choosable map[string]bool
-	// Children holds the names of the parent workflows, by hash of their child workflow (P40, a step can have
-	// child orders).
+	// Children contains a text for errors that names a parent workflow and its child workflow. The key is the
+	// hash of the child workflow (P40, a step can have child orders).
 	Children map[string]string
-	Settings map[string][]byte // settings of agents of an agents file, by name
-	Checked  httpagent.Config  // these agents, checked
+	Settings map[string][]byte // compiled settings of HTTP agents, by agent
+	Checked  httpagent.Config  // checked settings of the agents in Settings
 
 	built map[string]string // folders of the built programs, by package
 }
 
-// Least is the shortest timeout of a function that handles a batch.
+// Least is the minimum timeout of a function that handles a batch.
 const Least = 5 * time.Second
 
-// MaxWorkflows bounds the workflows of one deployment: a template has 200 outputs, and each workflow needs
-// one.
+// MaxWorkflows is the maximum number of workflows in one deployment. A template can have 200 outputs, and
+// each workflow needs an output.
 const MaxWorkflows = 100
 
 // New returns a Content without workflows, with a temporary folder that Close removes.
@@ -84,11 +87,11 @@ func New(agents map[string]Agent, builder build.Builder, x86 bool) (*Content, er
 		Children: map[string]string{}, Checked: httpagent.Config{Agents: map[string]httpagent.Agent{}}}, nil
 }
 
-// Close removes the folder, once the CDK has copied it.
+// Close removes the folder Dir. The caller must wait until the CDK has copied the folder.
 func (a *Content) Close() { _ = os.RemoveAll(a.Dir) }
 
-// Compile reads the workflows, files and folders of them, and the agents' settings, before anything is
-// built. The error lists every problem of every file.
+// Compile reads and checks the workflows and the agents' settings. The argument workflows lists files and
+// folders. The error lists all problems in all files.
 func (a *Content) Compile(workflows []string) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(a.Agents)) {
@@ -108,13 +111,13 @@ func (a *Content) Compile(workflows []string) error {
 		}
 		errs = append(errs, err)
 	}
-	if len(a.Agents) > 0 { // an app without agents would make every step wrong
+	if len(a.Agents) > 0 { // if there were no agents, every step would be an error
 		errs = append(errs, a.compile(workflows))
 	}
 	return errors.Join(errs...)
 }
 
-// Folder builds a package and writes files beside it.
+// Folder builds a package, and writes the program and the files to a new folder. It returns the folder.
 func (a *Content) Folder(name, pkg string, files map[string][]byte) (string, error) {
 	folder := filepath.Join(a.Dir, name)
 	if err := a.fill(folder, pkg, files); err != nil {
@@ -136,7 +139,7 @@ func (a *Content) fill(folder, pkg string, files map[string][]byte) error {
 		a.built[pkg] = binary
 	}
 	bootstrap := filepath.Join(folder, "bootstrap")
-	// the mode is the same on every machine, because the hash includes it
+	// The hash of the CDK asset includes the mode, so the mode must be the same on every machine.
 	if err := errors.Join(os.MkdirAll(folder, 0o755), os.Link(binary, bootstrap),
 		os.Chmod(bootstrap, 0o755)); err != nil {
 		return err
@@ -151,7 +154,6 @@ func (a *Content) fill(folder, pkg string, files map[string][]byte) error {
 	return nil
 }
 
-// compile compiles all files. The error lists every problem of every file.
 func (a *Content) compile(workflows []string) error {
 	options := source.Options{
 		KnownAgents: slices.Sorted(maps.Keys(a.Agents)),
@@ -198,22 +200,23 @@ func (a *Content) compile(workflows []string) error {
 	return errors.Join(failed...)
 }
 
-// maxTimeout returns the longest timeout of the agent's steps. One handling must end before the function's
-// context does (rule 3), and a second remains for the work before the call. An external agent has no limit.
+// maxTimeout returns the maximum timeout of a step that uses the agent, or 0 if there is no maximum. A call
+// must end before the context of the function ends (rule 3 of docs/reference/aws-rules.md). One second is for
+// the work before the call. An external agent has no maximum.
 func (a *Content) maxTimeout(agent string) core.Duration {
 	settings := a.Agents[agent]
-	if settings.External || settings.Timeout < Least { // reported separately
+	if settings.External || settings.Timeout < Least { // the construct reports a shorter timeout
 		return 0
 	}
 	return core.DurationOf(settings.Timeout - lambdaevent.Reserve - time.Second)
 }
 
-// leastQueueWait is the shortest sensible queue wait before a step fails for good. The start of a function, a
-// throttled minute, or a service's restart takes that long.
+// leastQueueWait is the recommended minimum of queueAllowance × maxFailures, the total queue wait after which
+// a step fails. The start of a function, throttling, or the restart of a service can take this time.
 const leastQueueWait = 30 * core.Second
 
-// warnShortTimes warns about steps that fail after a short queue wait. With the times of a demo, on a busy or
-// throttled account, orders would be undone without a fault.
+// warnShortTimes warns about steps that fail after a short queue wait. If an account is busy or throttled,
+// such a step fails although the service works, and the order may be undone.
 func (a *Content) warnShortTimes(file string, d *core.Definition) {
 	for i := range d.Steps {
 		s := &d.Steps[i]
@@ -276,8 +279,6 @@ func workflowFiles(place string) ([]string, error) {
 	return files, nil
 }
 
-// httpAgent compiles the settings of one agent, and checks them as the function will, with a placeholder for
-// each secret.
 func httpAgent(name string, a Agent) (compiled []byte, checked httpagent.Agent, err error) {
 	data, err := os.ReadFile(a.HTTP)
 	if err != nil {
@@ -317,7 +318,8 @@ func httpAgent(name string, a Agent) (compiled []byte, checked httpagent.Agent, 
 	return compiled, own.Agents[name], errors.Join(missing...)
 }
 
-// reachable refuses addresses on this machine, which a function on AWS cannot reach.
+// reachable returns an error if an address is on this machine, because a function on AWS cannot reach this
+// machine.
 func reachable(file, name string, addresses map[string]string) error {
 	for _, field := range slices.Sorted(maps.Keys(addresses)) {
 		u, err := url.Parse(addresses[field])

@@ -7,8 +7,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 )
 
-// Context is the key of the CDK's context that names the emulator to deploy to. The construct then builds for
-// this machine, and accepts agents with addresses on this machine.
+// Context is the key of the CDK context for the name of an emulator. If the context names an emulator, the
+// construct builds the functions for this machine's architecture. The construct also accepts agents whose
+// services run on this machine.
 const Context = "stepkeeper:emulator"
 
 // Names of the emulators.
@@ -17,12 +18,13 @@ const (
 	NameMiniStack  = "ministack"
 )
 
-// oneBatch is the smallest batch of the mappings by default (rule 4).
+// oneBatch is the smallest default batch size of a mapping (rule 4 of docs/reference/aws-rules.md).
 const oneBatch = 5
 
-// LocalStack changes a template for LocalStack 4.14.0. There a mapping polls one batch at a time, whatever
-// its MaximumConcurrency. So the capacity, above which a queue holds a backlog (P32, queue time is not a
-// failure), becomes one batch. Otherwise the wait in a short queue would be counted as failures.
+// LocalStack changes a template for LocalStack 4.14.0. In this emulator, a mapping receives one batch at a
+// time and ignores MaximumConcurrency. The function LocalStack therefore sets the capacity of each consumer
+// to one batch. A queue with more messages than the capacity has a backlog (P32, queue time is not a
+// failure). With a larger capacity, the Supervisor would count the wait in a short queue as a failure.
 func LocalStack(template map[string]any) error {
 	resources, _ := template["Resources"].(map[string]any)
 	for id, r := range resources {
@@ -47,7 +49,6 @@ func LocalStack(template map[string]any) error {
 	return nil
 }
 
-// inside returns the object at a path, or nil if a part is missing.
 func inside(v any, path ...string) map[string]any {
 	for _, name := range path {
 		m, _ := v.(map[string]any)

@@ -1,5 +1,5 @@
-// Package emulate changes a synthesised template where an emulator differs from AWS, so that templates for
-// AWS need no changes for emulators.
+// Package emulate changes a synthesised template for an emulator that differs from AWS. Templates for AWS
+// therefore contain no workarounds for emulators.
 package emulate
 
 import (
@@ -7,16 +7,18 @@ import (
 	"strings"
 )
 
-// MiniStack changes a template for MiniStack 1.5.33 with policies enforced. It differs from
-// AWS in four ways:
+// MiniStack changes a template for the emulator MiniStack 1.5.33 with enforced policies. The emulator differs
+// from AWS in four ways:
 //
-//   - A batch call of SQS needs its own action, such as sqs:SendMessageBatch; on AWS it needs
-//     sqs:SendMessage. Statements that allow the single action get the batch action too, so that a
-//     missing grant still fails.
-//   - aws:PrincipalArn of a function is the ARN of its session; on AWS it is the ARN of its role.
-//     Conditions on roles get the ARNs of the roles' sessions too.
-//   - It refuses alarms on a calculation over several metrics. The template then has none of them.
-//   - Ref of a secret is its name; on AWS it is its ARN. The attribute Id, its ARN on both, replaces Ref.
+//   - A batch call of SQS needs the permission for a separate action, such as sqs:SendMessageBatch. On AWS it
+//     needs sqs:SendMessage. This function adds the batch action to statements with the action for one
+//     message, so that a missing permission still causes an error.
+//   - The condition key aws:PrincipalArn contains the ARN of a Lambda function's session. On AWS it contains
+//     the ARN of the Lambda function's role. This function adds the ARNs of the sessions to conditions on
+//     roles.
+//   - The emulator refuses alarms on a math expression over metrics. This function removes these alarms.
+//   - Ref of a secret returns the name of the secret. On AWS it returns the ARN. This function replaces Ref
+//     by the attribute Id, which is the ARN in the emulator and on AWS.
 func MiniStack(template map[string]any) error {
 	resources, _ := template["Resources"].(map[string]any)
 	walk(template, func(id any) bool {
@@ -73,7 +75,6 @@ func statement(s map[string]any) {
 	}
 }
 
-// sessions adds the sessions of the template's own roles.
 func sessions(principals []any) []any {
 	for _, p := range slices.Clone(principals) {
 		get, _ := p.(map[string]any)

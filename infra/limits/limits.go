@@ -1,5 +1,5 @@
-// Package limits refuses at synthesis what AWS would refuse during a deployment because of its size (rule
-// 28).
+// Package limits finds environments and policies that are larger than AWS permits. It reports them at
+// synthesis (rule 28 of docs/reference/aws-rules.md).
 package limits
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// Longest values that AWS puts in place of references. Names of queues end at 80 characters. Names of other
-// resources are longer only if their ID is.
+// Sizes in characters. environmentSize is Lambda's limit for an environment. The other sizes are estimates of
+// the longest values that CloudFormation inserts for references.
 const (
 	environmentSize = 4_096
 	roleIDSize      = 21
@@ -28,8 +28,8 @@ const (
 	arnLongest      = 160
 )
 
-// Environments refuses environments that exceed Lambda's limit. The keys are functions; each value returns
-// the resolved environment.
+// Environments returns an error if the environment of a function exceeds Lambda's limit. The keys of the map
+// are the IDs of functions. Each value returns the resolved environment of the function.
 func Environments(all map[string]func() any) error {
 	var errs []error
 	for _, id := range slices.Sorted(maps.Keys(all)) {
@@ -42,9 +42,9 @@ func Environments(all map[string]func() any) error {
 	return errors.Join(errs...)
 }
 
-// policyLimits holds limits in characters without white space: of IAM ("IAM and AWS STS quotas"), a queue
-// ("Amazon SQS policy quotas"), a topic and a key. A function's resource policy (20 KB) has at most one
-// statement here. Managed policies are divided, see split in package infra.
+// policyLimits contains the limits of policies in characters without white space, by resource type. The
+// sources include the pages "IAM and AWS STS quotas" and "Amazon SQS policy quotas". Managed policies are not
+// listed, because package infra divides them, see Stepkeeper.split.
 var policyLimits = map[string]struct {
 	limit int
 	do    string
@@ -58,11 +58,11 @@ var policyLimits = map[string]struct {
 	"AWS::KMS::Key":         {32_768, "grant fewer principals the key"},
 }
 
-// Policies is a validation of the policies in Construct. It checks the finished template, because an app's
-// grants come after the construct is made.
+// Policies is a CDK validation that checks the sizes of all policies in Construct. The CDK runs the
+// validation after the app has added its grants.
 type Policies struct{ Construct constructs.Construct }
 
-// Validate returns the policies that exceed a limit of AWS.
+// Validate returns a message for each policy that exceeds its limit.
 func (p *Policies) Validate() *[]*string {
 	problems := []*string{}
 	stack := awscdk.Stack_Of(p.Construct)
@@ -93,7 +93,6 @@ func (p *Policies) Validate() *[]*string {
 	return &problems
 }
 
-// size returns the approximate size of a resolved value, with its quotation marks.
 func size(v any) int {
 	switch x := v.(type) {
 	case string:
@@ -121,7 +120,8 @@ func size(v any) int {
 	return 0
 }
 
-// sizeOfReference returns the size of a reference, such as Ref or Fn::GetAtt, and of Fn::Join.
+// sizeOfReference returns the approximate size of the value that CloudFormation inserts for Ref, Fn::GetAtt,
+// Fn::ImportValue or Fn::Join. It returns false for any other object.
 func sizeOfReference(name string, argument any) (n int, is bool) {
 	list, _ := argument.([]any)
 	switch {
@@ -131,7 +131,7 @@ func sizeOfReference(name string, argument any) (n int, is bool) {
 		return arnLongest, true
 	case name == "Fn::ImportValue":
 		return referenceSize, true
-	case name == "Ref": // Ref returns the URL of a queue.
+	case name == "Ref": // the longest result of Ref is the URL of a queue
 		return urlSize, true
 	case name == "Fn::GetAtt" && len(list) == 2:
 		switch list[1] {
@@ -142,7 +142,7 @@ func sizeOfReference(name string, argument any) (n int, is bool) {
 		}
 		return arnLongest, true
 	case name == "Fn::Join" && len(list) == 2:
-		if split, is := list[1].(map[string]any); is { // a prefix that is cut out, see peers
+		if split, is := list[1].(map[string]any); is { // Fn::Split removes a prefix, see Stepkeeper.peers
 			parts, _ := split["Fn::Split"].([]any)
 			return max(0, referenceSize-len(fmt.Sprint(parts[0]))) + 1, true
 		}

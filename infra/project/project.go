@@ -1,4 +1,5 @@
-// Package project finds the agents of a project, for the CDK app that `stepkeeper aws init` writes.
+// Package project finds the agents of a project. The CDK app that `stepkeeper aws init` writes uses this
+// package.
 package project
 
 import (
@@ -14,9 +15,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/infra"
 )
 
-// Agents returns the agents of a project for a stage: the agents of dir/agents.STAGE.yaml, or else of
-// dir/agents.yaml, and agents in folders that `stepkeeper agent new` wrote. Such a folder is at most two
-// levels below dir, and its own agents.yaml declares the agent external.
+// Agents returns the agents of a project for a stage. It reads the agents file dir/agents.STAGE.yaml or, if
+// this file does not exist, dir/agents.yaml. It also adds the agents in folders that `stepkeeper agent new`
+// wrote, one or two levels below dir. Such a folder has its own agents.yaml, which declares the agent
+// external.
 func Agents(dir, stage string) (map[string]infra.Agent, error) {
 	file := filepath.Join(dir, "agents."+stage+".yaml")
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
@@ -53,11 +55,10 @@ func Agents(dir, stage string) (map[string]infra.Agent, error) {
 	return agents, nil
 }
 
-// generated matches the paths of files that npm, the CDK and other tools have written.
 var generated = regexp.MustCompile(`(^|/)(node_modules|cdk\.out|\.[^/]+)/`)
 
-// File returns an agent for each entry of an agents file: the ready-made HTTP agent, or an external
-// one.
+// File returns the agents of an agents file. If an entry declares its agent external, the result contains an
+// external agent. All other entries configure the ready-made HTTP agent.
 func File(file string) (map[string]infra.Agent, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {

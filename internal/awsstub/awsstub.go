@@ -1,6 +1,7 @@
-// Package awsstub imitates AWS for tests of wiring, on loopback. It accepts everything except the operations
-// that the test makes fail, records calls and bodies, and stores only the tables that the test names.
-// Function runs a program against Lambda's runtime API.
+// Package awsstub imitates AWS on loopback, for tests of the code that connects Stepkeeper to AWS. The stub
+// accepts every operation except those that the test makes fail. It records calls and message bodies. It
+// stores items only for the tables that the test names. The type Function runs a program against Lambda's
+// runtime API.
 package awsstub
 
 import (
@@ -26,18 +27,19 @@ type Stub struct {
 	mu    sync.Mutex
 	calls []string
 	down  map[string]bool
-	hangs map[string]chan struct{} // channels that block calls until they are closed, by operation
-	sent  map[string][]string      // bodies by queue
+	hangs map[string]chan struct{} // channels by operation; a call blocks until its channel is closed
+	sent  map[string][]string      // message bodies by queue
 	kept  map[string]*table        // tables by name
 
 	refused func(queue, body string) (failed, senderFault bool)
-	// messages by queue, visible and in flight; a negative number means that the queue does not exist
+	// numbers of visible and of in-flight messages by queue; a negative number means that the queue does not
+	// exist
 	depths    map[string][2]int
 	published []string
 	extended  []Extension
 }
 
-// Extension is one entry of ChangeMessageVisibilityBatch.
+// Extension is one entry of a ChangeMessageVisibilityBatch request.
 type Extension struct {
 	Queue   string `json:"-"`
 	Receipt string `json:"ReceiptHandle"`
@@ -63,14 +65,14 @@ func (s *Stub) Fail(target string) {
 	s.down[target] = true
 }
 
-// Allow ends Fail.
+// Allow makes an operation succeed again after Fail.
 func (s *Stub) Allow(target string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.down, target)
 }
 
-// Hang makes calls of an operation wait until end is called. Then they get their usual response.
+// Hang makes calls of an operation block. They continue as usual when the test calls the returned function.
 func (s *Stub) Hang(target string) (end func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +86,7 @@ func (s *Stub) Hang(target string) (end func()) {
 	})
 }
 
-// wait blocks while the operation hangs. It reports whether the caller is still connected.
+// wait blocks while the operation hangs. It returns false if the caller disconnects during the wait.
 func (s *Stub) wait(ctx context.Context, target string) bool {
 	s.mu.Lock()
 	ended := s.hangs[target]
@@ -100,25 +102,25 @@ func (s *Stub) wait(ctx context.Context, target string) bool {
 	}
 }
 
-// Refuse makes entries of SendMessageBatch fail while the others of their batch succeed. nil fails none.
+// Refuse sets a function that selects entries of SendMessageBatch. The selected entries fail, and the other
+// entries of the batch succeed. If the function is nil, no entry fails.
 func (s *Stub) Refuse(entry func(queue, body string) (failed, senderFault bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refused = entry
 }
 
-// Holds sets the number of visible and in-flight messages of a queue. A negative visible means that the queue
-// does not exist.
+// Holds sets the numbers of visible and in-flight messages of a queue. If the parameter visible is negative,
+// the queue does not exist.
 func (s *Stub) Holds(queue string, visible, inFlight int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.depths[queue] = [2]int{visible, inFlight}
 }
 
-// Published returns the messages of SNS so far, and forgets them.
+// Published returns the messages that were published to SNS since the last call of Published.
 func (s *Stub) Published() []string { return taken(s, &s.published) }
 
-// taken returns a list, and empties it.
 func taken[T any](s *Stub, list *[]T) []T {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,27 +129,28 @@ func taken[T any](s *Stub, list *[]T) []T {
 	return all
 }
 
-// Extended returns the changes of visibility so far, and forgets them.
+// Extended returns the visibility changes since the last call of Extended.
 func (s *Stub) Extended() []Extension { return taken(s, &s.extended) }
 
-// Item returns the item of a stored table under a key, or nil.
+// Item returns the item with the given key in a stored table, or nil.
 func (s *Stub) Item(table, key string) Item {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.kept[table].items[key]
 }
 
-// Keep makes a table store its items by their partition key.
+// Keep makes the stub store the items of a table. The parameter key names the table's partition key.
 func (s *Stub) Keep(name, key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.kept[name] = &table{key: key, items: map[string]Item{}}
 }
 
-// Calls returns the calls so far, such as "SendMessageBatch replies", sorted, and forgets them.
+// Calls returns the requests to the stub since the last Calls, sorted. Each has an operation and a name, as
+// in "SendMessageBatch replies" for the queue replies.
 func (s *Stub) Calls() []string { return slices.Sorted(slices.Values(taken(s, &s.calls))) }
 
-// Sent returns the bodies that were sent to a queue so far, and forgets them.
+// Sent returns the bodies that were sent to a queue since the last call of Sent.
 func (s *Stub) Sent(queue string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,7 +159,8 @@ func (s *Stub) Sent(queue string) []string {
 	return sent
 }
 
-// Queues returns the URLs of the named queues, as a function's environment variable holds them.
+// Queues returns a JSON object with the URLs of the named queues. A function gets the URLs of its queues in
+// an environment variable of the same form.
 func (s *Stub) Queues(names ...string) string {
 	urls := map[string]string{}
 	for _, name := range names {
@@ -166,13 +170,13 @@ func (s *Stub) Queues(names ...string) string {
 	return string(text)
 }
 
-// Environment returns a lookup of the given variables, and of those that Lambda sets.
+// Environment returns a lookup function for the variables that Variables returns.
 func (s *Stub) Environment(more map[string]string) func(name string) (string, bool) {
 	env := s.Variables(more)
 	return func(name string) (string, bool) { v, set := env[name]; return v, set }
 }
 
-// Variables returns the given variables, and those that Lambda sets.
+// Variables returns the variables that Lambda sets, the address of the stub, and the given variables.
 func (s *Stub) Variables(more map[string]string) map[string]string {
 	env := map[string]string{
 		"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "stub", "AWS_SECRET_ACCESS_KEY": "stub",
@@ -183,12 +187,11 @@ func (s *Stub) Variables(more map[string]string) map[string]string {
 	return env
 }
 
-// call holds the fields of a request that the stub reads, for any service.
 type call struct {
 	QueueURL  string `json:"QueueUrl"`
 	TableName string
 	SecretID  string `json:"SecretId"`
-	Name      string // name of a parameter
+	Name      string // name of the SSM parameter
 	Entries   []struct {
 		ID, MessageBody string
 		Extension
@@ -205,7 +208,7 @@ func (s *Stub) serve(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	target := r.Header.Get("X-Amz-Target")
 	var in call
-	if target == "" { // the request uses the query protocol, as for SNS
+	if target == "" { // SNS uses the query protocol, which has no target header
 		form, _ := url.ParseQuery(string(body))
 		target, in.topic, in.published = "SNS."+form.Get("Action"), form.Get("TopicArn"), form.Get("Message")
 	} else {
@@ -227,7 +230,6 @@ func (s *Stub) serve(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, operation, &in)
 }
 
-// answer responds with as little as the SDK's clients need. The caller holds the lock.
 func (s *Stub) answer(w http.ResponseWriter, operation string, in *call) {
 	kept := s.kept[in.TableName]
 	switch {
@@ -261,7 +263,6 @@ func (s *Stub) answer(w http.ResponseWriter, operation string, in *call) {
 	}
 }
 
-// send accepts all entries except the refused ones.
 func (s *Stub) send(w http.ResponseWriter, in *call) {
 	taken, failed := []any{}, []any{}
 	for _, e := range in.Entries {

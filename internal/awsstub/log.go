@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 )
 
-// Log collects the log of a function, in the form of Lambda's logs.
+// Log collects the log lines of a function in the format of Lambda's logs.
 type Log struct {
 	*slog.Logger
 	t   *testing.T
@@ -26,15 +26,15 @@ func NewLog(t *testing.T) *Log {
 	return l
 }
 
-// Write adds a line.
+// Write adds a line to the log.
 func (l *Log) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.out.Write(line)
 }
 
-// Lines returns the lines so far, oldest first, and forgets them. A line with a repeated key is an error,
-// because a reader of JSON sees only one of the values.
+// Lines returns the lines since the last call of Lines, oldest first. It reports a test error for a line that
+// is not JSON or repeats a key. Of a repeated key, a reader of JSON sees only one value.
 func (l *Log) Lines() []map[string]any {
 	l.t.Helper()
 	l.mu.Lock()
@@ -65,7 +65,7 @@ func (l *Log) Lines() []map[string]any {
 	return lines
 }
 
-// About returns the one line whose message contains the text.
+// About returns the line whose message contains the text. It fails the test unless exactly one line matches.
 func About(t *testing.T, lines []map[string]any, text string) map[string]any {
 	t.Helper()
 	var found []map[string]any

@@ -19,25 +19,24 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// patience is the time that a test waits for a function before it fails.
 const patience = 2 * time.Minute
 
-// Function is a function's program that runs as on Lambda.
+// Function is a Lambda function's program, running as a process of the test.
 type Function struct {
 	t        *testing.T
 	cmd      *exec.Cmd
 	work     chan []byte
 	answered chan []byte
 	ended    chan struct{}
-	asked    chan struct{} // closed with the first request for work
+	asked    chan struct{} // channel that is closed when the program first requests an event
 	ask      sync.Once
 	mu       sync.Mutex
 	out      bytes.Buffer
 	n        int
 }
 
-// Start starts a program with its own runtime API and the given variables, without the rest of the
-// environment. It ends with the test.
+// Start starts a program with its own runtime API. The program's environment holds only the given variables
+// and the address of the runtime API. The program ends with the test.
 func Start(t *testing.T, program string, env map[string]string) *Function {
 	t.Helper()
 	f := &Function{t: t, cmd: exec.Command(program), work: make(chan []byte), answered: make(chan []byte, 1),
@@ -63,27 +62,27 @@ func Start(t *testing.T, program string, env map[string]string) *Function {
 	return f
 }
 
-// Write collects the program's output.
+// Write implements io.Writer. It collects the program's output.
 func (f *Function) Write(p []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.out.Write(p)
 }
 
-// Output returns the program's output.
+// Output returns the program's output so far.
 func (f *Function) Output() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.out.String()
 }
 
-// Kill ends the program, as a crash does.
+// Kill ends the program abruptly, like a crash.
 func (f *Function) Kill() {
 	_ = f.cmd.Process.Kill()
 	<-f.ended
 }
 
-// Ends waits until the program has ended by itself, and returns its exit code.
+// Ends waits until the program has ended by itself. It returns the exit code.
 func (f *Function) Ends() int {
 	f.t.Helper()
 	select {
@@ -95,8 +94,9 @@ func (f *Function) Ends() int {
 	}
 }
 
-// Invoke passes an event to the function, and returns the IDs of the messages that it returns to the queue.
-// The list must exist, even if it is empty (rule 2).
+// Invoke passes an event to the function. It returns the IDs of the messages that the function returns to the
+// queue. It fails the test if the response contains no list of IDs; the list may be empty (rule 2 in
+// docs/reference/aws-rules.md).
 func (f *Function) Invoke(event events.SQSEvent) (again []string) {
 	f.t.Helper()
 	answer := f.Answer(event)
@@ -119,7 +119,7 @@ func (f *Function) Asks() {
 	}
 }
 
-// Memory returns the largest memory of the function, in bytes, or 0 if the system does not report it.
+// Memory returns the function's peak memory in bytes, or 0 if the system does not report the peak.
 func (f *Function) Memory() int64 {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", f.cmd.Process.Pid))
 	_, rest, found := strings.Cut(string(status), "VmHWM:")
@@ -130,7 +130,7 @@ func (f *Function) Memory() int64 {
 	return kb << 10
 }
 
-// Answer passes an event of any kind to the function, and returns the response.
+// Answer passes an event of any type to the function. It returns the function's response.
 func (f *Function) Answer(event any) []byte {
 	f.t.Helper()
 	text, err := json.Marshal(event)
@@ -173,7 +173,6 @@ func failures(answer []byte) ([]string, error) {
 	return again, nil
 }
 
-// serve serves the runtime API.
 func (f *Function) serve(w http.ResponseWriter, r *http.Request) {
 	if !strings.HasSuffix(r.URL.Path, "/invocation/next") {
 		body, _ := io.ReadAll(r.Body)

@@ -9,10 +9,9 @@ import (
 	"strings"
 )
 
-// Item is an item in the form of the protocol: {"Key": {"S": "…"}}.
+// Item is an item in the JSON form of DynamoDB's protocol: {"Key": {"S": "…"}}.
 type Item map[string]map[string]any
 
-// text returns an attribute that is a string or a number.
 func (i Item) text(name string) string {
 	for _, kind := range []string{"S", "N"} {
 		if s, ok := i[name][kind].(string); ok {
@@ -22,7 +21,6 @@ func (i Item) text(name string) string {
 	return ""
 }
 
-// number returns an attribute that is a whole number, or 0 if it is missing.
 func (i Item) number(name string) int64 {
 	n, _ := strconv.ParseInt(i.text(name), 10, 64)
 	return n
@@ -30,9 +28,7 @@ func (i Item) number(name string) int64 {
 
 const conditionFailed = "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"
 
-// table stores items, with the parts of DynamoDB that a ledger and the state store need: get by key, put on
-// the condition that the item is new, has the expected version, or is a free lease, and the query of the
-// index.
+// table stores items. It supports only the operations that a ledger and the state store need.
 type table struct {
 	key   string
 	items map[string]Item
@@ -56,7 +52,6 @@ func (t *table) put(w http.ResponseWriter, in *call) {
 	_ = json.NewEncoder(w).Encode(map[string]any{})
 }
 
-// met reports whether the put's condition holds.
 func met(there Item, in *call) bool {
 	switch {
 	case in.ConditionExpression == "":
@@ -72,7 +67,6 @@ func met(there Item, in *call) bool {
 	return there.text("Version") == in.ExpressionAttributeValues.text(":expected")
 }
 
-// query returns the entries of an index partition between two times.
 func (t *table) query(w http.ResponseWriter, in *call) {
 	v := in.ExpressionAttributeValues
 	items := []Item{}

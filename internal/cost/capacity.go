@@ -7,17 +7,17 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 )
 
-// MaxRate is the largest rate of orders per second that CompareCapacities takes.
+// MaxRate is the largest rate, in orders per second, that CompareCapacities accepts.
 const MaxRate = 1_000_000
 
 const (
 	hoursPerMonth = 730
-	// target is the default utilisation to which DynamoDB scales provisioned capacity.
+	// target is the utilisation at which DynamoDB's scaling keeps provisioned capacity by default.
 	target = 0.7
 )
 
-// Capacities compares the two ways in which AWS bills the reads and writes of the tables, for a rate of
-// orders that lasts the whole month. The capacity is assumed to be used up to its target.
+// Capacities compares the two ways in which AWS bills the reads and writes of the tables. The rate of orders
+// lasts the whole month. The comparison assumes that the provisioned capacity is used up to its target.
 type Capacities struct {
 	Rate                int     `json:"orders_per_second"`
 	Target              float64 `json:"target_utilisation"`
@@ -25,14 +25,15 @@ type Capacities struct {
 	Provisioned         []Entry `json:"provisioned"`
 	OnDemandPerMonth    float64 `json:"on_demand_per_month"`
 	ProvisionedPerMonth float64 `json:"provisioned_per_month"`
-	// BreakEven is the utilisation from which provisioned capacity costs less than requests on demand.
+	// BreakEven is the utilisation above which provisioned capacity costs less than requests on demand.
 	BreakEven float64 `json:"break_even_utilisation"`
-	// BreakEvenRate is the mean rate above which provisioned capacity for Rate costs less than on demand.
+	// BreakEvenRate is a mean rate of orders. Above it, provisioned capacity for Rate costs less than
+	// requests on demand.
 	BreakEvenRate float64 `json:"break_even_orders_per_second"`
 }
 
-// CompareCapacities compares the two ways of billing for the user's own orders, or for the measured ones. It
-// returns an error if the rate is out of bounds.
+// CompareCapacities compares the two ways of billing. It uses the user's own orders if the report has an
+// estimate for them, and the measured orders otherwise. It returns an error if the rate is out of bounds.
 func (r Report) CompareCapacities(rate int) (*Capacities, error) {
 	if rate < 1 || rate > MaxRate {
 		return nil, fmt.Errorf("%d orders a second: give 1 to %d", rate, MaxRate)
@@ -62,7 +63,7 @@ func (r Report) CompareCapacities(rate int) (*Capacities, error) {
 	return c, nil
 }
 
-// WriteCapacities writes the comparison for people.
+// WriteCapacities writes the comparison as text.
 func WriteCapacities(w io.Writer, r Report) error {
 	b, c := &printer{w: w}, r.Capacities
 	b.line("Reads and writes of the tables at %d orders a second, dollars per month, AWS %s", c.Rate,

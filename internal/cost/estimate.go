@@ -5,35 +5,37 @@ import (
 	"math"
 )
 
-// Workload describes the user's orders, for an Estimate.
+// Workload describes the user's orders for an Estimate.
 type Workload struct {
 	Name   string `json:"workflow,omitempty"`
-	Steps  int    `json:"steps"`  // sequential steps that call an agent in a successful order; 1 to MaxSteps
-	Waits  int    `json:"waits"`  // steps that wait, each up to 15 minutes, at most MaxSteps
+	Steps  int    `json:"steps"`  // number of steps in a row that call an agent; 1 to MaxSteps
+	Waits  int    `json:"waits"`  // number of steps that wait up to 15 minutes; 0 to MaxSteps
 	Agents int    `json:"agents"` // number of deployed agents; 1 or more
-	Events int    `json:"events"` // events that an order sends to a bus; 0 or 1
+	Events int    `json:"events"` // number of events that an order sends to a bus; 0 or 1
 	Orders int    `json:"orders_per_month"`
 }
 
-// MaxSteps is the largest number of steps in an estimate, because the measurements have four and eight steps.
+// MaxSteps is the largest number of steps in an estimate. The bound exists because the measurements cover
+// only orders of four and eight steps.
 const MaxSteps = 100
 
 // Estimate is the cost of a Workload, per million orders and per month.
 type Estimate struct {
 	Workload
-	// largest item of an order, from the sizes measured at 4 and 8 steps
+	// size of an order's largest item, computed from the sizes measured at four and eight steps
 	ItemBytes         int                `json:"largest_item_bytes"`
 	PerOrder          map[string]Totals  `json:"per_order"`
 	PerMillion        map[string][]Entry `json:"arithmetic"`
 	DollarsPerMillion map[string]float64 `json:"dollars_per_million"`
-	// computed as in the report; not included in the totals
+	// cost of the agents' functions; the totals do not include this cost
 	AgentFunctions  map[string][]Entry `json:"agent_functions"`
 	IdlePerMonth    float64            `json:"idle_per_month"`
-	DollarsPerMonth map[string]float64 `json:"dollars_per_month"` // orders and the idle deployment
+	DollarsPerMonth map[string]float64 `json:"dollars_per_month"` // cost of orders and idle deployment
 	Peers           []PeerEstimate     `json:"peers"`
 }
 
-// PeerEstimate is the cost of another vendor's service for the same orders, without additional costs.
+// PeerEstimate is the cost of the same orders on another vendor's service. Peer.Beside lists further costs,
+// which the estimate does not include.
 type PeerEstimate struct {
 	Name            string  `json:"name"`
 	PerMillion      float64 `json:"dollars_per_million"`
@@ -42,9 +44,10 @@ type PeerEstimate struct {
 	PerMonthUpper   float64 `json:"upper_per_month,omitempty"`
 }
 
-// Estimate extrapolates the measurements of four and eight steps to a workload. Everything except writes
-// grows linearly with the steps. Writes depend on the item's size. They are an upper bound, because each
-// commit counts with the largest size of the item. The error states what is wrong with the workload.
+// Estimate extrapolates the measurements of four and eight steps to a workload. All consumption except writes
+// and reads grows linearly with the number of steps. The number of write units is an upper bound, because
+// each commit counts with the largest size of the item. Estimate returns an error if the workload is invalid
+// or a measurement is missing.
 func (r Report) Estimate(w Workload) (*Estimate, error) {
 	switch {
 	case w.Steps < 1 || w.Steps > MaxSteps:
@@ -84,18 +87,21 @@ func (r Report) Estimate(w Workload) (*Estimate, error) {
 }
 
 const (
-	// inlineSteps is the largest number of steps and waits of a workflow whose items contain the measured
-	// order (core.InlineOrder).
+	// inlineSteps is the largest number of steps and waits at which a workflow's items still contain the
+	// measured order. core.InlineOrder computes the limit.
 	inlineSteps = 4
-	// inlineBytes is the number of additional bytes of an item that contains that order instead of its hash.
+	// inlineBytes is the difference in bytes between an item that contains the measured order and an item
+	// that contains only the order's hash.
 	inlineBytes = 313 - 39
-	// apartWRU and apartReads are the additional units of an order that is kept apart: one for its item, and
-	// half a unit for each claim except the first.
+	// apartWRU and apartReads are the additional units of an order whose content has an item of its own.
+	// Writing the content item costs apartWRU once. Reading the content costs apartReads for each claim
+	// except the first.
 	apartWRU, apartReads = 1, 0.5
 )
 
-// carried extrapolates the totals of four steps by the difference to eight steps. apart means that the order
-// is kept apart, as in the measurement of eight steps, but not of four.
+// carried extrapolates the totals of four steps by the difference to the totals of eight steps. The parameter
+// apart means that the order's content has an item of its own. In the measurements the order of eight steps
+// has a content item, but the order of four steps has none.
 func (t Totals) carried(eight Totals, steps float64, apart bool) Totals {
 	line := func(a, b float64) float64 { return math.Max(0, a+(b-a)/4*(steps-4)) }
 	item := line(float64(t.ItemBytes-inlineBytes), float64(eight.ItemBytes))
@@ -106,8 +112,9 @@ func (t Totals) carried(eight Totals, steps float64, apart bool) Totals {
 	kib, reads := math.Ceil(item/1024), math.Ceil(item/4096)
 	strong := line(t.StrongReads, eight.StrongReads)
 	return Totals{
-		// Writes of the content if it is kept apart, of the item at creation, for each step and at the end,
-		// and of the index entry, which is added and removed (rule 12).
+		// The sum counts the writes of the content item, and the writes of the order's item at creation,
+		// after each step and at the end. The number 2 stands for the addition and the removal of the index
+		// entry (rule 12 in docs/reference/aws-rules.md).
 		WRU:           contentWRU + kib + steps*kib + kib + 2,
 		RRU:           strong*reads + contentReads,
 		StrongReads:   strong,
@@ -120,8 +127,9 @@ func (t Totals) carried(eight Totals, steps float64, apart bool) Totals {
 	}
 }
 
-// waiting adds the cost of waits: the measured difference of one wait under load, without the cost of keeping
-// the order apart, which the wait causes. Without load each message is a separate batch.
+// waiting adds the cost of waits. The cost of one wait is the measured difference between load with a wait
+// and load without a wait. The method subtracts the write of the content item, because carried has already
+// added this write. In the shape Trickle each message is a batch of its own.
 func (t Totals) waiting(r Report, shape string, waits float64) Totals {
 	with, without, batch := r.PerOrder[Wait], r.PerOrder[Load], 1.0
 	if shape == Trickle {
@@ -140,8 +148,6 @@ func (t Totals) waiting(r Report, shape string, waits float64) Totals {
 	return t
 }
 
-// of returns the cost of the peer for a million sagas with this many steps. high is 0 if the price is not a
-// range.
 func (p Peer) of(steps int) (low, high float64) {
 	units := p.FixedUnits + p.UnitsPerStep*float64(steps)
 	if p.FurtherUnits > 0 {

@@ -16,18 +16,18 @@ type Price struct {
 	Dollars float64 `json:"dollars"`
 	Per     float64 `json:"per"` // number of units that Dollars pays for
 	Source  string  `json:"source"`
-	Date    string  `json:"date"` // date of the source
+	Date    string  `json:"date"` // publication date of the source
 	Note    string  `json:"note,omitempty"`
 }
 
-// Of returns the price of that many units in dollars.
+// Of returns the price of the given number of units in dollars.
 func (p Price) Of(units float64) float64 { return p.Dollars * units / p.Per }
 
 // Names of prices.
 const (
 	DynamoWrite = "dynamodb-write"
 	DynamoRead  = "dynamodb-read"
-	// Provisioned capacity, by the hour.
+	// The next two are prices per hour of provisioned capacity.
 	DynamoWriteHour = "dynamodb-write-hour"
 	DynamoReadHour  = "dynamodb-read-hour"
 	DynamoStorage   = "dynamodb-storage"
@@ -44,15 +44,16 @@ const (
 	Event           = "event"
 )
 
-// Peer is the cost of the same saga with another vendor's service.
+// Peer is the cost of a comparable saga on another vendor's service.
 type Peer struct {
 	Name       string  `json:"name"`
 	Dollars    float64 `json:"dollars_per_million"`
 	Upper      float64 `json:"upper,omitempty"` // upper end of a range; absent if the price is not a range
 	Arithmetic string  `json:"arithmetic"`
-	Beside     string  `json:"beside"` // costs that Dollars does not include
-	// The same for other numbers of steps: a million sagas cost UnitDollars for each of FixedUnits and of
-	// UnitsPerStep × steps, and FurtherUnits more at the upper end of a range.
+	Beside     string  `json:"beside"` // description of the costs that Dollars does not include
+	// The next four fields give the cost for other numbers of steps. A million sagas cost UnitDollars ×
+	// (FixedUnits + UnitsPerStep × steps). The upper end of a range adds FurtherUnits to the sum in
+	// parentheses.
 	UnitDollars  float64 `json:"unit_dollars"`
 	FixedUnits   float64 `json:"fixed_units"`
 	UnitsPerStep float64 `json:"units_per_step"`
@@ -61,7 +62,7 @@ type Peer struct {
 	Date         string  `json:"date"`
 }
 
-// Prices holds all known prices, as of the day when they were checked.
+// Prices holds all known prices. Checked is the day on which they were checked.
 type Prices struct {
 	Region  string           `json:"region"`
 	Checked string           `json:"checked"`
@@ -81,8 +82,9 @@ func Published() (p Prices) {
 	return p
 }
 
-// With returns these prices with changes from a file: its region, and prices by name, each with dollars and
-// per. The error names the fault of the file.
+// With returns a copy of the prices with the changes from a JSON file. The file can name a region and replace
+// prices by name. With returns an error if the file cannot be parsed, names an unknown price, or contains a
+// value out of bounds.
 func (p Prices) With(file []byte) (Prices, error) {
 	var own struct {
 		Region string           `json:"region"`

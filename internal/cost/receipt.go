@@ -9,19 +9,20 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// Receipt is an estimate of what one order has cost so far on AWS, from its document, the measured batches
-// and the prices.
+// Receipt is an estimate of the cost of one order on AWS so far. Its basis is the order's document, the
+// measured batch sizes, and the prices.
 type Receipt struct {
-	Region  string  `json:"region"` // Region of the prices
+	Region  string  `json:"region"` // region of the prices
 	Checked string  `json:"checked"`
-	Least   float64 `json:"dollars_least"` // cost if every batch was full
-	Most    float64 `json:"dollars_most"`  // cost if every message came alone
-	// Arithmetic is the calculation for a million such orders. Its units are those of one order.
+	Least   float64 `json:"dollars_least"` // cost if every batch is full
+	Most    float64 `json:"dollars_most"`  // cost if every message is the only one in its batch
+	// Arithmetic is the calculation for a million identical orders. The units in its entries are those of one
+	// order.
 	Arithmetic map[string][]Entry `json:"arithmetic"`
 	PerOrder   map[string]Totals  `json:"per_order"`
 }
 
-// Text returns the receipt in a sentence.
+// Text returns the receipt as one sentence.
 func (r Receipt) Text() string {
 	return fmt.Sprintf(
 		"about $%.7f to $%.7f so far, which is $%.2f to $%.2f for a million orders like it: an estimate "+
@@ -30,10 +31,10 @@ func (r Receipt) Text() string {
 		r.Least, r.Most, r.Least*million, r.Most*million, r.Region, r.Checked)
 }
 
-// ReceiptLine is one line of the arithmetic in both cases, as text.
+// ReceiptLine is one line of the arithmetic as text, with the lowest and with the highest cost.
 type ReceiptLine struct{ What, Least, Most string }
 
-// Lines returns the lines with a cost.
+// Lines returns the lines whose highest cost is above zero.
 func (r Receipt) Lines() (lines []ReceiptLine) {
 	for i, least := range r.Arithmetic[Load] {
 		if most := r.Arithmetic[Trickle][i]; most.Dollars > 0 {
@@ -44,7 +45,6 @@ func (r Receipt) Lines() (lines []ReceiptLine) {
 	return lines
 }
 
-// apartBytes returns the size of the item with an order's content, or 0 if the order's own item holds it.
 func apartBytes(t *view.Task, content json.RawMessage) float64 {
 	const overhead = 200 // upper bound for the key and the names
 	def := &core.Definition{Steps: make([]core.StepDefinition, len(t.Steps))}
@@ -57,13 +57,14 @@ func apartBytes(t *view.Task, content json.RawMessage) float64 {
 	return float64(len(content) + overhead)
 }
 
-// ReceiptOf returns the Receipt of an order by the last measurement and the published prices.
+// ReceiptOf returns the Receipt of an order for the last measurement and the published prices.
 func ReceiptOf(t *view.Task, content json.RawMessage) (Receipt, bool) {
 	return Report{Units: Measured(), Prices: Published()}.Receipt(t, content)
 }
 
-// Receipt estimates an order's consumption. ok is false if the size of its item is unknown, as without a
-// stack on AWS. content is the order as it was submitted. Child orders have receipts of their own.
+// Receipt estimates the consumption of an order. The result ok is false if the size of the order's item is
+// unknown, for example because the order does not run on AWS. The parameter content is the order's content.
+// The receipt of a parent does not include its child orders.
 func (r Report) Receipt(t *view.Task, content json.RawMessage) (receipt Receipt, ok bool) {
 	if t.ItemBytes == 0 {
 		return Receipt{}, false
@@ -78,7 +79,6 @@ func (r Report) Receipt(t *view.Task, content json.RawMessage) (receipt Receipt,
 	return receipt, true
 }
 
-// traffic counts messages of an order, to the Scheduler and from it.
 type traffic struct {
 	requests, replies, wakes, commands, children, statuses, events float64
 }
@@ -109,7 +109,7 @@ func trafficOf(t *view.Task) (m traffic) {
 		switch a.Outcome {
 		case core.OutcomeOverdue, core.OutcomeSuperseded:
 			overdue++
-		case core.OutcomeFailed, core.OutcomeRetryLater: // the next attempt waits for a wake
+		case core.OutcomeFailed, core.OutcomeRetryLater: // the next attempt begins with a wake
 			m.wakes++
 		}
 	}
@@ -124,7 +124,7 @@ func trafficOf(t *view.Task) (m traffic) {
 	}
 	m.replies += max(0, m.requests-overdue)
 	m.commands += float64(len(t.Verdicts))
-	numbered := float64(t.Statuses + 1) // the status "received" is not in t.Statuses
+	numbered := float64(t.Statuses + 1) // t.Statuses does not count the status "received"
 	switch t.ReplyTo {
 	case "":
 	case core.Events:
@@ -141,8 +141,9 @@ func trafficOf(t *view.Task) (m traffic) {
 	return m
 }
 
-// consumed returns the billed consumption. It assumes that the document has grown evenly from its size
-// without outputs. It does not count moves of the due time, repeated sends and lookups of incidents.
+// consumed returns the order's billed consumption. It assumes that the document grew evenly, from its size
+// without outputs to its present size. It ignores changes of the due time, repeated sends and lookups of
+// incidents.
 func consumed(t *view.Task, apart float64, shape Shape) Totals {
 	m, batch, agents := trafficOf(t), float64(shape.SchedulerBatch), float64(shape.AgentBatch)
 	commits := float64(t.Version - 1)
@@ -152,7 +153,7 @@ func consumed(t *view.Task, apart float64, shape Shape) Totals {
 	toParent := 0.0
 	reports := m.statuses+m.events > 0
 	if t.Ended && (t.Reported || !reports) {
-		ended = 1 // the index entry is removed
+		ended = 1 // the write that removes the index entry
 	}
 	if t.Reported && (reports || t.Parent != nil || t.State == core.Error) {
 		settled = 1

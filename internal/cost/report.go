@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Entry is one line of arithmetic: units × price.
+// Entry is one line of arithmetic: a number of units multiplied by a price.
 type Entry struct {
 	What    string  `json:"what"`
 	Units   float64 `json:"units"`
@@ -16,44 +16,46 @@ type Entry struct {
 	Assumed bool    `json:"assumed,omitempty"`
 }
 
-// Report is the cost of an order, and of an idle deployment.
+// Report is the cost of an order and of an idle deployment.
 type Report struct {
 	DollarsPerMillion map[string]float64 `json:"dollars_per_million"`
 	IdlePerMonth      float64            `json:"idle_per_month"`
-	// PerMillion holds the arithmetic for a million orders of each shape. Its units are those of one order.
+	// PerMillion holds the arithmetic for a million orders of each shape. The units in its entries are those
+	// of one order.
 	PerMillion map[string][]Entry `json:"arithmetic"`
-	// AgentFunctions is the computed cost of the agents' functions for a million orders, if each invocation
-	// waits ServiceTime for the agent's service. The totals do not include it.
+	// AgentFunctions is the computed cost of the agents' functions for a million orders. It assumes that each
+	// invocation waits ServiceTime for the agent's service. The totals do not include this cost.
 	AgentFunctions map[string][]Entry `json:"agent_functions"`
 	ServiceTime    float64            `json:"service_time_s"`
 	Idle           []Entry            `json:"idle"`
-	// IdleProfiles compare an idle deployment with fewer alarms and sweeps.
+	// IdleProfiles lists the costs of an idle deployment by profile. The first profile costs IdlePerMonth.
 	IdleProfiles []IdleProfile `json:"idle_profiles"`
-	// Kept is the computed monthly cost of storing a million orders in DynamoDB.
+	// Kept is the computed monthly cost of the storage of a million orders in DynamoDB.
 	Kept         []Entry           `json:"kept"`
 	KeptPerMonth float64           `json:"kept_per_month"`
 	Units        Units             `json:"units"`
 	PerOrder     map[string]Totals `json:"per_order"`
 	Prices       Prices            `json:"prices"`
 	Notes        []string          `json:"notes"`
-	// Yours is the estimate for the user's own workload, if requested.
+	// Yours is the estimate for the user's own workload, or nil if the user did not request one.
 	Yours *Estimate `json:"yours,omitempty"`
-	// Capacities compares ways to bill the tables, if requested.
+	// Capacities compares ways to bill the tables. It is nil if the user did not request the comparison.
 	Capacities *Capacities `json:"capacities,omitempty"`
-	// Sweeps compare intervals between the Supervisor's sweeps.
+	// Sweeps lists the costs of several intervals between the Supervisor's sweeps.
 	Sweeps []Frequency `json:"sweeps"`
 }
 
-// Frequency is the cost of one interval between the Supervisor's sweeps while nothing is overdue, and the
-// time after which an overdue step is found.
+// Frequency is the cost of one interval between the Supervisor's sweeps while no task is overdue. It also
+// contains the delay until a sweep finds an overdue step.
 type Frequency struct {
 	Minutes      int     `json:"interval_minutes"`
 	MeanDelay    float64 `json:"mean_delay_s"`
-	LongestDelay float64 `json:"longest_delay_s"` // one missed sweep adds an interval
+	LongestDelay float64 `json:"longest_delay_s"` // a missed sweep adds one more interval
 	PerMonth     float64 `json:"dollars_per_month"`
 }
 
-// IdleProfile is a choice of alarms and sweeps, and what a deployment with it costs while nothing happens.
+// IdleProfile is a choice of alarms and sweep interval. It contains the monthly cost of an idle deployment
+// with this choice.
 type IdleProfile struct {
 	Name     string  `json:"name"`
 	Alarms   float64 `json:"alarms"`
@@ -63,43 +65,43 @@ type IdleProfile struct {
 	alarmsFixed, alarmsAgent int
 }
 
-// Totals are the units of one order.
+// Totals holds the units that one order consumes.
 type Totals struct {
 	WRU         float64 `json:"wru"`
 	RRU         float64 `json:"rru"`
 	StrongReads float64 `json:"strong_reads"`       // strongly consistent reads of tasks
-	SQSRequests float64 `json:"sqs_requests"`       // requests of the deployment
-	AppRequests float64 `json:"application_sqs"`    // requests of the application
-	Events      float64 `json:"events,omitempty"`   // events on buses of EventBridge
+	SQSRequests float64 `json:"sqs_requests"`       // requests that the deployment makes
+	AppRequests float64 `json:"application_sqs"`    // requests that the application makes
+	Events      float64 `json:"events,omitempty"`   // events on EventBridge buses
 	Invocations float64 `json:"lambda_invocations"` // invocations of the Scheduler
-	// invocations of agents; not in the total, see Report.AgentFunctions
+	// invocations of agents; the totals do not include them, see Report.AgentFunctions
 	AgentInvoked  float64 `json:"agent_invocations"`
-	SchedulerGBms float64 `json:"scheduler_gb_ms"`    // measured value
-	ItemBytes     int     `json:"largest_item_bytes"` // largest item of an order
-	LogBytes      float64 `json:"log_bytes"`          // logs of the functions and the platform
+	SchedulerGBms float64 `json:"scheduler_gb_ms"`    // measured time multiplied by the Scheduler's memory
+	ItemBytes     int     `json:"largest_item_bytes"` // size of an order's largest item
+	LogBytes      float64 `json:"log_bytes"`          // log bytes of the functions and of Lambda
 }
 
-// Assumptions, because these figures cannot be measured here.
+// Constants of the arithmetic, and assumed values that the measuring machine cannot measure.
 const (
 	million         = 1e6
 	minutesPerMonth = 43_800.0 // 730 hours
-	schedulerGB     = 0.25     // memory of the Scheduler and the Supervisor, as deployed by default
-	agentGB         = 0.125    // memory of an agent's function, as deployed by default
-	itemOverhead    = 100      // bytes that DynamoDB bills for each stored item beside its size
-	// platformLines is the size of platform.start and platform.report, which Lambda logs for each invocation
-	// in JSON at level INFO.
+	schedulerGB     = 0.25     // default memory of the Scheduler and the Supervisor
+	agentGB         = 0.125    // default memory of an agent's function
+	itemOverhead    = 100      // bytes that DynamoDB bills for each stored item in addition to its size
+	// platformLines is the size in bytes of the log lines platform.start and platform.report, which Lambda
+	// writes in JSON at level INFO for each invocation.
 	platformLines = 480.0
 	gigabyte      = 1e9
-	sweepLog      = 500.0 // bytes that a sweep logs, metric included
+	sweepLog      = 500.0 // bytes that a sweep logs, including its metric
 	sweepSeconds  = 0.1
 	devSweep      = 5 // minutes between sweeps of ProfileDev
 )
 
-// SystemLogLevel is the template's default level of Lambda's own log lines.
+// SystemLogLevel is the template's default level for the log lines that Lambda itself writes.
 const SystemLogLevel = "WARN"
 
-// platformLog returns the number of bytes that Lambda itself logs for a successful invocation, at a system
-// log level. Its lines have the level INFO.
+// platformLog returns the number of bytes that Lambda itself logs for a successful invocation at the given
+// system log level. Lambda writes these lines at level INFO.
 func platformLog(level string) float64 {
 	if level == "INFO" || level == "DEBUG" {
 		return platformLines
@@ -107,31 +109,35 @@ func platformLog(level string) float64 {
 	return 0
 }
 
-// The idle deployment: the example with four agents, with the numbers of its template.
+// The following numbers describe an idle deployment. They come from the template of the order example, which
+// has four agents.
 const (
-	mappingsFixed = 3 // event source mappings: intake, replies, control
-	mappingsAgent = 1 // further mapping for each agent
-	// The alarm for throttles watches two metrics. The alarms of the example's two ledgers count too.
+	mappingsFixed = 3 // event source mappings of the queues intake, replies and control
+	mappingsAgent = 1 // additional mapping of each agent
+	// The alarms of the example's two ledgers count too. The alarm for throttles watches two metrics.
 	alarmsFixed = 24
 	alarmsAgent = 5
-	// The alarms of AlarmsEssential: dead letters of the engine's three queues, the quarantine, missed
-	// sweeps, overdue tasks and no sweeps; dead letters of each agent.
+	// The profile AlarmsEssential has fixed alarms for the dead letters of the engine's three queues, the
+	// quarantine, missed sweeps, overdue tasks and the absence of sweeps. Each agent adds an alarm for its
+	// dead letters.
 	essentialFixed = 7
 	essentialAgent = 1
-	alarmsQueue    = 2 // alarms of a queue: one for the age of its messages, one for its dead letters
+	alarmsQueue    = 2 // alarms of one queue: the age of its messages and its dead letters
 	agentsExample  = 4
 	pollers        = 5 // pollers of an idle mapping
-	pollsMin       = 3 // long polls of 20 s in a minute
+	pollsMin       = 3 // long polls of 20 s per minute
 	metrics        = 1
-	// metrics of OutcomeMetrics, for each workflow: OrdersEnded in five states, OrderDuration in four.
+	// Number of metrics that OutcomeMetrics adds for each workflow: OrdersEnded in five states and
+	// OrderDuration in four.
 	outcomeMetrics = 9
-	outcomeLine    = 350 // bytes of their line, which names one order if messages travel alone
+	outcomeLine    = 350 // bytes of a log line with these metrics and one order's name
 )
 
-// ServiceTime is the time of a service that a report assumes by default.
+// ServiceTime is the default time that a report assumes for a call of an agent's service.
 const ServiceTime = 200 * time.Millisecond
 
-// Calculate computes the report. service is the time that an agent waits for its service in each invocation.
+// Calculate computes the report. The parameter service is the time for which each invocation of an agent
+// waits for its service.
 func Calculate(u Units, p Prices, service time.Duration) Report {
 	r := Report{DollarsPerMillion: map[string]float64{}, PerMillion: map[string][]Entry{},
 		AgentFunctions: map[string][]Entry{},
@@ -158,7 +164,7 @@ func Calculate(u Units, p Prices, service time.Duration) Report {
 		i.Alarms, i.PerMonth = i.alarms(agentsExample), sum(idle(u.Shapes[Sweep], p, agentsExample, i))
 		r.IdleProfiles = append(r.IdleProfiles, i)
 	}
-	// whole minutes up to an hour, as deployment.MinSweepEvery and MaxSweepEvery bound them
+	// The intervals are whole minutes between deployment.MinSweepEvery and deployment.MaxSweepEvery.
 	for _, minutes := range []int{1, 2, 5, 15, 60} {
 		interval := float64(minutes * 60)
 		r.Sweeps = append(r.Sweeps, Frequency{Minutes: minutes, MeanDelay: interval / 2,
@@ -169,7 +175,6 @@ func Calculate(u Units, p Prices, service time.Duration) Report {
 	return r
 }
 
-// notes returns what the report leaves out, and the prices of options.
 func (r *Report) notes() []string {
 	p, load, trickle := r.Prices, r.PerOrder[Load], r.PerOrder[Trickle]
 	info := p.Prices[LogsGB].Of((platformLog("INFO") - platformLog(SystemLogLevel)) * million / gigabyte)
@@ -214,7 +219,7 @@ func totals(s Shape) Totals {
 		t.RRU += l.RRU + l.IndexRRU
 		switch {
 		case l.Service == "dynamodb" && l.Operation == "GetItem" && l.Resource == "Orders":
-			// a strongly consistent read costs a unit, and each other read half a unit
+			// s strongly and e eventually consistent reads are s + e calls and cost s + e/2 units
 			t.StrongReads += 2*l.RRU - l.Calls
 		case l.Service == "sqs" && l.Application:
 			t.AppRequests += l.Requests
@@ -232,7 +237,7 @@ func entries(t Totals, p Prices) []Entry {
 	}
 	logs := line("CloudWatch Logs", t.LogBytes/gigabyte, "GB", LogsGB)
 	logs.How = fmt.Sprintf("%.0f bytes at $%s a GB", t.LogBytes, each(p.Prices[LogsGB]))
-	// The functions' log bytes are measured. The platform's are not.
+	// The log bytes of the functions are measured. The log bytes of Lambda are assumed.
 	logs.Assumed = platformLog(SystemLogLevel) > 0
 	taken := line("Lambda, Scheduler, time", t.SchedulerGBms/1000, "GB-s", LambdaTime)
 	taken.How = fmt.Sprintf("%.2f GB-ms at $%s a GB-s", t.SchedulerGBms, each(p.Prices[LambdaTime]))
@@ -250,8 +255,6 @@ func entries(t Totals, p Prices) []Entry {
 	return all
 }
 
-// agentFunctions returns the invocations of the agents' functions and the time that these wait for their
-// services.
 func (r Report) agentFunctions(t Totals) []Entry {
 	request, second := r.Prices.Prices[LambdaRequest], r.Prices.Prices[LambdaTime]
 	waited := t.AgentInvoked * r.ServiceTime * agentGB
@@ -266,7 +269,6 @@ func (r Report) agentFunctions(t Totals) []Entry {
 	}
 }
 
-// kept returns the monthly storage cost of a million orders, if each has the size of the largest item.
 func kept(t Totals, p Prices) (all []Entry) {
 	size := float64(t.ItemBytes+itemOverhead) * million / gigabyte
 	for _, of := range []struct{ what, price string }{
@@ -279,7 +281,6 @@ func kept(t Totals, p Prices) (all []Entry) {
 	return all
 }
 
-// each formats a price in the form in which AWS publishes it.
 func each(p Price) string {
 	switch {
 	case p.Per == million:
@@ -289,7 +290,6 @@ func each(p Price) string {
 	}
 }
 
-// production is the default profile.
 var production = IdleProfile{Name: "Profile Production", Minutes: 1, alarmsFixed: alarmsFixed,
 	alarmsAgent: alarmsAgent}
 
@@ -313,7 +313,6 @@ func idle(sweep Shape, p Prices, agents int, profile IdleProfile) []Entry {
 	return append(entries, sweeps(sweep, p, profile.Minutes)...)
 }
 
-// sweeps returns the monthly cost of a Supervisor that sweeps at this interval while nothing is overdue.
 func sweeps(sweep Shape, p Prices, minutes int) []Entry {
 	t, count := totals(sweep), minutesPerMonth/float64(minutes)
 	rate := "a minute"

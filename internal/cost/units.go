@@ -6,28 +6,28 @@ import (
 	"fmt"
 )
 
-// Units holds the measured consumption of orders. `make cost` measures them again.
+// Units holds the measured consumption of orders. `make cost` measures it and writes units.json.
 type Units struct {
 	Measured string           `json:"measured"` // day of the measurement
 	How      string           `json:"how"`
 	Shapes   map[string]Shape `json:"shapes"`
 }
 
-// Names of shapes. Load, Three and Trickle are the basis of the totals. The others show the cost of an
-// option.
+// Names of shapes. The totals come from Load, Three and Trickle. Sweep gives the cost of an idle deployment.
+// Each other shape measures the cost of one option.
 const (
-	Load      = "load"             // full batches: Scheduler 10, agents 5
-	Three     = "batches-of-three" // three messages in each batch, between the two
-	Trickle   = "trickle"          // every message alone
-	NoReplyTo = "load-no-reply-to" // load, with orders that name no reply-to
+	Load      = "load"             // full batches: 10 messages for the Scheduler, 5 for an agent
+	Three     = "batches-of-three" // three messages in each batch
+	Trickle   = "trickle"          // one message in each batch
+	NoReplyTo = "load-no-reply-to" // load, but no order names a reply-to
 	Finished  = "load-finished"    // load, with the index of finished orders
-	Sequence  = "load-four-agents" // load, with an agent for each step
-	Wait      = "load-wait"        // load, with a step that waits for ten minutes: a delayed message ends it
-	Answer    = "load-answer"      // load, with an approval that is answered once
-	Children  = "load-children"    // load, with two child orders of one step
-	Progress  = "load-progress"    // load, with a step that reports its progress once
-	Sweep     = "sweep"            // a sweep of the Supervisor over an empty index, without orders
-	// Eight steps instead of four, to measure the cost of a step.
+	Sequence  = "load-four-agents" // load, with a separate agent for each step
+	Wait      = "load-wait"        // load, with a step that waits ten minutes for a delayed message
+	Answer    = "load-answer"      // load, with an approval that one person answers
+	Children  = "load-children"    // load, with a step that starts two child orders
+	Progress  = "load-progress"    // load, with a step that reports progress once
+	Sweep     = "sweep"            // one sweep of the Supervisor over an empty index
+	// Orders with eight steps instead of four, to measure the cost of a step.
 	EightLoad    = "load-eight-steps"
 	EightTrickle = "trickle-eight-steps"
 )
@@ -37,12 +37,12 @@ type Shape struct {
 	Orders         int                `json:"orders"` // number of measured orders
 	SchedulerBatch int                `json:"scheduler_batch"`
 	AgentBatch     int                `json:"agent_batch"`
-	ItemBytes      int                `json:"item_bytes"`  // largest item of a task, as DynamoDB counts
-	Lines          []Line             `json:"per_order"`   // lines of the bill
-	Invocations    map[string]float64 `json:"invocations"` // per order, by function
-	// duration of an invocation on the machine that measured
+	ItemBytes      int                `json:"item_bytes"`  // size of a task's largest item in DynamoDB
+	Lines          []Line             `json:"per_order"`   // consumption by operation and resource
+	Invocations    map[string]float64 `json:"invocations"` // number of invocations per order, by function
+	// duration of an invocation on the measuring machine, by function
 	Milliseconds map[string]float64 `json:"milliseconds"`
-	LogBytes     float64            `json:"log_bytes"` // per order
+	LogBytes     float64            `json:"log_bytes"` // log bytes per order
 }
 
 // Line is one order's consumption of one operation on one table or queue.
@@ -51,20 +51,20 @@ type Line struct {
 	Operation string  `json:"operation"`
 	Resource  string  `json:"resource"`
 	Calls     float64 `json:"calls"`
-	// billed requests: SQS rounds a request up to multiples of 64 KiB
+	// number of billed requests; SQS bills each 64 KiB of a request as one
 	Requests float64 `json:"requests,omitempty"`
 	WRU      float64 `json:"wru,omitempty"`
 	IndexWRU float64 `json:"index_wru,omitempty"`
 	RRU      float64 `json:"rru,omitempty"`
 	IndexRRU float64 `json:"index_rru,omitempty"`
-	// calls of the application: sending orders and receiving statuses
+	// true if the application makes the calls, to send orders and receive statuses
 	Application bool `json:"application,omitempty"`
 }
 
 //go:embed units.json
 var unitsFile []byte
 
-// Measured returns the units of the last measurement. It panics if the embedded file is damaged.
+// Measured returns the last measurement. It panics if the embedded file is damaged.
 func Measured() (u Units) {
 	if err := json.Unmarshal(unitsFile, &u); err != nil {
 		panic(fmt.Errorf("measured units: %w; measure again with `make cost`", err))

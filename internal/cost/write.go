@@ -10,7 +10,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// Write writes the report as text for people.
+// Write writes the report as text.
 func Write(w io.Writer, r Report) error {
 	b := &printer{w: w}
 	b.line("What an order of four steps costs on AWS, %s, prices checked %s, units measured %s",
@@ -72,7 +72,6 @@ func (b *printer) entries(all []Entry) {
 	b.render(t)
 }
 
-// peers writes the costs of the alternatives, by the prices that their vendors publish.
 func (b *printer) peers(peers []Peer) {
 	b.line("")
 	b.line("The same saga elsewhere, dollars per million, as published")
@@ -91,8 +90,8 @@ func (b *printer) peers(peers []Peer) {
 	}
 }
 
-// WriteSweeps writes the cost of each interval between sweeps, and the delay until a sweep finds overdue
-// tasks.
+// WriteSweeps writes the cost of each interval between sweeps and the delay until a sweep finds an overdue
+// task.
 func WriteSweeps(w io.Writer, r Report) error {
 	b := &printer{w: w}
 	b.line(
@@ -113,7 +112,6 @@ func WriteSweeps(w io.Writer, r Report) error {
 
 func seconds(s float64) string { return time.Duration(s * float64(time.Second)).String() }
 
-// yours writes the estimate for the user's workload.
 func (b *printer) yours(e *Estimate) {
 	name := ""
 	if e.Name != "" {
@@ -145,8 +143,6 @@ func (b *printer) yours(e *Estimate) {
 			"less, waits of more than 15 minutes more; retries and undo cost more.")
 }
 
-// orders writes the cost of a million orders of each shape and, below the total, the cost of their agents'
-// functions.
 func (b *printer) orders(shapes []string, totals, agents map[string][]Entry) {
 	header := table.Row{""}
 	for _, shape := range shapes {
@@ -174,7 +170,6 @@ func (b *printer) orders(shapes []string, totals, agents map[string][]Entry) {
 	b.render(t)
 }
 
-// span writes a range, or only its lower end if upper is 0.
 func span(low, upper float64) string {
 	if upper > low {
 		return dollars(low) + " to " + dollars(upper)
@@ -182,7 +177,6 @@ func span(low, upper float64) string {
 	return dollars(low)
 }
 
-// operations lists the consumption of DynamoDB by one order, by operation.
 func (b *printer) operations(r Report) {
 	b.line("")
 	b.line("Request units of DynamoDB of one order under load, by operation")

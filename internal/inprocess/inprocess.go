@@ -1,5 +1,5 @@
-// Package inprocess runs the actors in one process: queues in memory, and the step of an event source
-// mapping.
+// Package inprocess runs the actors in one process. It provides queues in memory and a replacement for
+// Lambda's event source mapping.
 package inprocess
 
 import (
@@ -13,7 +13,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Queues returns queues in memory. An order may name a queue of replyTo as its reply-to.
+// Queues returns queues in memory with the given names and with the names in replyTo. An order may name a
+// queue in replyTo as its reply-to.
 func Queues(clock port.Clock, replyTo []string, names ...string) (*memory.Queues, error) {
 	var configs []memory.QueueConfig
 	for _, name := range append(names, replyTo...) {
@@ -22,17 +23,18 @@ func Queues(clock port.Clock, replyTo []string, names ...string) (*memory.Queues
 	return memory.NewQueues(clock, configs, replyTo...)
 }
 
-// Mapping is a queue's event source mapping.
+// Mapping replaces Lambda's event source mapping for one queue.
 type Mapping struct {
 	Queue      port.Queue
 	Batch      int
 	Visibility time.Duration
-	// Handle returns the receipts of the messages that are returned to the queue.
+	// Handle processes a batch. It returns the receipts of the failed messages, which must go back to the
+	// queue.
 	Handle func(ctx context.Context, queue string, batch []port.Delivery) []string
 }
 
-// Step receives one batch, passes it to Handle, and deletes the messages that are not returned. It returns
-// the batch.
+// Step receives one batch and passes it to Handle, which returns the receipts of failed messages. Step makes
+// the failed messages visible again after a second, and deletes the other messages. It returns the batch.
 func (m Mapping) Step(ctx context.Context, wait time.Duration) ([]port.Delivery, error) {
 	batch, err := m.Queue.Receive(ctx, m.Batch, wait, m.Visibility)
 	if err != nil || len(batch) == 0 {

@@ -1,4 +1,4 @@
-// Package reference keeps generated parts of documents up to date with the code.
+// Package reference keeps the generated parts of documents consistent with the code.
 package reference
 
 import (
@@ -9,8 +9,8 @@ import (
 	"gotest.tools/v3/golden"
 )
 
-// Show checks that a page holds the text between the lines `<!-- name: begin -->` and `<!-- name: end -->`.
-// With the flag -update it writes the text there.
+// Show checks that a page contains the text between the lines `<!-- name: begin -->` and `<!-- name: end
+// -->`. With the flag -update, Show writes the text into the page.
 func Show(t *testing.T, page, name, text string) {
 	t.Helper()
 	old, err := os.ReadFile(page)

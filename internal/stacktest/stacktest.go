@@ -1,6 +1,7 @@
-// Package stacktest runs a deployed Stepkeeper on loopback, for tests of its clients. It has queues behind
-// SQS's own protocol, the real Scheduler, agents that follow the orders, and a state store of the test's
-// choice. It has no Supervisor, so work that needs a sweep waits for ever.
+// Package stacktest runs a Stepkeeper deployment on loopback, for tests of clients. The deployment has queues
+// with the SQS protocol, the real Scheduler, an agent, and a state store that the test chooses. The content
+// of an order controls the agent's replies. The deployment has no Supervisor, so a task that needs a sweep
+// never continues.
 package stacktest
 
 import (
@@ -32,9 +33,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-// Workflows holds three workflows: "order" is undone when charge fails, "halt" stops in Error, "ask" waits
-// for two people. The content {"end": "fail"} makes charge fail for good, and {"end": "never"} makes it never
-// reply.
+// Workflows holds the sources of three workflows by name. If the step charge fails, an order of "order" is
+// undone, and an order of "halt" stops in Error. An order of "ask" waits for the answers of two people. The
+// content {"end": "fail"} makes charge fail permanently. The content {"end": "never"} makes the agent send no
+// reply for charge.
 var Workflows = map[string]string{"order": workflowOf("order", "undo"), "halt": workflowOf("halt", "stop"),
 	"ask": ask}
 
@@ -70,7 +72,7 @@ steps:
 `
 }
 
-// Store is a state store with its definitions.
+// Store is a state store that also holds definitions.
 type Store interface {
 	port.Store
 	port.Definitions
@@ -86,15 +88,15 @@ func Memory() Store {
 
 // Deployment is a running deployment. It stops at the end of the test.
 type Deployment struct {
-	Parts  operate.Parts // AWS clients and addresses that a client of the deployment needs
-	URL    string        // address of the queues, which use the protocol of SQS
+	Parts  operate.Parts // AWS clients and addresses for a client of the deployment
+	URL    string        // address of the server that serves the queues with the SQS protocol
 	Store  Store
 	Queues *memory.Queues
-	// Broken fails every charge. Held keeps the Scheduler from receiving messages.
+	// Broken makes every charge fail. Held stops the Scheduler and the agent from handling messages.
 	Broken, Held atomic.Bool
 }
 
-// New starts a deployment on the store.
+// New starts a deployment that uses the store.
 func New(t testing.TB, store Store) *Deployment {
 	t.Helper()
 	clock := port.ClockFunc(time.Now)
@@ -128,8 +130,9 @@ func New(t testing.TB, store Store) *Deployment {
 // Address returns the address of a queue.
 func (w *Deployment) Address(queue string) string { return w.URL + "/000000000000/" + queue }
 
-// Client returns a client of the deployment. It panics if a call uses another context than its caller's,
-// which must be able to end.
+// Client returns a client of the deployment. The caller of the client must pass a context that can end. If a
+// call arrives with a context that cannot end, the deployment panics, because the client has replaced the
+// caller's context.
 func (w *Deployment) Client(opts ...client.Option) *client.Client {
 	p := w.Parts
 	p.Tasks, p.Definitions, p.Queues = tasks{p.Tasks}, definitions{p.Definitions}, queues{p.Queues}
@@ -218,7 +221,6 @@ func (w *Deployment) run(t testing.TB, clock port.Clock) {
 	})
 }
 
-// consume runs the mapping of a queue to its function.
 func (w *Deployment) consume(ctx context.Context, name string,
 	handle func(context.Context, string, []port.Delivery) []string) {
 	q, err := w.Queues.Queue(name)
@@ -227,7 +229,7 @@ func (w *Deployment) consume(ctx context.Context, name string,
 	}
 	m := inprocess.Mapping{Queue: q, Batch: port.MaxBatch, Visibility: time.Minute,
 		Handle: func(ctx context.Context, name string, batch []port.Delivery) []string {
-			for w.Held.Load() && ctx.Err() == nil { // the receive may have begun before Held was set
+			for w.Held.Load() && ctx.Err() == nil { // Receive may have started before Held was set
 				time.Sleep(time.Millisecond)
 			}
 			return handle(ctx, name, batch)
@@ -237,7 +239,6 @@ func (w *Deployment) consume(ctx context.Context, name string,
 	}
 }
 
-// answer handles requests as the agent.
 func (w *Deployment) answer(ctx context.Context, _ string, batch []port.Delivery) []string {
 	replies, err := w.Queues.Queue(port.Replies)
 	if err != nil {
@@ -260,7 +261,7 @@ func (w *Deployment) reply(r *message.Request) *message.Reply {
 		Agent: r.Agent, Attempt: r.Attempt,
 		Operation: r.Operation, Outcome: core.OutcomeDone, Output: json.RawMessage(`{"ok":true}`)}
 	var in struct{ End string }
-	_ = json.Unmarshal(r.Input, &in) // the input of reserve has no such fields
+	_ = json.Unmarshal(r.Input, &in) // a decoding error does not matter, because reserve has no field End
 	switch {
 	case r.Operation == core.UndoOp || r.Step != "charge":
 	case in.End == "never":

@@ -9,7 +9,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// cutQueues implements the queues for the actors, which only send. It applies the limits of the world.
 type cutQueues struct {
 	port.Queues
 	world *World
@@ -71,7 +70,6 @@ func (q cutQueue) send(ctx context.Context, messages []port.Message) []error {
 	return errs
 }
 
-// definitions wraps the world's definitions and checks the context of each call.
 type definitions struct {
 	port.Definitions
 	world *World
@@ -93,7 +91,6 @@ func (d definitions) PutDefinition(ctx context.Context, hash string, data []byte
 	return d.Definitions.PutDefinition(ctx, hash, data)
 }
 
-// leases wraps the world's leases and checks the context of each call.
 type leases struct {
 	port.Leases
 	world *World
@@ -107,11 +104,11 @@ func (l leases) Acquire(ctx context.Context, name, owner string, now time.Time,
 
 type mark struct{}
 
-// Context is the context of each call of an actor. The actor must pass it to every call that it makes,
-// because on Lambda the context ends before the handling does.
+// Context is the context that the world passes to the actors. An actor must pass this context to each of its
+// calls, because on Lambda the context carries the deadline of the invocation.
 var Context = context.WithValue(context.Background(), mark{}, true)
 
-// Passed checks that a call has received Context.
+// Passed reports a test error if the context of a call does not come from Context.
 func (w *World) Passed(ctx context.Context, call string) {
 	w.t.Helper()
 	if ctx.Value(mark{}) == nil {
@@ -119,7 +116,6 @@ func (w *World) Passed(ctx context.Context, call string) {
 	}
 }
 
-// call checks that an actor's call has received Context, and returns the error of a call of a dead process.
 func (w *World) call(ctx context.Context, name string) error {
 	w.t.Helper()
 	w.Passed(ctx, name)

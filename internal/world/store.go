@@ -11,26 +11,26 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Faulty is a store that counts its calls, and fails as its fields say.
+// Faulty is a store that counts its calls. The fields from FailCommit to Unread inject faults.
 type Faulty struct {
 	*memory.Store
 	Commits, Loads, Orders, Dues int
 	FailCommit, FailLoad         func(call int) error
 	FailOrder                    func(call int) error
 	FailDue                      func(shard int) error
-	Damaged                      string // ID of the task whose document cannot be read
-	Unread                       string // ID of the task whose read fails
+	Damaged                      string // ID of the task whose document Load damages
+	Unread                       string // ID of the task that Load fails to read
 
-	world *World // world that checks the calls; nil if no world does
+	world *World // world that checks the context of each call; nil means no check
 }
 
-// errCut is the error of every I/O of an actor whose process is dead.
 var errCut = errors.New("connection lost")
 
 // ErrFailing is a temporary failure of the store.
 var ErrFailing = fmt.Errorf("the store is failing: %w", port.ErrUnavailable)
 
-// OnCall returns a function that fails the n-th call, n from 1.
+// OnCall returns a function that returns err for the n-th call and nil for every other call. The first call
+// has n = 1.
 func OnCall(n int, err error) func(int) error {
 	return func(call int) error {
 		if call == n {
@@ -40,7 +40,6 @@ func OnCall(n int, err error) func(int) error {
 	}
 }
 
-// call counts a call, and returns the error that it fails with.
 func (s *Faulty) call(ctx context.Context, name string, calls *int, fail func(call int) error) error {
 	*calls++
 	if s.world != nil {
@@ -54,7 +53,7 @@ func (s *Faulty) call(ctx context.Context, name string, calls *int, fail func(ca
 	return fail(*calls)
 }
 
-// Commit fails for all writes or for none.
+// Commit implements port.Store. If the call fails, all its writes fail.
 func (s *Faulty) Commit(ctx context.Context, writes []port.Write) []error {
 	if err := s.call(ctx, "Commit", &s.Commits, s.FailCommit); err != nil {
 		return slices.Repeat([]error{err}, len(writes))
@@ -62,7 +61,8 @@ func (s *Faulty) Commit(ctx context.Context, writes []port.Write) []error {
 	return s.Store.Commit(ctx, writes)
 }
 
-// Load damages the document of Damaged, and returns an error for Unread.
+// Load implements port.Store. It damages the document of the task Damaged and returns an error for the task
+// Unread.
 func (s *Faulty) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
 	if err := s.call(ctx, "Load", &s.Loads, s.FailLoad); err != nil {
 		return make([]*port.Record, len(ids)), slices.Repeat([]error{err}, len(ids))

@@ -1,5 +1,5 @@
-// Package world is the environment for tests of the actors: adapters in memory, a clock that the test moves,
-// agents that follow a script, and faults of the actors' I/O.
+// Package world is an environment for tests of the actors. It provides adapters in memory, a clock that the
+// test moves, agents that follow a script, and faults of the actors' I/O.
 package world
 
 import (
@@ -25,13 +25,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// Visibility is the time that the actors have for a batch.
+// Visibility is the visibility timeout of each batch that an actor receives.
 const Visibility = 30 * time.Second
 
-// Start is the time at which every world begins.
+// Start is the initial time of every world.
 var Start = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
-// World is one deployment.
+// World is one deployment with adapters in memory.
 type World struct {
 	t          testing.TB
 	Clock      *memory.Clock
@@ -43,38 +43,40 @@ type World struct {
 	State      *state.Store
 	Scheduler  *scheduler.Scheduler
 	Supervisor *supervisor.Supervisor
-	Dead       bool // no I/O of the actors works
-	// Script returns the answer to a request, nil for no answer. By default every operation is done.
+	Dead       bool // true if every call of the store, a queue or the alerts fails
+	// Script returns the agent's reply to a request; nil means no reply. Without a Script, every operation
+	// succeeds. In both cases, a do that succeeds after the undo with the same key gets the failure "fenced".
 	Script func(*message.Request) *message.Reply
 
 	Alerts   []core.RaiseAlert
-	Asked    map[string]string // request by task, run, step, attempt
-	Ledger   map[string]*Entry // effects of the services, by key
-	Statuses map[string]string // status messages by order and sequence number
-	Unnumber []core.Status     // statuses without a number: received and refused
+	Asked    map[string]string // encoded request by order, run, step and attempt
+	Ledger   map[string]*Entry // effects on the services by idempotency key
+	Statuses map[string]string // encoded statuses by order and sequence number
+	Unnumber []core.Status     // statuses without a sequence number, such as "refused"
 	Counts   map[string]int
-	Config   func(*scheduler.Config) // changes the Scheduler's configuration before it starts
+	Config   func(*scheduler.Config) // function that changes the Scheduler's configuration in Boot
+	// function that changes the configuration of each new Supervisor
 	Sweeping func(*supervisor.Config)
-	CacheFor int    // number of tasks in the cache
-	Limit    int    // limit of a message in bytes; 0 means no limit
-	Refuse   string // name of the reply-to queue that accepts nothing
-	Gone     string // reply-to name that is not registered
-	Outage   bool   // reply-to names cannot be looked up
+	CacheFor int    // number of tasks in the Scheduler's cache
+	Limit    int    // largest message body in bytes; 0 means no limit
+	Refuse   string // name of the queue that refuses every message
+	Gone     string // reply-to name that has no queue
+	Outage   bool   // true if the lookup of a reply-to fails
 	// error of every read and write of a definition; nil means no error
 	Unread error
-	// error that a queue returns for a message; nil accepts every message
+	// function that returns the error of a message that the queue must refuse; nil accepts every message
 	Fail     func(queue string, m port.Message) error
 	instance int
 }
 
-// Entry is a fenced service's record of one key.
+// Entry is a fenced service's record for one idempotency key.
 type Entry struct {
 	Fenced bool
 	Calls  int
 }
 
-// New returns a world with the definition. It has the queues of the definition's agents, and the reply-to
-// queues "shop", "desk" and "events".
+// New returns a world with the definition. The world has the actors' queues, and the reply-to queues "shop",
+// "desk" and "events".
 func New(t testing.TB, def *core.Definition) *World {
 	t.Helper()
 	def.Link()
@@ -100,7 +102,7 @@ func New(t testing.TB, def *core.Definition) *World {
 	return w
 }
 
-// Boot starts a new process: new actors that remember nothing.
+// Boot starts new actors with empty caches, like a new process.
 func (w *World) Boot() *World {
 	w.instance++
 	w.State = w.NewState(&Faulty{Store: w.Store, world: w}, w.CacheFor)
@@ -113,12 +115,12 @@ func (w *World) Boot() *World {
 	return w
 }
 
-// SupervisorOn returns another Supervisor of this world, on the given store.
+// SupervisorOn returns a further Supervisor of this world that uses the given store.
 func (w *World) SupervisorOn(store port.Store, name string) *supervisor.Supervisor {
 	return w.SupervisorWith(store, w.Leases, name)
 }
 
-// SupervisorWith returns another Supervisor, on the given store and leases.
+// SupervisorWith returns a further Supervisor of this world that uses the given store and leases.
 func (w *World) SupervisorWith(store port.Store, leases port.Leases, name string) *supervisor.Supervisor {
 	return w.supervisor(w.NewState(store, 0), leases, name)
 }
@@ -131,7 +133,7 @@ func (w *World) supervisor(s *state.Store, leases port.Leases, name string) *sup
 	return supervisor.New(c)
 }
 
-// SchedulerOn returns another Scheduler of this world, on the given store.
+// SchedulerOn returns a further Scheduler of this world that uses the given store.
 func (w *World) SchedulerOn(store port.Store, cached int, name string) *scheduler.Scheduler {
 	return scheduler.New(w.SchedulerConfig(w.NewState(store, cached), name))
 }
@@ -139,7 +141,7 @@ func (w *World) SchedulerOn(store port.Store, cached int, name string) *schedule
 // Control returns the control queue.
 func (w *World) Control() port.Queue { return w.queue(port.Control) }
 
-// NewState returns another state store on a store.
+// NewState returns a state.Store that uses the given store and caches the given number of tasks.
 func (w *World) NewState(store port.Store, cached int) *state.Store {
 	return state.New(state.Config{
 		Store: store, Definitions: definitions{w.Defs, w}, CacheTasks: cached,
@@ -160,7 +162,7 @@ func (w *World) NewState(store port.Store, cached int) *state.Store {
 	})
 }
 
-// SchedulerConfig returns the configuration for a Scheduler of this world.
+// SchedulerConfig returns the configuration of a Scheduler of this world.
 func (w *World) SchedulerConfig(s *state.Store, name string) scheduler.Config {
 	p := w.Parts(s, nil, name)
 	p.Count = func(what, why string) { w.Counts[what+": "+why]++ }
@@ -175,7 +177,6 @@ func (w *World) Parts(s *state.Store, shared port.Leases, name string) engine.Pa
 	}
 }
 
-// quiet returns a logger that discards the actors' logs, unless the environment asks for them.
 func quiet() *slog.Logger {
 	out := io.Discard
 	if os.Getenv("STEPKEEPER_TEST_LOG") != "" {
@@ -184,7 +185,7 @@ func quiet() *slog.Logger {
 	return slog.New(slog.NewTextHandler(out, nil))
 }
 
-// Raise records the alert.
+// Raise records an alert of an actor.
 func (w *World) Raise(ctx context.Context, a core.RaiseAlert) error {
 	err := w.call(ctx, "Raise")
 	if err == nil {
@@ -193,7 +194,7 @@ func (w *World) Raise(ctx context.Context, a core.RaiseAlert) error {
 	return err
 }
 
-// Send puts messages into a queue from outside.
+// Send sends messages to a queue, like a sender outside the deployment.
 func (w *World) Send(queue string, values ...port.Value) {
 	w.t.Helper()
 	q := w.queue(queue)
@@ -212,7 +213,7 @@ func (w *World) queue(name string) port.Queue {
 	return q
 }
 
-// Take receives and deletes the visible messages.
+// Take receives and deletes all visible messages of a queue.
 func (w *World) Take(queue string) (all []port.Delivery) {
 	w.t.Helper()
 	for {
@@ -224,7 +225,7 @@ func (w *World) Take(queue string) (all []port.Delivery) {
 	}
 }
 
-// Handle lets the Scheduler handle one batch of a queue, and returns the number of messages in it.
+// Handle lets the Scheduler handle one batch of a queue. It returns the number of messages in the batch.
 func (w *World) Handle(queue string) int {
 	w.t.Helper()
 	return len(w.step(queue, w.Scheduler.Handle))
@@ -242,7 +243,8 @@ func (w *World) step(queue string,
 	return batch
 }
 
-// Round lets each actor work once.
+// Round handles one batch of each of the Scheduler's queues, all requests of the agents, one sweep and the
+// application's statuses. Then it advances the clock by a second.
 func (w *World) Round() {
 	w.t.Helper()
 	for _, name := range []string{port.Intake, port.Replies, port.Control, port.Tasks} {
@@ -256,8 +258,8 @@ func (w *World) Round() {
 	w.Clock.Advance(time.Second)
 }
 
-// Agents lets every agent reply to its requests. A repeated request must be the same, byte for byte (P12,
-// effects are emitted again).
+// Agents lets every agent reply to its requests. A repeated request must have the same bytes as the first
+// request (P12, effects are emitted again).
 func (w *World) Agents() {
 	w.t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(w.Def.Agents)) {
@@ -300,7 +302,7 @@ func (w *World) answer(r *message.Request) *message.Reply {
 		w.Ledger[r.Key] = e
 	}
 	e.Calls++
-	if e.Fenced && r.Operation != core.UndoOp { // reply to a do that comes after its undo
+	if e.Fenced && r.Operation != core.UndoOp { // the do arrives after the undo with the same key
 		return Failed(r, "fenced")
 	}
 	e.Fenced = r.Operation == core.UndoOp
@@ -329,7 +331,8 @@ func Later(r *message.Request) *message.Reply {
 	return reply
 }
 
-// Listen receives the application's statuses. A repeated number must have the same content each time.
+// Listen receives the application's statuses. Repeated statuses with the same sequence number must have the
+// same bytes.
 func (w *World) Listen() {
 	w.t.Helper()
 	for _, d := range w.Take("shop") {
@@ -345,13 +348,14 @@ func (w *World) Listen() {
 	}
 }
 
-// FinalStatus returns the status of the order's present end, or "" if none came.
+// FinalStatus returns the status with the sequence number of the order's end, or "" if the status has not
+// arrived.
 func (w *World) FinalStatus(id string) string {
 	w.t.Helper()
 	return w.Statuses[fmt.Sprintf("%s/%d", id, w.Task(id).End.Seq)]
 }
 
-// Task loads a task from the store, without a cache.
+// Task reads a task from the store. It uses no cache.
 func (w *World) Task(id string) *core.Task {
 	w.t.Helper()
 	records, errs := w.Store.Load(Context, []string{id})
@@ -368,25 +372,25 @@ func (w *World) Task(id string) *core.Task {
 	return task
 }
 
-// Order returns a submission of the world's workflow.
+// Order returns the submission of an order for the workflow of Definition.
 func Order(id string) *message.SubmitOrder {
 	return &message.SubmitOrder{Schema: 1, OrderID: id, Workflow: "order",
 		Order: json.RawMessage(`{ "total": 12.50 }`), ReplyTo: "shop"}
 }
 
-// Expressions implements the expressions of a workflow. It returns all values that a step can read, so that
-// its request shows them.
+// Expressions implements the expressions of a workflow. The input of a step contains all values that the step
+// can read, so that a test finds these values in the request.
 type Expressions struct{}
 
-// Input returns the order and the outputs.
+// Input returns the step's index, the order and the outputs.
 func (Expressions) Input(step int, env core.Environment) (json.RawMessage, error) {
 	return json.Marshal(map[string]any{"step": step, "order": env.Order, "outputs": env.Outputs})
 }
 
-// InputReads returns nil, because no input depends on certain steps.
+// InputReads returns nil, so that the input of a question can be evaluated at any time.
 func (Expressions) InputReads(int) []string { return nil }
 
-// UndoInput returns the same as Input.
+// UndoInput returns the same value as Input.
 func (e Expressions) UndoInput(step int, env core.Environment) (json.RawMessage, error) {
 	return e.Input(step, env)
 }
@@ -400,7 +404,7 @@ func (Expressions) CheckOrder(json.RawMessage) error { return nil }
 // CheckAnswer accepts every value.
 func (Expressions) CheckAnswer(int, json.RawMessage) error { return nil }
 
-// Items calls each with the items of the order.
+// Items calls the function each for every element of the order's field Items.
 func (Expressions) Items(_ int, env core.Environment, each func(int, json.RawMessage)) (int, error) {
 	var order struct{ Items []json.RawMessage }
 	if err := json.Unmarshal(env.Order, &order); err != nil {
@@ -412,12 +416,12 @@ func (Expressions) Items(_ int, env core.Environment, each func(int, json.RawMes
 	return len(order.Items), nil
 }
 
-// ChildOrder gives a child its item.
+// ChildOrder returns an order that contains the item of the child.
 func (Expressions) ChildOrder(_ int, env core.Environment) (json.RawMessage, error) {
 	return json.RawMessage(`{"item":` + string(env.Item) + `}`), nil
 }
 
-// Refused reports whether the answer is "no".
+// Refused reports whether the event's value is "no".
 func (Expressions) Refused(_ int, env core.Environment) (bool, error) {
 	return string(env.Value) == `"no"`, nil
 }
@@ -427,8 +431,8 @@ func (Expressions) Output(env core.Environment) (json.RawMessage, error) {
 	return json.Marshal(env.Outputs)
 }
 
-// Definition returns a workflow with the steps a and b in parallel, then c. Each step has its own agent and
-// an undo.
+// Definition returns a workflow in which the steps a and b run in parallel and c runs after both. Each step
+// has its own agent and an undo.
 func Definition() *core.Definition {
 	retry := core.Retry{MaxFailures: 3, Backoff: core.Backoff{Initial: 2 * core.Second, Max: 10 * core.Second,
 		Multiplier: 2, Jitter: 0.5}}

@@ -123,6 +123,7 @@ func (s *site) synthesise(ctx context.Context) error {
 		"linking.yaml": linking, "going.yaml": going, "filming.yaml": filming, "writing.yaml": writing,
 		"family.yaml": family, "leaf.yaml": leaf, "thirty.yaml": chain("thirty", links, "undo"),
 		"calm.yaml": chain("calm", 2, "undo"), "tight.yaml": chain("tight", tightBudget+2, "stop"),
+		"outcome.yaml": chain("outcome", 1, "undo"),
 	} {
 		path := filepath.Join(s.dir, name)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -144,7 +145,7 @@ func (s *site) synthesise(ctx context.Context) error {
 	}
 	s.settings = map[string]string{
 		"agents": agents, "workflows": strings.Join(workflows, ","), "keep": "false",
-		"priorities": "intake=2,notification=2", "stack": name,
+		"priorities": "intake=2,notification=2", "outcomes": "true", "stack": name,
 	}
 	if s.backend == localstack {
 		if err := s.makeBus(ctx, name); err != nil {

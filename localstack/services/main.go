@@ -1,11 +1,12 @@
-// Command services runs the four remote services of the order example on this machine, without their faults.
-// Use it to try out orders on an emulator:
+// Command services runs the four remote services of the order example on this machine, without injected
+// faults. Use it to run orders on an emulator:
 //
 //	go run ./localstack/services               # what make local-services does; until Ctrl-C
-//	go run ./localstack/services -agents DIR   # writes DIR/agents.yaml, whose agents call them
+//	go run ./localstack/services -agents DIR   # writes DIR/agents.yaml, whose agents call the services
 //
-// Run it at the root of the checkout. The services listen on a port that belongs to this checkout, and `make
-// local-deploy` configures the deployed agents with it. Their ledgers are lost when the command ends.
+// Run the command at the root of the checkout. The services listen on a port that belongs to this checkout.
+// `make local-deploy` configures the deployed agents with this port. The services lose their ledgers when the
+// command ends.
 package main
 
 import (

@@ -24,20 +24,19 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Account is the account of every emulator.
+// Account is the account ID that every emulator uses.
 const Account = "000000000000"
 
-// pause is the time between two reads of the state of a changing stack.
 const pause = time.Second
 
-// Deploy creates or updates the stack, and returns its outputs. The error names the failed resources and the
-// reasons.
+// Deploy creates or updates the stack and returns its outputs. The error names the resources that failed and
+// the reasons.
 func Deploy(ctx context.Context, c aws.Config, a *Assembly) (map[string]string, error) {
 	return DeployAs(ctx, c, a, a.Stack)
 }
 
-// DeployAs deploys the stack under another name. That works because CloudFormation makes all names of its
-// resources.
+// DeployAs deploys the stack under another name. Several such stacks can exist at the same time, because
+// CloudFormation generates the names of all resources.
 func DeployAs(ctx context.Context, c aws.Config, a *Assembly, name string) (map[string]string, error) {
 	if err := upload(ctx, c, a); err != nil {
 		return nil, err
@@ -46,7 +45,7 @@ func DeployAs(ctx context.Context, c aws.Config, a *Assembly, name string) (map[
 	if err != nil {
 		return nil, err
 	}
-	// The template is too large for a call of CloudFormation, so CloudFormation reads it from the bucket.
+	// The template is too large for a request to CloudFormation, so CloudFormation reads it from a bucket.
 	where, err := put(ctx, c, bucket(c), name+".template.json", body)
 	if err != nil {
 		return nil, err
@@ -68,7 +67,7 @@ func DeployAs(ctx context.Context, c aws.Config, a *Assembly, name string) (map[
 	return settled(ctx, client, name)
 }
 
-// Delete deletes the stack. A missing stack is no error.
+// Delete deletes the stack. It returns nil if the stack is missing.
 func Delete(ctx context.Context, c aws.Config, name string) error {
 	client := cloudformation.NewFromConfig(c)
 	if _, err := client.DeleteStack(ctx, &cloudformation.DeleteStackInput{StackName: &name}); err != nil {
@@ -97,7 +96,7 @@ func describe(ctx context.Context, client *cloudformation.Client, name string) (
 	return &out.Stacks[0], nil
 }
 
-// settled waits until no change of the stack is in progress.
+// settled waits until CloudFormation has finished changing the stack. It returns the stack's outputs.
 func settled(ctx context.Context, client *cloudformation.Client, name string) (map[string]string, error) {
 	for {
 		s, err := describe(ctx, client, name)
@@ -137,7 +136,6 @@ func failures(ctx context.Context, client *cloudformation.Client, name string) s
 	return b.String()
 }
 
-// manifest is the CDK's list of the files that a stack needs.
 type manifest struct {
 	Files map[string]struct {
 		Source struct {
@@ -166,7 +164,6 @@ func bucket(c aws.Config) string {
 	return fmt.Sprintf("cdk-hnb659fds-assets-%s-%s", Account, c.Region)
 }
 
-// upload stores the code of the functions at the addresses in the template.
 func upload(ctx context.Context, c aws.Config, a *Assembly) error {
 	m, err := a.manifest()
 	if err != nil {
@@ -197,7 +194,7 @@ func upload(ctx context.Context, c aws.Config, a *Assembly) error {
 }
 
 func storage(c aws.Config) *s3.Client {
-	// emulators have no host names for buckets
+	// Emulators have no host name for each bucket.
 	return s3.NewFromConfig(c, func(o *s3.Options) { o.UsePathStyle = true })
 }
 
@@ -206,7 +203,6 @@ func owned(err error) bool {
 	return errors.As(err, &mine)
 }
 
-// put stores an object and returns its address.
 func put(ctx context.Context, c aws.Config, bucket, key string, body []byte) (string, error) {
 	if _, err := storage(c).PutObject(ctx,
 		&s3.PutObjectInput{Bucket: &bucket, Key: &key, Body: bytes.NewReader(body)}); err != nil {

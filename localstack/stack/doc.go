@@ -1,7 +1,11 @@
-// Package stack deploys the CDK app's template to an emulator: it synthesises the template, uploads the code
-// of the functions, and creates and deletes the stack.
+// Package stack deploys the template of a CDK app to an emulator. It runs the app to get the template. It
+// uploads the code of the functions, and creates and deletes the stack.
 //
-// It calls CloudFormation itself instead of the CDK's command line, so that a test can change the template,
-// no bootstrap is needed, and no Node process waits for events. It deploys to emulators only; `make deploy`
-// and the CDK deploy to an account. WritePlain writes a template for accounts and teams without the CDK.
+// The package calls CloudFormation itself instead of using the CDK's command line, for three reasons:
+//   - a test can change the template
+//   - the emulator needs no bootstrap
+//   - no Node process has to wait for CloudFormation's events
+//
+// The package deploys only to emulators. `make deploy` and the CDK deploy to an AWS account. WritePlain
+// writes a template for users who deploy without the CDK.
 package stack

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Loopback refuses endpoints that are not on this machine, because deployments and deletions here must never
-// reach a real account (rule 27).
+// Loopback returns an error for an endpoint that is not on this machine. The package must never change a real
+// account (rule 27 in docs/reference/aws-rules.md).
 func Loopback(endpoint string) error {
 	u, err := url.Parse(endpoint)
 	if err == nil && strings.EqualFold(u.Hostname(), "localhost") {

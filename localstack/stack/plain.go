@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// Parameters of a plain template.
+// Names of the parameters of a plain template.
 const (
 	ParamBucket    = "AssetsBucket"
 	ParamPrefix    = "AssetsPrefix"
@@ -23,10 +23,13 @@ const (
 	paramRetention = "LogRetention"
 )
 
-// WritePlain writes the assembly to the folder dir as one template that needs neither the CDK nor its
-// bootstrap, and the functions' zips beside it. It returns the template's path. The template has parameters
-// for the place of the zips, an address for alarms and alerts, the retention of logs and each function's
-// memory. It changes the assembly's template.
+// WritePlain writes the assembly to the folder dir as one template and the functions' zip files. The template
+// needs neither the CDK nor its bootstrap. WritePlain returns the path of the template, and changes the
+// assembly's Template. The template has these parameters:
+//   - the bucket and the prefix of the zip files
+//   - the email address for alarms and alerts
+//   - the retention of logs
+//   - the memory of each function
 func (a *Assembly) WritePlain(dir string) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
@@ -46,7 +49,7 @@ func (a *Assembly) WritePlain(dir string) (string, error) {
 	a.address()
 	delete(a.Template.object("Resources"), "CDKMetadata")
 	delete(a.Template.object("Conditions"), "CDKMetadataAvailable")
-	if len(a.Template.object("Conditions")) == 0 { // CloudFormation takes no empty section
+	if len(a.Template.object("Conditions")) == 0 { // CloudFormation refuses an empty section
 		delete(a.Template, "Conditions")
 	}
 	for name := range own {
@@ -71,14 +74,14 @@ var bootstrapBucket = regexp.MustCompile(`cdk-[a-z0-9]+-assets-`)
 
 const emailText = "Address that gets alarms, and alerts of orders in Error"
 
-// writeCode writes the functions' code to the folder dir as zips. The place of the zips and the functions'
-// memory become parameters.
+// writeCode writes the functions' code to the folder dir as zip files. It replaces the functions' buckets,
+// keys and memory in the template with parameters.
 func (a *Assembly) writeCode(dir string) error {
 	m, err := a.manifest()
 	if err != nil {
 		return err
 	}
-	ids := map[string]string{} // IDs of files by their keys in the bootstrap's bucket
+	ids := map[string]string{} // file IDs by key in the bootstrap bucket
 	for id, file := range m.Files {
 		for _, to := range file.Destinations {
 			ids[to.ObjectKey] = id
@@ -89,7 +92,7 @@ func (a *Assembly) writeCode(dir string) error {
 		code, _ := p["Code"].(map[string]any)
 		key, _ := code["S3Key"].(string)
 		if file, found := ids[key]; found {
-			name := strings.TrimSuffix(path.Base(key), path.Ext(key)) + ".zip" // a jar is a zip too
+			name := strings.TrimSuffix(path.Base(key), path.Ext(key)) + ".zip" // a jar file is a zip file
 			if _, done := written[name]; !done {
 				source := m.Files[file].Source
 				written[name] = a.writeZip(source.Path, source.Packaging == "zip", filepath.Join(dir, name))
@@ -117,7 +120,8 @@ func (a *Assembly) writeZip(source string, zipped bool, to string) error {
 	return nil
 }
 
-// replace lets a parameter replace a property that has the same value in all resources. Expressions stay.
+// replace adds a parameter for a property that has the same fixed value in several resources. It keeps
+// CloudFormation expressions. It adds no parameter if two resources have different fixed values.
 func (a *Assembly) replace(resources []map[string]any, property, name, kind, description string) {
 	var value any
 	for _, p := range resources {
@@ -138,7 +142,6 @@ func (a *Assembly) replace(resources []map[string]any, property, name, kind, des
 	}
 }
 
-// fixed returns a value that is no expression, and nil for an expression.
 func fixed(v any) any {
 	switch v.(type) {
 	case string, float64:
@@ -147,10 +150,10 @@ func fixed(v any) any {
 	return nil
 }
 
-// address makes the address that gets alarms and alerts a parameter. If the app has none, a subscription
-// exists only if the parameter is set.
+// address makes the email address for alarms and alerts a parameter. If no topic has an email subscription,
+// address adds subscriptions that exist only if the parameter is set.
 func (a *Assembly) address() {
-	mails := map[string][]map[string]any{} // subscriptions by mail to the topics of alarms and alerts
+	mails := map[string][]map[string]any{} // email subscriptions by topic of alarms or alerts
 	for name, output := range a.Template.object("Outputs") {
 		value, _ := output.(map[string]any)["Value"].(map[string]any)
 		topic, _ := value["Ref"].(string)
@@ -181,7 +184,6 @@ func (a *Assembly) address() {
 
 func ref(id string) map[string]any { return map[string]any{"Ref": id} }
 
-// parameter returns a parameter with more properties, as names and values.
 func parameter(kind, description string, more ...any) map[string]any {
 	p := map[string]any{"Type": kind, "Description": description}
 	for i := 0; i+1 < len(more); i += 2 {
@@ -190,7 +192,6 @@ func parameter(kind, description string, more ...any) map[string]any {
 	return p
 }
 
-// object returns a section of the template, which it adds if it is missing.
 func (t Template) object(name string) map[string]any {
 	section, ok := t[name].(map[string]any)
 	if !ok {

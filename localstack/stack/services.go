@@ -10,12 +10,13 @@ import (
 	"strings"
 )
 
-// ServicesFile is the file, below the root of a checkout, with the address of its example services. Agents
-// that are deployed from one checkout must not call the services of another one.
+// ServicesFile is the path of a file below the root of a checkout. The file holds the address of the
+// checkout's example services. Each checkout has its own address, so that its agents never call the services
+// of another checkout.
 const ServicesFile = "localstack/.state/services"
 
 // ServicesAddress returns the loopback address of the example services of the checkout at root. The first
-// call chooses a free port, and later calls return the same one.
+// call chooses a free port. Later calls return the same address.
 func ServicesAddress(root string) (string, error) {
 	file := filepath.Join(root, ServicesFile)
 	data, err := os.ReadFile(file)
@@ -39,7 +40,8 @@ func ServicesAddress(root string) (string, error) {
 	return address, err
 }
 
-// AgentsFile writes the example's agents into dir, with the address of this checkout's services.
+// AgentsFile writes the example's agents.yaml into dir, with the address of the services of the checkout at
+// root. It returns the path of the file.
 func AgentsFile(root, dir string) (string, error) {
 	address, err := ServicesAddress(root)
 	if err != nil {

@@ -15,21 +15,22 @@ import (
 	"github.com/stepkeeper/stepkeeper/infra/emulate"
 )
 
-// Assembly is the output of the CDK app: a folder with a template and the functions' content.
+// Assembly is the output of a CDK app: a folder with a template and the code of the functions.
 type Assembly struct {
 	Dir, Stack string
-	// Template may be changed before Deploy.
+	// Template is the parsed template. The caller may change it before Deploy.
 	Template Template
 }
 
 // Template is a CloudFormation template.
 type Template map[string]any
 
-// ErrNoApp means that a folder holds no CDK app.
+// ErrNoApp means that a folder contains no CDK app.
 var ErrNoApp = errors.New("there is no CDK app: no cdk.json")
 
-// Synthesise runs the CDK app in the folder app with the command in its cdk.json, and writes into dir. The
-// settings are added to the app's context. The functions are built for this machine's architecture (rule 26).
+// Synthesise runs the CDK app in the folder app with the command in cdk.json. The app writes its output into
+// dir. Synthesise adds the settings to the app's context. The app builds the functions for this machine's
+// architecture (rule 26 in docs/reference/aws-rules.md).
 func Synthesise(ctx context.Context, app, dir, emulator string,
 	settings map[string]string) (*Assembly, error) {
 	data, err := os.ReadFile(filepath.Join(app, "cdk.json"))
@@ -73,7 +74,6 @@ func Synthesise(ctx context.Context, app, dir, emulator string,
 	return open(dir, strings.TrimSuffix(filepath.Base(found[0]), ".template.json"))
 }
 
-// open reads an assembly.
 func open(dir, name string) (*Assembly, error) {
 	a := &Assembly{Dir: dir, Stack: name}
 	data, err := os.ReadFile(filepath.Join(dir, name+".template.json"))
@@ -83,7 +83,7 @@ func open(dir, name string) (*Assembly, error) {
 	if err != nil {
 		return nil, fmt.Errorf("template of stack %s: %w", name, err)
 	}
-	// These rules check whether the account was prepared for the CDK's command line.
+	// These rules check whether the CDK's bootstrap has prepared the account.
 	delete(a.Template, "Rules")
 	if parameters, ok := a.Template["Parameters"].(map[string]any); ok {
 		delete(parameters, "BootstrapVersion")
@@ -91,8 +91,8 @@ func open(dir, name string) (*Assembly, error) {
 	return a, nil
 }
 
-// Each calls f with the properties of every resource of a type, to read or change; nil properties
-// become an empty object.
+// Each calls f with the properties of every resource of a type. The function f may change the properties. If
+// a resource has no properties, Each adds an empty object.
 func (t Template) Each(kind string, f func(id string, properties map[string]any)) {
 	resources, _ := t["Resources"].(map[string]any)
 	for id, r := range resources {

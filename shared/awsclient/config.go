@@ -19,16 +19,17 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 )
 
-// Options configures Load. The zero value is AWS as the environment describes it.
+// Options configures Load. The zero value connects to AWS with the settings of the environment.
 type Options struct {
-	// Endpoint is the address of all services. "" means AWS, or the SDK's own environment variables.
+	// Endpoint is the address of all services. "" means the address in the SDK's own environment variables,
+	// or else AWS.
 	Endpoint string
-	// Region is the Region. "" means the Region of the environment or the user's profile.
+	// Region is the AWS Region. "" means the Region of the environment or of the user's profile.
 	Region string
 	// MaxAttempts is the number of attempts of one call; default 4.
 	MaxAttempts int
-	// CallTimeout is the time limit of one call with all its attempts; default 10 s. WithCallTimeout
-	// overrides it.
+	// CallTimeout is the time limit of one call with all its attempts; default 10 s. wire.WithCallTimeout
+	// overrides this limit.
 	CallTimeout time.Duration
 	// Wrap wraps the transport, for example with a meter or injected faults.
 	Wrap func(http.RoundTripper) http.RoundTripper
@@ -46,9 +47,9 @@ func Endpoint(service string) string {
 	return ""
 }
 
-// Load returns the configuration. Region and credentials come from the environment, as the SDK finds them. If
-// the endpoint is on this machine, as with `stepkeeper dev`, Load invents a missing Region and missing
-// credentials. It never does so for other endpoints.
+// Load returns the configuration. The SDK finds the Region and the credentials in the environment. If the
+// endpoint is on this machine, as with `stepkeeper dev`, Load uses placeholders for a missing Region and
+// missing credentials. For other endpoints a missing Region is an error.
 func Load(ctx context.Context, o Options) (aws.Config, error) {
 	o.MaxAttempts = cmp.Or(o.MaxAttempts, wire.DefaultMaxAttempts)
 	o.CallTimeout = cmp.Or(o.CallTimeout, wire.DefaultCallTimeout)

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// decision returns the decision about a step and its time, even if it takes effect only at the next Resubmit.
+// decision returns the decision about a step, and a text with its time. A decision that waits for a Resubmit
+// has no time yet.
 func (s *Step) decision() (decided Decided, at string, ok bool) {
 	if s.Decided() && json.Unmarshal(s.Output, &decided) == nil {
 		return decided, " at " + decided.At.String(), true
@@ -22,8 +23,8 @@ func (s *Step) decision() (decided Decided, at string, ok bool) {
 	return decided, "", ok
 }
 
-// DecisionText returns the decision about a step, and a text that states it. The text is empty until the step
-// is decided.
+// DecisionText returns the decision about a step, and a text that states it. The text is empty if there is no
+// decision.
 func (s *Step) DecisionText() (Decided, string) {
 	was, at, ok := s.decision()
 	switch {
@@ -35,10 +36,10 @@ func (s *Step) DecisionText() (Decided, string) {
 	return was, fmt.Sprintf("step %s was decided%s: %s by %s", s.Name, at, Shown(was.Value), was.By)
 }
 
-// TimedOut reports whether the time for an answer ended and the workflow gives no value for that case.
+// TimedOut reports whether no answer came in time, and the workflow has no value for this case.
 func (d Decided) TimedOut() bool { return d.By == ByTimeout && string(d.Value) == "null" }
 
-// Shown returns a value as text for people. A long value becomes "another value".
+// Shown returns a value as text for people. A value of more than MaxApproval bytes becomes "another value".
 func Shown(value json.RawMessage) string {
 	if len(value) > MaxApproval {
 		return "another value"
@@ -46,7 +47,7 @@ func Shown(value json.RawMessage) string {
 	return string(value)
 }
 
-// OwnAnswers returns the step's own copy of its record of answers.
+// OwnAnswers gives the step its own copy of Answers, and returns the copy.
 func (s *Step) OwnAnswers() *Answers {
 	a := Answers{Round: 1}
 	if s.Answers != nil {
@@ -56,8 +57,8 @@ func (s *Step) OwnAnswers() *Answers {
 	return s.Answers
 }
 
-// AsAsked returns a question with the values that the step's claim stored. If the task was moved after the
-// claim, its definition may contain other values (P49, move pins another definition).
+// AsAsked returns a question with the values that the step's claim stored. The present definition may have
+// other values if the task was moved after the claim (P49, move pins another definition).
 func (s *Step) AsAsked(question json.RawMessage, timeout Duration) json.RawMessage {
 	now, timeout, err := ReadQuestion(question, timeout)
 	a, asked := s.Answers, s.Wait.Until.Sub(s.Claim.At)
@@ -80,7 +81,8 @@ func (s *Step) AsAsked(question json.RawMessage, timeout Duration) json.RawMessa
 	return question
 }
 
-// ReadQuestion reads a question. Its errors hold no data of the order.
+// ReadQuestion parses a question, and returns who may answer and how long the question is open. Its errors
+// contain no data of the order.
 func ReadQuestion(text json.RawMessage, timeout Duration) (*Answers, Duration, error) {
 	var q Question
 	if len(text) > 0 {
@@ -129,7 +131,7 @@ func ReadQuestion(text json.RawMessage, timeout Duration) (*Answers, Duration, e
 	return a, timeout, nil
 }
 
-// readTimeout reads a duration of Go, or a number of days.
+// readTimeout parses a duration of Go, such as "48h", or a number of days, such as "7d".
 func readTimeout(text string) (Duration, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n <= 1000 {
@@ -154,11 +156,11 @@ func (s *Step) Round() int {
 	return max(1, s.Answers.Round)
 }
 
-// Excludes returns why a person may not answer, or "" if they may.
+// Excludes returns the reason why a person may not answer, or "" if the person may answer.
 func (a *Answers) Excludes(by string) string {
 	switch {
 	case by == ByToken && (a.Need > 1 || len(a.Who) > 0 || a.NotSelf != ""):
-		// P39, a token is an answer's permission
+		// A token without a person does not show who answers (P39, a token is an answer's permission).
 		return "the answer names no person, and this step asks who answers"
 	case a.NotSelf != "" && a.NotSelf == by:
 		return by + " is excluded from answering this step (notSelf)"
@@ -168,7 +170,8 @@ func (a *Answers) Excludes(by string) string {
 	return ""
 }
 
-// Complete returns the first value that enough people gave, and their names. It does not set At.
+// Complete returns the first value that enough people gave, and the names of these people. It leaves
+// Decided.At zero. It returns false if no value has enough votes, or if the step was not claimed.
 func (a *Answers) Complete() (Decided, bool) {
 	if a.Need == 0 {
 		return Decided{}, false
@@ -187,8 +190,8 @@ func (a *Answers) Complete() (Decided, bool) {
 	return Decided{}, false
 }
 
-// AnswerValue returns a value in the form in which values are compared, or an error if the value is not
-// allowed.
+// AnswerValue returns a value in a form that can be compared byte for byte. If the value is not allowed,
+// AnswerValue returns the reason.
 func (d *Definition) AnswerValue(i int, value json.RawMessage) (json.RawMessage, string) {
 	a := d.Steps[i].Answer
 	var compact bytes.Buffer
@@ -216,7 +219,8 @@ func (d *Definition) AnswerValue(i int, value json.RawMessage) (json.RawMessage,
 	return value, ""
 }
 
-// Addressed returns the steps that an answer is for. If there are none, it returns the reason.
+// Addressed returns the indexes of the steps that an answer is for. If there are no such steps, Addressed
+// returns the reason.
 func (t *Task) Addressed(def *Definition, e Answered) (steps []int, reason string) {
 	if def == nil {
 		return nil, "the order was cancelled before it came"
@@ -238,8 +242,8 @@ func (t *Task) Addressed(def *Definition, e Answered) (steps []int, reason strin
 	return nil, "step " + e.Step + " is not one that is answered"
 }
 
-// HasEnded returns the refusal of an answer to an order that no longer goes forward. If the answer is for the
-// decided round and its sender may answer, the text states the decision.
+// HasEnded returns the reason why an answer to an order that no longer goes forward is refused. The reason
+// states the decision if the answer is for the decided round and the sender of the answer may answer.
 func (t *Task) HasEnded(s *Step, e Answered) string {
 	why := "the order goes no longer forward; it is " + string(t.ProcessState)
 	if e.Run != t.Run || e.Step != "" && e.Round != s.Round() || s.Answers == nil ||

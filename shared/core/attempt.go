@@ -9,8 +9,8 @@ import (
 // one step).
 func (d *StepDefinition) AllAgents() []string { return append([]string{d.Agent}, d.Others...) }
 
-// AskedAgent returns the agent that the last attempt of a step asked. If there was no attempt, it returns the
-// first agent of the step.
+// AskedAgent returns the agent of the step's last attempt. Without an attempt, or after a Move, it returns
+// the first agent of the step.
 func (d *StepDefinition) AskedAgent(s *Step) string { return cmp.Or(s.Claim.Agent, d.Agent) }
 
 // TimeoutOf returns the timeout of the step's present attempt, which is a do or an undo.
@@ -25,7 +25,7 @@ func (d *StepDefinition) TimeoutOf(s *Step) Duration {
 // long work reports progress).
 func (d *StepDefinition) Long(s *Step) bool { return d.MaxDuration > 0 && !s.Claim.Undo }
 
-// Longest returns how long a handling of the present attempt may take in total (P43).
+// Longest returns the longest time that the agent may work on the present attempt (P43).
 func (d *StepDefinition) Longest(s *Step) Duration {
 	if d.Long(s) {
 		return max(d.MaxDuration, d.Timeout)
@@ -33,8 +33,8 @@ func (d *StepDefinition) Longest(s *Step) Duration {
 	return d.TimeoutOf(s)
 }
 
-// FirstCompleteBy returns the complete-by time that the present claim set, before any Progress moved it. A
-// request that is emitted again contains this time (P12, effects are emitted again).
+// FirstCompleteBy returns the complete-by time that the present claim set. Since the claim, a Progress may
+// have moved the stored time. A repeated request contains the first time (P12, effects are emitted again).
 func (d *StepDefinition) FirstCompleteBy(s *Step) Time {
 	if !d.Long(s) {
 		return s.Claim.StopBy
@@ -42,8 +42,8 @@ func (d *StepDefinition) FirstCompleteBy(s *Step) Time {
 	return min(s.Claim.StopBy, s.Claim.At.Add(d.Timeout+s.Claim.Allowance))
 }
 
-// NextLook returns the time of a waiting step's next check: the end of its wait, or the next reminder of an
-// open question (P37, a question has a time).
+// NextLook returns the time of the next check of a waiting step. This is the end of the wait, or an earlier
+// reminder of an open question (P37, a question has a time).
 func (d *StepDefinition) NextLook(s *Step) Time {
 	if d.Answer == nil || d.Answer.Remind <= 0 || s.Answers == nil || s.State != Waiting {
 		return s.Wait.At
@@ -51,8 +51,8 @@ func (d *StepDefinition) NextLook(s *Step) Time {
 	return min(d.ReminderDue(s, d.Intervals(s)+1), s.Wait.At)
 }
 
-// Intervals returns how many intervals of a question had passed when its last reminder was first sent. It
-// equals the number of that reminder, unless a move changed the interval.
+// Intervals returns how many reminder intervals had passed when the last reminder was first sent. The result
+// can differ from Answers.Reminded if a Move has changed the interval.
 func (d *StepDefinition) Intervals(s *Step) int {
 	if d.Answer.Remind <= 0 || s.Answers.RemindedAt == 0 {
 		return 0
@@ -60,8 +60,8 @@ func (d *StepDefinition) Intervals(s *Step) int {
 	return int(s.Answers.RemindedAt.Sub(s.Claim.At) / d.Answer.Remind)
 }
 
-// ReminderDue returns the time when n intervals of a question have passed. It is zero if the question has no
-// reminders.
+// ReminderDue returns the time when n reminder intervals have passed since the claim. It returns zero if the
+// question has no reminders.
 func (d *StepDefinition) ReminderDue(s *Step, n int) Time {
 	if d.Answer.Remind <= 0 {
 		return 0
@@ -72,27 +72,27 @@ func (d *StepDefinition) ReminderDue(s *Step, n int) Time {
 // MaxInput is the largest input that an operator may give to a step, in bytes.
 const MaxInput = 32 << 10
 
-// MaxNote is the longest note of a Progress that is kept, in bytes.
+// MaxNote is the longest note of a Progress that a task keeps, in bytes.
 const MaxNote = 200
 
-// ShortNote cuts a note at MaxNote bytes, between characters.
+// ShortNote shortens a note to at most MaxNote bytes. It does not split a character.
 func ShortNote(note string) string {
 	return strings.ToValidUTF8(note[:min(len(note), MaxNote)], "")
 }
 
-// MaxOutput is the largest output of a step, in bytes: a reply must fit into one message. The step fails for
-// good. A larger reply from an agent in another language goes to quarantine.
+// MaxOutput is the largest output of a step, in bytes, because a reply must fit into one message. If an
+// operation returns a larger output, the agent reports a permanent failure.
 const MaxOutput = 48 << 10
 
-// KnownUntil returns the time until which the service is certain to remember the key of a step. The service
-// remembers a key from its first use, which is not earlier than the first claim, or than the latest fact that
-// the operator stated. 0 means for ever.
+// KnownUntil returns the time until which the service certainly remembers the key of a step. 0 means for
+// ever. KeyRetention counts from the step's first claim, or from the operator's latest fact about the step if
+// the fact is later. It counts from now if the step has no claim, or no claim after the fact.
 func (t *Task) KnownUntil(def *Definition, i int, now Time) Time {
 	s, agent := &t.Steps[i], def.Agents[def.Steps[i].Agent]
 	if agent.KeyRetention == 0 {
 		return 0
 	}
-	since := cmp.Or(s.FirstClaim(), now) // if the step was not claimed, its first claim is now
+	since := cmp.Or(s.FirstClaim(), now) // if there was no claim, the first claim would be now
 	switch {
 	case s.Resolved == nil:
 	case s.Resolved.At > s.Claim.At: // no request was sent after the fact
@@ -103,15 +103,16 @@ func (t *Task) KnownUntil(def *Definition, i int, now Time) Time {
 	return since.Add(agent.KeyRetention - agent.ClockSkew)
 }
 
-// KeyMayExpire reports whether the step is in doubt and a call requested now could arrive after its service
-// has forgotten the key (P18, resubmit uses a remembered key).
+// KeyMayExpire reports whether the step was handed back, failed or waits for its undo, and its service may
+// forget the key before a call that starts now has ended (P18, resubmit uses a remembered key). An earlier
+// call may have had an effect, which a call with a forgotten key could repeat.
 func (t *Task) KeyMayExpire(def *Definition, i int, now Time) bool {
 	s, until := &t.Steps[i], t.KnownUntil(def, i, now)
 	return s.AwaitsWake() && s.Attempted() && until != 0 && now.Add(def.Steps[i].TimeoutOf(s)) > until
 }
 
-// NotDone returns the agents whose recent attempts of a step were unsuccessful. It leaves out old attempts,
-// so that it never returns all agents of the step.
+// NotDone returns the agents of the step's unsuccessful attempts, except superseded ones. It looks only at
+// the last len(d.Others) attempts, so that it never returns all agents of the step.
 func (t *Task) NotDone(d *StepDefinition, s *Step) (agents []string) {
 	for _, a := range t.Attempts.Last {
 		if a.Step == s.Name && a.Number > s.Attempt-len(d.Others) && a.Outcome != OutcomeSuperseded {
@@ -121,9 +122,9 @@ func (t *Task) NotDone(d *StepDefinition, s *Step) (agents []string) {
 	return agents
 }
 
-// ReminderStopBy returns the time after which the last reminder of step i must not be sent. It is the earlier
-// of two times: when the next reminder is due, and when the service of the step ask may have forgotten the
-// key (P18).
+// ReminderStopBy returns the time after which the last reminder of step i must not be sent. This is the time
+// of the next reminder, or an earlier time if the service of def.Steps[ask] may forget the reminder's key
+// before (P18). The earlier time is at least one timeout of that step after the last reminder.
 func (t *Task) ReminderStopBy(def *Definition, i, ask int) Time {
 	s, q, d := &t.Steps[i], &def.Steps[i], &def.Steps[ask]
 	a, next, agent := s.Answers, q.ReminderDue(s, q.Intervals(s)+1), def.Agents[d.Agent]

@@ -7,16 +7,17 @@ import (
 	"slices"
 )
 
-// Bounds of the pause after which a step asks all open children again. The pause doubles each time.
+// Bounds of the result of Pause.
 const (
 	firstRound = 10 * Minute
 	lastRound  = 6 * Hour
 )
 
-// Pause returns the wait until the step asks all open children again.
+// Pause returns how long the step waits before it asks all open children again. The pause doubles with each
+// round, up to lastRound.
 func (c *Children) Pause() Duration { return min(firstRound<<min(c.Rounds, 10), lastRound) }
 
-// OwnChildren returns the step's own copy of its record of children.
+// OwnChildren gives the step its own copy of Children, and returns the copy.
 func (s *Step) OwnChildren() *Children {
 	c := *s.Children
 	c.Open, c.FailedAt = slices.Clone(c.Open), slices.Clip(c.FailedAt)
@@ -24,24 +25,24 @@ func (s *Step) OwnChildren() *Children {
 	return &c
 }
 
-// Close removes the open children that match.
+// Close removes the matching children from Open.
 func (c *Children) Close(match func(OpenChild) bool) {
 	if c.Open = slices.DeleteFunc(c.Open, match); len(c.Open) == 0 {
 		c.Open = nil
 	}
 }
 
-// At returns the position of an open child, or -1.
+// At returns the position in Open of the child with the index, or -1.
 func (c *Children) At(index int) int {
 	return slices.IndexFunc(c.Open, func(o OpenChild) bool { return o.Index == index })
 }
 
-// Opened reports whether the cause led to a request to a child that has not ended.
+// Opened reports whether the last request to an open child has this cause.
 func (c *Children) Opened(cause string) bool {
 	return c != nil && slices.ContainsFunc(c.Open, func(o OpenChild) bool { return o.Cause == cause })
 }
 
-// Fail counts a child that failed.
+// Fail counts a failed child.
 func (c *Children) Fail(index int, code, message string) {
 	c.Failed++
 	if len(c.FailedAt) < maxFailedAt {
@@ -52,7 +53,8 @@ func (c *Children) Fail(index int, code, message string) {
 	}
 }
 
-// Output returns the output of a step with a list.
+// Output returns the output of a step that has a list of children. It contains the outputs of the children
+// if collect is true.
 func (c *Children) Output(collect bool) json.RawMessage {
 	out := struct {
 		Count   int               `json:"count"`
@@ -71,13 +73,13 @@ func (c *Children) Output(collect bool) json.RawMessage {
 	return b
 }
 
-// Running reports whether a child has not ended. Children in doubt do not count.
+// Running reports whether a child is open and can still be undone.
 func (c *Children) Running() bool {
 	return c != nil && slices.ContainsFunc(c.Open, func(o OpenChild) bool { return !o.inDoubt() })
 }
 
-// OpenChildren returns the IDs of the children that the step waits for: they got a request and have not
-// ended. A task that has ended waits for none.
+// OpenChildren returns the IDs of the children that the step waits for. These children got a request and have
+// not reported an end.
 func (t *Task) OpenChildren(s *Step) (ids []string) {
 	if s.State != Waiting || s.Children == nil || t.Terminal() {
 		return nil
@@ -90,11 +92,12 @@ func (t *Task) OpenChildren(s *Step) (ids []string) {
 	return ids
 }
 
+// inDoubt reports whether the child was closed or is no longer stored, so that it can no longer be undone.
 func (o OpenChild) inDoubt() bool {
 	return o.State == string(ChildClosed) || o.State == string(ChildExpired)
 }
 
-// ResolveRefusal returns why a fact about the children is refused, or "" if it is accepted.
+// ResolveRefusal returns why a fact about the children is refused, or "" if the fact is accepted.
 func (c *Children) ResolveRefusal(fact Fact) string {
 	switch {
 	case c == nil || !slices.ContainsFunc(c.Open, OpenChild.inDoubt):
@@ -107,7 +110,7 @@ func (c *Children) ResolveRefusal(fact Fact) string {
 	return ""
 }
 
-// Settled returns a copy without the children in doubt.
+// Settled returns a copy without the open children that can no longer be undone.
 func (c *Children) Settled() *Children {
 	n := *c
 	n.Open = slices.Clone(c.Open)
@@ -115,7 +118,7 @@ func (c *Children) Settled() *Children {
 	return &n
 }
 
-// Refusal returns the text that lists the commands an operator can give to a child.
+// Refusal returns a text about the commands that an operator can give to a child.
 func (p *Parent) Refusal() string {
 	return fmt.Sprintf("the order is child %d of step %s of %s, which decides about it; a child in Error "+
 		"can be resubmitted, moved, resolved or closed, and for all else give the command to %s", p.Index,

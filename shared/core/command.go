@@ -1,17 +1,17 @@
 package core
 
-// noNumber stands for the number of an event that carries none.
+// noNumber is the Number of an event that has no command number.
 const noNumber = -1
 
-// Command holds the common fields of all commands by people, and of answers.
+// Command holds the fields that all commands and answers have in common.
 type Command struct {
 	Name   string // "cancel", "undo", "answer" and so on; "" if the event is no command
 	ID     string
-	Number int    // command number; -1 for an event without one
+	Number int    // command number, or noNumber
 	From   Sender // zero for an answer
 }
 
-// CommandOf returns the command that an event contains.
+// CommandOf returns the common fields of a command or an answer. For any other event, only Number is set.
 func CommandOf(ev Event) Command {
 	switch e := ev.(type) {
 	case Cancel:
@@ -34,8 +34,8 @@ func CommandOf(ev Event) Command {
 	return Command{Number: noNumber}
 }
 
-// Stamped returns the event with that ID, sender and number. A Cancel gets no number, and an answer only the
-// ID.
+// Stamped returns the event with the ID, the sender and the number. A Cancel gets no number. An answer gets
+// only the ID.
 func Stamped(ev Event, id string, from Sender, number int) Event {
 	switch e := ev.(type) {
 	case Cancel:

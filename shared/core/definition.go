@@ -11,34 +11,33 @@ import (
 	"unicode/utf8"
 )
 
-// Grade describes what a remote service's operation offers (docs/explanation/protocol.md, Grades).
+// Grade describes what a remote service guarantees for an operation (docs/explanation/protocol.md, Grades).
 type Grade string
 
 const (
-	// Fenced means that do(key) happens at most once, undo(key) reverses it or succeeds if there is nothing
-	// to undo, and a do(key) after that is refused.
+	// Fenced means that do(key) happens at most once, and that undo(key) reverses it. An undo(key) with
+	// nothing to undo succeeds. A do(key) after an undo(key) is refused.
 	Fenced Grade = "fenced"
-	// Idempotent means that do(key) happens at most once, and undo(key) succeeds if there is nothing to undo.
-	// A later do(key) is not refused.
+	// Idempotent means that do(key) happens at most once. An undo(key) with nothing to undo succeeds. A
+	// do(key) after an undo(key) is not refused.
 	Idempotent Grade = "idempotent"
-	// Plain means that the service guarantees nothing. It needs a ledger, which the agent
-	// keeps (P31, a plain service needs a ledger).
+	// Plain means that the service guarantees nothing. An agent that calls such a service needs a ledger
+	// (P31, a plain service needs a ledger).
 	Plain Grade = "plain"
 )
 
-// Policy is the reaction to a step that has used up its budget or failed for good (P19, policy decides about
-// a failed step).
+// Policy is a task's reaction to a step that has failed for good (P19, policy decides about a failed step).
 type Policy string
 
-// Reactions to a step that failed.
+// Reactions to a step that has failed for good.
 const (
-	OnFailureUndo Policy = "undo" // undo the whole task
-	OnFailureStop Policy = "stop" // set Error and alert the operator
+	OnFailureUndo Policy = "undo" // the whole task is undone
+	OnFailureStop Policy = "stop" // the task stops in Error and alerts the operator
 
-	OnFailureContinue Policy = "continue" // undo the step alone, and go on without it (P42)
+	OnFailureContinue Policy = "continue" // only the step is undone, and the task goes on (P42)
 )
 
-// DefinitionHash returns the name of a definition's stored form: the first 16 bytes of its SHA-256 in
+// DefinitionHash returns the hash that names a stored definition: the first 16 bytes of its SHA-256, in
 // hexadecimal.
 func DefinitionHash(stored []byte) string {
 	sum := sha256.Sum256(stored)
@@ -48,95 +47,107 @@ func DefinitionHash(stored []byte) string {
 // DefinitionSchema is the major version of the stored form that this code reads and writes.
 const DefinitionSchema = 1
 
-// Definition is a compiled workflow. It is data only, stored by its hash and pinned by tasks, so that a
-// deploy never affects a running task. Package workflow makes it from YAML and validates it. Decide trusts
-// it.
+// Definition is a compiled workflow. Tasks pin it by its hash, so that a deployment never affects a running
+// task. Package workflow/source compiles it from YAML and validates it. Decide relies on the validation.
 type Definition struct {
 	Schema int                        `json:"schema"` // major version of the stored form
 	Name   string                     `json:"name"`
-	Hash   string                     `json:"-"` // DefinitionHash of the JSON form
+	Hash   string                     `json:"-"` // DefinitionHash of the stored form
 	Steps  []StepDefinition           `json:"steps"`
-	Agents map[string]AgentDefinition `json:"agents"`           // every agent that a step names
-	Output json.RawMessage            `json:"output,omitempty"` // template, see Expressions
-	// JSON Schema of the orders; if absent, any order is allowed
+	Agents map[string]AgentDefinition `json:"agents"` // all agents of the steps, by name
+	// Output is the template of the workflow's output; see Expressions.
+	Output json.RawMessage `json:"output,omitempty"`
+	// Order is the JSON Schema of the orders. If it is absent, any order is allowed.
 	Order json.RawMessage `json:"order,omitempty"`
-	// longest time of a run from its submission; 0 means no deadline
+	// Deadline is the longest time from the submission of an order to its end. 0 means no deadline.
 	Deadline   Duration `json:"deadline,omitempty"`
-	OnDeadline Policy   `json:"onDeadline,omitempty"` // required with Deadline
-	// delay after wakeAt until the Supervisor sends another Wake (P9a, a waiting step has two times)
+	OnDeadline Policy   `json:"onDeadline,omitempty"` // reaction to a passed deadline; required with Deadline
+	// Grace is how late a Wake may be. After this time, the Supervisor sends a new Wake (P9a, a waiting
+	// step has two times).
 	Grace Duration `json:"grace"`
-	// longest time that a final status stays unacknowledged before the Supervisor sends Settle (P11, an end
-	// is reported until settled)
+	// ResendAfter is the longest time that a final status stays unsettled. After this time, the Supervisor
+	// sends Settle (P11, an end is reported until settled).
 	ResendAfter Duration `json:"tellAfter"`
-	// largest number of forward claims between two commands of the operator (P23, a hop budget bounds claims)
+	// HopBudget is the largest number of counted forward claims after the start of a run or a Resubmit (P23,
+	// a hop budget bounds claims).
 	HopBudget int `json:"hopBudget"`
-	// kinds of status messages that an order with a reply-to gets
+	// Notify lists the kinds of status messages that an order with a reply-to gets.
 	Notify []StatusKind `json:"notify"`
-	// the end of every order is sent to the reply-to Events too
+	// Events means that final statuses also go to the reply-to Events.
 	Events bool `json:"events,omitempty"`
-	// an order that is undone because a step failed raises an alert (P11)
+	// AlertUndone means that an order raises an alert if it is undone because a step failed (P11).
 	AlertUndone bool `json:"alertUndone,omitempty"`
-	// an input makes tokens of answers (P39, a token is an answer's permission)
+	// Tokens means that an input contains tokens of answers (P39, a token is an answer's permission).
 	Tokens bool `json:"tokens,omitempty"`
-	// schedule of automatic starts; nil if orders start only by submission
+	// Schedule is the schedule of automatic starts. It is nil if orders start only by submission.
 	Schedule *Schedule   `json:"schedule,omitempty"`
-	Expr     Expressions `json:"-"` // attached after loading
+	Expr     Expressions `json:"-"` // set after loading
 
-	byName    map[string]int // set by Link
+	byName    map[string]int // index of each step by name; Link sets this field and the fields below
 	after     [][]int
 	ancestors [][]int
-	asks      []int // step that gets the answer to the question of a call; -1 for every other step
+	asks      []int // index of the step that gets the answer to a step's question, or -1
 }
 
 // AgentDefinition holds the facts about an agent that the core needs.
 type AgentDefinition struct {
-	// time that a request may wait in the agent's queue (P32, queue time is not a failure)
+	// QueueAllowance is the time that a request may wait in the agent's queue (P32, queue time is not a
+	// failure).
 	QueueAllowance Duration `json:"queueAllowance"`
-	// greatest difference between the clocks of Scheduler and Agent (P21, an undo waits for quiet)
+	// ClockSkew is the greatest difference between the clocks of Scheduler and agent (P21, an undo waits for
+	// quiet).
 	ClockSkew Duration `json:"clockSkew"`
-	// time that the service remembers keys; 0 means for ever (P18, resubmit uses a remembered key)
+	// KeyRetention is the time that the service remembers keys (P18, resubmit uses a remembered key). 0 means
+	// for ever.
 	KeyRetention Duration `json:"keyRetention,omitempty"`
 }
 
-// StepDefinition is one step of a workflow: a call of an agent or, if Wait, Answer, Fail or Each is set, a
-// wait for a time or for an answer, a failure by rule, or child tasks.
+// StepDefinition is one step of a workflow. It is a call of an agent unless Wait, Answer, Fail or Each is
+// set.
 type StepDefinition struct {
 	Name string `json:"name"`
-	// if set, Agent, Operation, Timeout, Retry, Undo and Grade are empty
+	// Wait makes the step wait for a time. With Wait, the fields Agent, Operation, Timeout, Retry, Undo and
+	// Grade are empty.
 	Wait *Wait `json:"wait,omitempty"`
-	// if set, Agent, Operation, Retry, Undo and Grade are empty
+	// Answer makes the step wait for an answer. With Answer, the fields Agent, Operation, Retry, Undo and
+	// Grade are empty.
 	Answer *Answer `json:"answer,omitempty"`
-	Fail   *Fail   `json:"fail,omitempty"` // if set, all fields of a call are empty
-	// if set, all fields of a call are empty; the input is the list
+	// Fail makes the step fail for good. With Fail, all fields of a call are empty.
+	Fail *Fail `json:"fail,omitempty"`
+	// Each makes the step start child tasks, one for each element of the list in Input. With Each, the fields
+	// Agent, Operation, Timeout, Retry, Undo and Grade are empty.
 	Each  *Each  `json:"each,omitempty"`
 	Agent string `json:"agent"`
-	// further agents for the same service, after Agent (P44, several agents can do one step)
+	// Others lists further agents for the same service (P44, several agents can do one step).
 	Others    []string        `json:"agents,omitempty"`
 	Operation string          `json:"operation"`
-	Input     json.RawMessage `json:"input,omitempty"` // template, see Expressions
+	Input     json.RawMessage `json:"input,omitempty"` // template of the input; see Expressions
 	After     []string        `json:"after,omitempty"`
-	When      string          `json:"when,omitempty"` // expression; an empty one is always true
-	// longest time of one handling by the agent, or of the wait for an answer
+	When      string          `json:"when,omitempty"` // condition; "" is always true
+	// Timeout is the longest time that the agent may work on one attempt without MaxDuration. For an answer,
+	// it is the longest wait if the question states none.
 	Timeout Duration `json:"timeout"`
-	// total time in the agent's queue before Error (P32)
+	// MaxQueueTime is the longest total time in the agent's queue. After this time, the task stops in Error
+	// (P32).
 	MaxQueueTime Duration `json:"maxQueueTime"`
-	// longest time of a handling that reports Progress at least every Timeout (P43, long work reports
-	// progress); 0 means Timeout
+	// MaxDuration is the longest time of an attempt that reports Progress at least every Timeout (P43, long
+	// work reports progress). 0 means Timeout.
 	MaxDuration Duration `json:"maxDuration,omitempty"`
-	// longest time that the service may answer not-yet before Error (P45, "not now" is not a failure); 0
-	// means MaxQueueTime
+	// PollFor is the longest time that the service may answer not-yet (P45, "not now" is not a failure).
+	// After this time, the task stops in Error. 0 means MaxQueueTime.
 	PollFor   Duration `json:"pollFor,omitempty"`
 	Retry     Retry    `json:"retry"`
 	OnFailure Policy   `json:"onFailure"`
-	// nil if the step has no effect to undo ("undo: none"), or is past the point of no return
+	// Undo is the operation that reverses the step. It is nil for a step without an effect ("undo: none"),
+	// and for a step at or after the point of no return.
 	Undo  *Undo `json:"undo,omitempty"`
 	Grade Grade `json:"grade"`
-	// the step is a point of no return; with OnFailureUndo, its proven refusal undoes the task (P22a, a
-	// proven refusal permits undo)
+	// PointOfNoReturn means that nothing is undone after the step's claim. If OnFailure is OnFailureUndo, a
+	// proven refusal of the step still undoes the task (P22a, a proven refusal permits undo).
 	PointOfNoReturn bool `json:"pointOfNoReturn,omitempty"`
 }
 
-// Kind is the sort of a step.
+// Kind distinguishes steps by what they do.
 type Kind string
 
 // Kinds of steps.
@@ -148,7 +159,7 @@ const (
 	KindEach   Kind = "each"
 )
 
-// Kind returns the sort of the step.
+// Kind returns the kind of the step.
 func (d *StepDefinition) Kind() Kind {
 	switch {
 	case d.Wait != nil:
@@ -166,42 +177,43 @@ func (d *StepDefinition) Kind() Kind {
 // MaxWait is the longest wait of a step (P34, a wait ends at a fixed time).
 const MaxWait = 366 * Day
 
-// Wait is a step that ends at a time (P34): For after its claim or, if the step has an input, at the time in
-// RFC 3339 that the input evaluates to. If that time has passed, it ends at once.
+// Wait is a step that ends at a time (P34). If the step has an input, the input evaluates to the time, in RFC
+// 3339. Otherwise the time is the claim's time plus For. A time in the past ends the step at once.
 type Wait struct {
-	For Duration `json:"for,omitempty"` // 0 to MaxWait
-	// upper bound of an additional wait, computed from the order's ID, so that many waits do not end at once
+	For Duration `json:"for,omitempty"` // time to wait, at most MaxWait
+	// Spread is the upper bound of an additional wait. The additional wait depends on the order's ID, so that
+	// many waits do not end at once.
 	Spread Duration `json:"spread,omitempty"`
 }
 
 // Fail is a step that fails for good when its turn comes and its When is true (P50, a rule can fail the
-// order). The workflow's author writes both texts. They contain no data of the order, because alerts,
-// statuses and logs show them.
+// order). Alerts, statuses and logs show both texts, so the texts contain no data of the order.
 type Fail struct {
-	Code    string `json:"code"`    // short and stable, see StepError
+	Code    string `json:"code"`    // short, stable word for programs
 	Message string `json:"message"` // text for people, at most MaxMessage bytes
 }
 
-// Each is a step of child tasks: one for each element of the list that the step's input evaluates to or, if
-// the step has no input, a single one (P40, a step can have child orders).
+// Each is a step of child tasks (P40, a step can have child orders). It starts one child for each element of
+// the list that the step's input evaluates to. Without an input, it starts a single child.
 type Each struct {
 	Workflow   string `json:"workflow"`
-	Definition string `json:"definition"` // hash, pinned with the parent's
-	// template of a child's order, which reads item and index; if absent, the item itself or, without a list,
-	// the parent's order
-	Order       json.RawMessage `json:"order,omitempty"`
-	Concurrency int             `json:"concurrency"`        // children that run at once, 1 to MaxConcurrency
-	Tolerate    int             `json:"tolerate,omitempty"` // number of children that may fail
-	// definition named by Definition, if it was read with the parent
+	Definition string `json:"definition"` // hash of the child tasks' definition
+	// Order is the template of a child's order, and may use item and index. Without a template, a child's
+	// order is its element of the list. Without a list, a child's order is the parent's order.
+	Order json.RawMessage `json:"order,omitempty"`
+	// Concurrency is the number of children that run at once, at most MaxConcurrency.
+	Concurrency int `json:"concurrency"`
+	Tolerate    int `json:"tolerate,omitempty"` // number of children that may fail
+	// Child is the definition of the child tasks, if it was loaded with the parent's.
 	Child   *Definition `json:"-"`
 	Collect bool        `json:"collect,omitempty"` // the step's output holds the children's outputs
 }
 
 // Bounds of child tasks (P40).
 const (
-	MaxChildren    = 10_000   // per step
-	MaxConcurrency = 100      // per step
-	MaxChildDepth  = 3        // depth of workflows within workflows
+	MaxChildren    = 10_000   // children of a step
+	MaxConcurrency = 100      // children of a step that run at once
+	MaxChildDepth  = 3        // depth of nested workflows
 	MaxChildOrder  = 48 << 10 // bytes of a child's order
 	MaxCollected   = 16 << 10 // bytes of all outputs that a step collects
 	maxFailedAt    = 20
@@ -210,9 +222,9 @@ const (
 // MaxID is the longest ID of a task, in bytes.
 const MaxID = 128
 
-// ChildID returns the ID of a child task. It contains the parent's run, because a task's order never changes
-// and a child may get another order in the parent's next run. If the ID would be longer than MaxID, ChildID
-// shortens it and appends two ChildMarks and a hash. No other ID has two ChildMarks.
+// ChildID returns the ID of a child task. The ID contains the parent's run if it is above 0, because the
+// order of a task never changes, but the parent's next run may give the child another order. A longer ID than
+// MaxID is cut, and ends with two ChildMarks and a hash. No other ID has two adjacent ChildMarks.
 func (p Parent) ChildID() string {
 	id := p.OrderID + ChildMark + p.Step + ChildMark + strconv.Itoa(p.Index)
 	if p.Run > 0 {
@@ -230,48 +242,49 @@ func (p Parent) ChildID() string {
 const ChildMark = "~"
 
 // Answer is a step that ends with an answer from outside: an approval by people, or an event (P35, an answer
-// decides a round). The step's input evaluates to a Question when it is claimed. Its Timeout applies if the
-// question names none.
+// decides a round). The claim of the step evaluates the step's input to a Question. The step's Timeout
+// applies if the question has none.
 type Answer struct {
-	// name of an earlier step whose call asks for the answer (P38, an ask sends the question); expressions
-	// cannot read it
+	// Ask is the name of an earlier step whose call sends the question (P38, an ask sends the question).
+	// Expressions cannot read the output of that step.
 	Ask    string   `json:"ask,omitempty"`
-	Event  string   `json:"event,omitempty"`  // name of the outside event; "" means an approval
+	Event  string   `json:"event,omitempty"`  // name of the event; "" means an approval
 	Values []string `json:"values,omitempty"` // allowed answers to an approval
-	// JSON Schema of an event's value; if absent, any value is allowed
+	// Schema is the JSON Schema of an event's value. If it is absent, any value is allowed.
 	Schema json.RawMessage `json:"schema,omitempty"`
-	// expression over the value; if it is true, the step fails for good
-	Refuse    string `json:"refuse,omitempty"`
-	OnTimeout Policy `json:"onTimeout,omitempty"` // required unless TimeoutValue is set
-	// interval at which Ask is sent again while the question is open (P37, a question has a time); 0 means
-	// never
+	// Refuse is an expression about the value. If it is true, the step fails for good.
+	Refuse string `json:"refuse,omitempty"`
+	// OnTimeout is the reaction if no answer comes in time. It is required unless TimeoutValue is set.
+	OnTimeout Policy `json:"onTimeout,omitempty"`
+	// Remind is the interval at which the question is sent again while it is open (P37, a question has a
+	// time). 0 means never.
 	Remind Duration `json:"remind,omitempty"`
-	// TimeoutValue is the output of the step if no answer has come in time.
+	// TimeoutValue is the value of the decision if no answer has come in time.
 	TimeoutValue json.RawMessage `json:"timeoutValue,omitempty"`
 }
 
-// Question is the value of the input of a step that waits for an answer. The claim stores Need, Who, NotSelf
-// and Timeout. The other fields are computed again when they are shown.
+// Question is the evaluated input of a step that waits for an answer. The claim stores Need, Who, NotSelf and
+// Timeout. The other fields are computed each time that they are shown.
 type Question struct {
 	Question string          `json:"question,omitempty"`
 	Show     json.RawMessage `json:"show,omitempty"`
 	Need     *int            `json:"need,omitempty"`    // number of people who must agree; if absent, 1
 	Who      []string        `json:"who,omitempty"`     // people who may answer; if absent, everyone may
 	NotSelf  *string         `json:"notSelf,omitempty"` // person who may not answer
-	// duration such as "48h" or "7d"; if absent, the definition's Timeout
+	// Timeout is a duration such as "48h" or "7d". If it is absent, the definition's Timeout applies.
 	Timeout string `json:"timeout,omitempty"`
 }
 
 // Bounds of answers; sizes are in bytes.
 const (
 	MaxVoters      = 32      // voters of a round, and people in Who
-	MaxAnswerBy    = 128     // the name of a person
-	MaxAnswerValue = 8 << 10 // the value of an event
-	MaxApproval    = 64      // a value of an approval
+	MaxAnswerBy    = 128     // length of a person's name
+	MaxAnswerValue = 8 << 10 // size of an event's value
+	MaxApproval    = 64      // size of an approval's value
 )
 
-// PersonName reports whether a text may be the name of a person who answers. It has 1 to MaxAnswerBy bytes,
-// and JSON encodes each of them as one byte.
+// PersonName reports whether a text is a valid name of a person who answers. A valid name has 1 to
+// MaxAnswerBy bytes, is printable UTF-8, and contains none of the characters < > & " \.
 func PersonName(name string) bool {
 	if name == "" || len(name) > MaxAnswerBy || !utf8.ValidString(name) {
 		return false
@@ -280,49 +293,50 @@ func PersonName(name string) bool {
 		func(c rune) bool { return Unprintable(c) || strings.ContainsRune("<>&\"\\", c) })
 }
 
-// Unprintable reports whether a character could control a terminal, forge a line, or change the order of
-// neighbouring text: a control character, a separator of lines or paragraphs, or a control of writing
-// direction. Names, codes and reasons contain none.
+// Unprintable reports whether a character could control a terminal, forge a line, or change the order of the
+// text around it. Such characters are control characters, separators of lines or paragraphs, and controls of
+// writing direction. Names, codes and reasons contain none of them.
 func Unprintable(c rune) bool {
 	return unicode.IsControl(c) || c == '\u2028' || c == '\u2029' || unicode.Is(unicode.Bidi_Control, c)
 }
 
-// Schedule starts orders of a workflow by the clock. The core does not use it. Package schedule and the
-// Supervisor do.
+// Schedule starts orders of a workflow at set times. Package schedule and the Supervisor use it.
 type Schedule struct {
-	// five fields, or @hourly, @daily, @weekly, @monthly, @yearly
+	// Cron is a cron expression of five fields, or @hourly, @daily, @weekly, @monthly or @yearly.
 	Cron    string  `json:"cron"`
 	Zone    string  `json:"zone,omitempty"` // IANA name; "" means UTC
-	Overlap Overlap `json:"overlap"`        // policy if the previous order has not ended
-	// longest delay of a start, for example after an outage; later starts are skipped
+	Overlap Overlap `json:"overlap"`        // reaction if the previous order has not ended
+	// CatchUp is the longest delay of a start, for example after an outage. A start that is later is skipped.
 	CatchUp Duration `json:"catchUp"`
-	// order as a JSON object, without its field scheduledTime
+	// Input is the order as a JSON object. Each start adds the field scheduledTime.
 	Input json.RawMessage `json:"input,omitempty"`
 }
 
-// Overlap is the reaction to a scheduled time at which the previous order has not ended.
+// Overlap is the reaction if the previous order has not ended at a scheduled time.
 type Overlap string
 
-// Reactions to an order that has not ended.
+// Reactions to a previous order that has not ended.
 const (
 	OverlapSkip  Overlap = "skip"
 	OverlapAllow Overlap = "allow"
 )
 
-// Retry is the budget of a step and its waits.
+// Retry states how many failures a step may have, and how long it waits between attempts.
 type Retry struct {
-	MaxFailures      int      `json:"maxFailures"` // counted failures before the extended wait; at least 1
-	Backoff          Backoff  `json:"backoff"`
-	ExtendedInterval Duration `json:"extendedInterval,omitempty"` // wait between the rounds past MaxFailures
-	ExtendedRounds   int      `json:"extendedRounds,omitempty"`   // 0 means no extended wait
+	MaxFailures int     `json:"maxFailures"` // counted failures before the extended wait; at least 1
+	Backoff     Backoff `json:"backoff"`
+	// ExtendedInterval is the wait before each attempt of the extended wait.
+	ExtendedInterval Duration `json:"extendedInterval,omitempty"`
+	// ExtendedRounds is the number of attempts in the extended wait. 0 means that there is no extended wait.
+	ExtendedRounds int `json:"extendedRounds,omitempty"`
 }
 
-// Budget returns the number of counted failures at which the policy applies (P16, the Supervisor hands back
-// and gives up).
+// Budget returns the number of counted failures after which the step's policy applies (P16, the Supervisor
+// hands back and gives up).
 func (r Retry) Budget() int { return r.MaxFailures + r.ExtendedRounds }
 
-// Backoff grows exponentially from Initial to Max. Jitter is the largest part of a wait that is subtracted at
-// random.
+// Backoff is a wait that grows exponentially from Initial to Max. Jitter is the largest fraction of the wait
+// that is subtracted at random.
 type Backoff struct {
 	Initial    Duration `json:"initial"`
 	Max        Duration `json:"max"`
@@ -332,56 +346,65 @@ type Backoff struct {
 
 // Undo is the operation that reverses a step.
 type Undo struct {
-	Operation string          `json:"operation"`
-	Input     json.RawMessage `json:"input,omitempty"` // template; if absent, the input of the do
-	Timeout   Duration        `json:"timeout"`
-	Retry     Retry           `json:"retry"` // the extended wait does not apply
+	Operation string `json:"operation"`
+	// Input is the template of the input. If it is absent, the undo gets the input of the do.
+	Input   json.RawMessage `json:"input,omitempty"`
+	Timeout Duration        `json:"timeout"`
+	Retry   Retry           `json:"retry"` // retries of the undo; they have no extended wait
 }
 
-// Environment holds the values that expressions read. They read nothing else: no clock, no randomness.
+// Environment holds all values that an expression may read.
 type Environment struct {
 	OrderID string
 	Run     int
 	Order   json.RawMessage
-	// Outputs holds the outputs that the expression may read. An expression of a step reads the outputs of
-	// its predecessors, direct or not, so that a redelivery computes the same bytes (P12, effects are emitted
-	// again). The step's undo also reads the step's own output. The workflow's output reads the outputs of
-	// all steps. A step that was skipped has no entry, and neither has a step whose output the operator did
-	// not state.
+	// Outputs holds the outputs of steps by name. An expression of a step reads only the outputs of direct
+	// and indirect predecessors, because those outputs do not change any more (P12, effects are emitted
+	// again). The input of an undo also reads the output of its own step. The workflow's output reads the
+	// outputs of all steps. A skipped step has no entry. A step that an operator resolved without an output
+	// has no entry either.
 	Outputs map[string]json.RawMessage
-	// error codes of the failed steps that did not stop the order (P42, orders can go on after failures)
+	// Failures holds the codes of failed steps after which the order went on, by step name (P42, orders can
+	// go on after failures).
 	Failures map[string]string
 	Value    json.RawMessage // value of an answer; only Answer.Refuse reads it
-	// Token makes a token of an answer to a step, for a person or for anyone (P39). It is only called if
-	// Definition.Tokens is set.
+	// Token returns a token for an answer to a step (P39). An empty person means anyone. Token is called only
+	// if Definition.Tokens is set.
 	Token func(step, person string) (string, error)
-	Item  json.RawMessage // item of the list of an Each; only Each.Order reads it
+	Item  json.RawMessage // element of the list of an Each; only Each.Order reads it
 	Index int             // index of Item
 }
 
-// Expressions evaluates the templates and conditions of one Definition. It must be a pure function of its
-// arguments and safe for concurrent use. An error is a permanent failure of the step (P20, what happens next
-// is computed). The operator sees its text, which must not contain order data.
+// Expressions evaluates the templates and conditions of one Definition. Its methods are pure functions of
+// their arguments, and safe for concurrent use. An error of Input, When, Refused or Items is a permanent
+// failure of the step (P20, what happens next is computed). The operator sees the text of the error, so the
+// text must not contain order data.
 type Expressions interface {
 	Input(step int, env Environment) (json.RawMessage, error)
-	// names of the steps whose results Input depends on
+	// InputReads returns the names of the steps whose results Input depends on.
 	InputReads(step int) []string
-	UndoInput(step int, env Environment) (json.RawMessage, error) // only called if Undo.Input is set
+	// UndoInput is called only if Undo.Input is set.
+	UndoInput(step int, env Environment) (json.RawMessage, error)
 	When(step int, env Environment) (bool, error)
-	Output(env Environment) (json.RawMessage, error) // only called if Output is set
-	// CheckAnswer returns the fault of a value. It is only called if Answer.Schema is set.
+	// Output is called only if Definition.Output is set.
+	Output(env Environment) (json.RawMessage, error)
+	// CheckAnswer returns an error if a value does not match Answer.Schema. It is called only if
+	// Answer.Schema is set.
 	CheckAnswer(step int, value json.RawMessage) error
-	// CheckOrder returns the mismatch of an order. It is only called if Definition.Order is set.
+	// CheckOrder returns an error if an order does not match Definition.Order. It is called only if
+	// Definition.Order is set.
 	CheckOrder(order json.RawMessage) error
-	Refused(step int, env Environment) (bool, error) // only called if Answer.Refuse is set
-	// Items returns the number of elements in the list of a step, and passes them to each in order. It is
-	// only called if the step is an Each with an Input.
+	// Refused is called only if Answer.Refuse is set.
+	Refused(step int, env Environment) (bool, error)
+	// Items returns the number of elements in a step's list, and calls the function each with every element
+	// in order. It is called only if the step is an Each with an Input.
 	Items(step int, env Environment, each func(index int, item json.RawMessage)) (count int, err error)
-	ChildOrder(step int, env Environment) (json.RawMessage, error) // only called if Each.Order is set
+	// ChildOrder is called only if Each.Order is set.
+	ChildOrder(step int, env Environment) (json.RawMessage, error)
 }
 
-// Link prepares the definition for use. Call it once after loading, before the definition is shared. Steps
-// must not change afterwards. It drops unknown names in After, which validation refuses.
+// Link computes the lookup tables of the definition. Call it once after loading, before the definition is
+// shared. Its Steps must not change afterwards. Link ignores names that validation refuses.
 func (d *Definition) Link() {
 	d.byName = make(map[string]int, len(d.Steps))
 	for i := range d.Steps {
@@ -405,7 +428,8 @@ func (d *Definition) Link() {
 	}
 	d.ancestors = make([][]int, len(d.Steps))
 	for i := range d.Steps {
-		// P38: the result of an ask may change after later steps were claimed (P12).
+		// A step that sends a question may end after later steps were claimed (P38). No expression reads the
+		// result of such a step, because a repeated request must have the same bytes (P12).
 		d.ancestors[i] = slices.DeleteFunc(d.before(i), func(j int) bool { return d.asks[j] >= 0 })
 	}
 }
@@ -414,13 +438,13 @@ func (d *Definition) Link() {
 func (d *Definition) Predecessors(i int) []int { return d.after[i] }
 
 // Ancestors returns the steps whose results step i may read: its direct and indirect predecessors, except
-// asks.
+// steps that send a question.
 func (d *Definition) Ancestors(i int) []int { return d.ancestors[i] }
 
-// AsksFor returns the step that gets the answer to the question of step i, or -1 if step i asks no question.
+// AsksFor returns the step that gets the answer to the question of step i, or -1 if step i sends no question.
 func (d *Definition) AsksFor(i int) int { return d.asks[i] }
 
-// before returns the steps that step i comes after, directly or not, nearest first.
+// before returns the direct and indirect predecessors of step i, nearest first.
 func (d *Definition) before(i int) []int {
 	seen := make([]bool, len(d.Steps))
 	found := append([]int(nil), d.after[i]...)
@@ -448,8 +472,8 @@ func (d *Definition) Index(step string) int {
 	return -1
 }
 
-// Notifies reports whether tasks of this definition send that kind of status. A task sends "closed" if it
-// sends "failed", because definitions older than the command Close do not list "closed".
+// Notifies reports whether tasks of this definition send that kind of status. A task that sends "failed" also
+// sends "closed", because definitions from before the command Close do not list "closed".
 func (d *Definition) Notifies(kind StatusKind) bool {
 	if kind == StatusClosed {
 		kind = StatusFailed
@@ -457,7 +481,7 @@ func (d *Definition) Notifies(kind StatusKind) bool {
 	return slices.Contains(d.Notify, kind)
 }
 
-// Show adds the output or the failure of a step.
+// Show adds the output and the failure code of a step to the environment.
 func (e *Environment) Show(s *Step) {
 	if s.Output != nil {
 		e.Outputs[s.Name] = s.Output
@@ -470,5 +494,5 @@ func (e *Environment) Show(s *Step) {
 	}
 }
 
-// Error returns the message of the rule, which becomes the error of the step's claim.
+// Error returns the message of the rule. So package protocol can return a Fail as the error of its step.
 func (f *Fail) Error() string { return f.Message }

@@ -8,21 +8,22 @@ import (
 	"strings"
 )
 
-// Difference is a difference between a task and another definition of its workflow, mostly at one step.
+// Difference is one difference between the definition that a task pins and another definition of its
+// workflow.
 type Difference struct {
 	Step    string `json:"step,omitempty" doc:"absent if the difference concerns the whole workflow"`
 	What    string `json:"what" doc:"the difference, for people"`
 	Refused bool   `json:"refused" doc:"the task cannot be moved because of it"`
 }
 
-// Differences compares the definition that a task pins with another one of its workflow. It returns the
-// differences at the steps of from first, then those at the new steps.
+// Differences returns the differences between the definition that a task pins and another definition of its
+// workflow. The differences at steps come first.
 func Differences(from, to *Definition, t *Task) []Difference {
 	var all []Difference
 	for i := range from.Steps {
 		d := &from.Steps[i]
 		s := t.Step(d.Name)
-		// The next run of a Compensated task uses new keys, so every difference is allowed.
+		// The next run of a Compensated task uses new keys, so every difference of a step is allowed.
 		bound := s != nil && t.ProcessState != Compensated && s.Begun()
 		j := to.Index(d.Name)
 		if j < 0 {
@@ -45,7 +46,7 @@ func Differences(from, to *Definition, t *Task) []Difference {
 			all = append(all, Difference{Step: to.Steps[i].Name, What: "it is new"})
 		}
 	}
-	// P41, parent and child talk by messages
+	// A parent must stay able to undo its child (P41, parent and child talk by messages).
 	if n := to.pointOfNoReturn(); t.Parent != nil && n >= 0 && from.pointOfNoReturn() < 0 {
 		all = append(all, Difference{to.Steps[n].Name,
 			fmt.Sprintf(
@@ -72,7 +73,6 @@ func Differences(from, to *Definition, t *Task) []Difference {
 	return all
 }
 
-// pointOfNoReturn returns the index of the first point of no return, or -1.
 func (d *Definition) pointOfNoReturn() int {
 	return slices.IndexFunc(d.Steps, func(s StepDefinition) bool { return s.PointOfNoReturn })
 }
@@ -87,8 +87,8 @@ func attemptedOrSkipped(s *Step) string {
 	return "attempted"
 }
 
-// fixed returns the differences that are refused at an attempted or skipped step, because the step's key
-// would then mean another call.
+// fixed returns the differences that are refused if the step has begun (bound), because its key stands for
+// the old call. Another input is allowed if it is proven that the step has no lasting effect.
 func fixed(d, n *StepDefinition, bound bool, s *Step) (all []Difference) {
 	undo := func(d *StepDefinition) string {
 		if d.Undo == nil {
@@ -133,8 +133,8 @@ func sameInput(d, n *StepDefinition) bool {
 	return d.Kind() == n.Kind() && d.Operation == n.Operation && bytes.Equal(d.Input, n.Input)
 }
 
-// WithoutEffect reports whether the service (P22a, a proven refusal permits undo) or the operator has proven
-// that no attempt of the step has a lasting effect.
+// WithoutEffect reports whether it is proven that no attempt of the step has a lasting effect. The proof
+// comes from the service (P22a, a proven refusal permits undo) or the operator, or no claim was made.
 func (s *Step) WithoutEffect() bool {
 	return s.NoEffect != 0 || !s.Attempted() && s.FailureCode != "" || s.State == Compensated &&
 		s.Resolved != nil && s.Resolved.Fact != Happened && s.Resolved.At > s.Claim.At
@@ -177,7 +177,7 @@ func (a *Answer) takes(n *Answer) bool {
 }
 
 // same reports whether both steps have the same children with the same orders, and collect the same outputs.
-// The definition of the children may differ, because each child pins its own.
+// The definitions of the children may differ, because each child pins its own definition.
 func (e *Each) same(n *Each) bool {
 	return e.Workflow == n.Workflow && e.Collect == n.Collect && bytes.Equal(e.Order, n.Order)
 }
@@ -187,7 +187,7 @@ func (a *Answer) waits(n *Answer) bool {
 	return a.OnTimeout == n.OnTimeout && a.Remind == n.Remind && bytes.Equal(a.TimeoutValue, n.TimeoutValue)
 }
 
-// order returns a difference for each predecessor that has not begun, although the step itself has begun.
+// order returns a difference for each new predecessor of a begun step that has not begun itself.
 func order(n *StepDefinition, t *Task) (all []Difference) {
 	for _, name := range n.After {
 		if s := t.Step(name); s == nil || !s.Begun() {
@@ -198,10 +198,12 @@ func order(n *StepDefinition, t *Task) (all []Difference) {
 	return all
 }
 
-// MovedTo returns the task with the definition pinned and the steps in its order.
+// MovedTo returns the task with another definition pinned, and with the steps in the order of that
+// definition.
 //
-// Attempted and skipped steps stay as they are. A removed step's attempt numbers go on if its name returns
-// (P1, every claim has a new attempt). The old final status was acknowledged, and is not sent again.
+// Steps keep their states, but a Failed step that was never claimed becomes Pending. If a removed step
+// returns, its attempt numbers continue (P1, every claim has a new attempt). The previous final status was
+// settled before the move, and is not sent again.
 func (t *Task) MovedTo(from, to *Definition) *Task {
 	c, removed := t.Clone(), maps.Clone(t.Attempts.Removed)
 	if removed == nil {
@@ -223,14 +225,14 @@ func (t *Task) MovedTo(from, to *Definition) *Task {
 		if was := from.Index(name); s.Corrected != nil && !sameInput(&from.Steps[was], &to.Steps[i]) {
 			s.Corrected = nil // the input of the new definition applies (P51, a call can get another input)
 		}
-		// the new definition may change the question, and one key never stands for two questions
+		// The question may change, but the key of a sent reminder must not stand for two questions.
 		if a := s.Answers; a != nil && a.RemindedAt != 0 {
 			kept := *a
 			kept.Moved, s.Answers = true, &kept
 		}
-		s.Claim.Agent = "" // the next claim chooses an agent; Attempts records the agent of the last one
+		s.Claim.Agent = "" // the next claim chooses an agent
 
-		if s.EndState = ""; s.State == Failed && !s.Attempted() { // its expression failed
+		if s.EndState = ""; s.State == Failed && !s.Attempted() { // an expression or a rule failed it
 			s.State, s.Error = Pending, nil
 		}
 		delete(removed, name)

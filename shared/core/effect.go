@@ -5,24 +5,26 @@ import (
 	"encoding/json"
 )
 
-// Effect is an action to carry out after the commit of the decision. The set is closed.
+// Effect is an action to carry out after the commit of a decision. Only this package declares effects.
 type Effect interface{ effect() }
 
-// SendRequest is a request to an agent; it is also the message itself (P3, a reply names request and sender).
+// SendRequest is a request to an agent. The message to the agent contains these fields (P3, a reply names
+// request and sender).
 type SendRequest struct {
 	Agent     string    `json:"agent"`
 	OrderID   string    `json:"task"`
 	Run       int       `json:"run"`
 	Step      string    `json:"step"`
 	Attempt   int       `json:"attempt"`
-	Operation Operation `json:"operation"` // do, undo
-	Name      string    `json:"name"`      // the agent's operation: "charge", "refund"
+	Operation Operation `json:"operation"`
+	Name      string    `json:"name"` // the agent's operation, such as "charge"
 	Grade     Grade     `json:"grade"`
-	// idempotency key; an undo names the key of the do that it reverses (P2, attempts of a run share a key)
+	// Key is the idempotency key (P2, attempts of a run share a key). An undo has the key of the do that it
+	// reverses. A reminder of a question has its own key.
 	Key     string   `json:"key"`
 	Timeout Duration `json:"timeout"`
-	// MaxDuration is the longest time of the handling if it reports progress at least every Timeout (P43,
-	// long work reports progress).
+	// MaxDuration is the longest time of an attempt that reports progress at least every Timeout (P43, long
+	// work reports progress).
 	MaxDuration Duration        `json:"maxDuration,omitempty"`
 	ClaimedAt   Time            `json:"claimedAt"`
 	CompleteBy  Time            `json:"completeBy"`
@@ -30,17 +32,18 @@ type SendRequest struct {
 	ClockSkew   Duration        `json:"clockSkew,omitempty"`
 	Input       json.RawMessage `json:"input,omitempty"`
 	Resolved    *Resolved       `json:"resolved,omitempty"`
-	// PointOfNoReturn makes the agent keep a ledger of the key, so that it can prove a refusal (P22a, a
-	// proven refusal permits undo).
+	// PointOfNoReturn makes the agent keep a ledger of the key, so that the agent can prove a refusal (P22a,
+	// a proven refusal permits undo).
 	PointOfNoReturn bool   `json:"pointOfNoReturn,omitempty"`
 	Trace           string `json:"trace"` // W3C traceparent, derived from task, run, step and attempt
 }
 
-// SendWake wakes the Scheduler for a step, or for the task, at a time (P9a, a waiting step has two times).
+// SendWake wakes the Scheduler for a step, or for the whole task, at a time (P9a, a waiting step has two
+// times).
 type SendWake struct {
 	OrderID string
 	Run     int
-	Step    string // "" for the whole task
+	Step    string // name of the step; "" means the whole task
 	Attempt int
 	WakeAt  Time // time of the Wake; zero means at once
 }
@@ -48,7 +51,7 @@ type SendWake struct {
 // SendSettle asks the Scheduler to send the final status (P11, an end is reported until settled).
 type SendSettle struct{ OrderID string }
 
-// StatusKind names a status message to the application.
+// StatusKind names a kind of status message to the application.
 type StatusKind string
 
 // Kinds of status messages.
@@ -57,47 +60,48 @@ const (
 	StatusRefused      StatusKind = "refused"
 	StatusStarted      StatusKind = "started"
 	StatusStepFinished StatusKind = "step-finished"
-	// StatusUndoing reports that the undo of a step waits until none of its calls can take effect any more
-	// (P21, an undo waits for quiet). It is sent once when the wait begins, and is not sent again if the
-	// sending fails.
+	// StatusUndoing reports that the undo of a step waits, because a call of the step may still take effect
+	// (P21, an undo waits for quiet). The status is sent once. It is lost if the send fails.
 	StatusUndoing StatusKind = "undoing"
-	// StatusProgress carries the report of a running attempt (P43). It is not sent again if the sending
-	// fails.
+	// StatusProgress carries the report of a running attempt (P43). The status is lost if the send fails.
 	StatusProgress  StatusKind = "progress"
 	StatusCompleted StatusKind = "completed"
-	StatusFailed    StatusKind = "failed" // Error: an operator is needed
+	StatusFailed    StatusKind = "failed" // the task is in Error and needs an operator
 	StatusUndone    StatusKind = "undone"
 	StatusCancelled StatusKind = "cancelled"
-	StatusClosed    StatusKind = "closed" // the operator closed it (P48, close ends an order as it stands)
+	// StatusClosed reports that an operator closed the order (P48, close ends an order as it stands).
+	StatusClosed StatusKind = "closed"
 	// StatusCommandRefused reports that a command from the control queue was refused. The order continues
 	// unchanged.
 	StatusCommandRefused StatusKind = "command-refused"
 )
 
-// Status is a message to the application's own queue. The status of an end is a complete summary, so that
-// lost earlier statuses do no harm (P11).
+// Status is a message to the application's own queue. A final status contains a summary of the whole order,
+// so that the loss of earlier statuses does no harm (P11).
 type Status struct {
 	Kind    StatusKind `json:"status"`
 	OrderID string     `json:"orderId"`
-	// number of the status; 0 for received, refused, command-refused, undoing and progress
+	// Seq is the number of the status. It is 0 for received, refused, command-refused, undoing and progress.
 	Seq      int             `json:"seq,omitempty"`
 	Run      int             `json:"run"`
 	Workflow string          `json:"workflow,omitempty"`
 	At       Time            `json:"at"`
 	Step     string          `json:"step,omitempty"`
-	Until    Time            `json:"until,omitzero"`    // undoing: when the undo request is sent
-	Percent  int             `json:"percent,omitempty"` // progress
-	Note     string          `json:"note,omitempty"`    // progress
+	Until    Time            `json:"until,omitzero"`    // time when the undo is requested; only for undoing
+	Percent  int             `json:"percent,omitempty"` // percentage that is done; only for progress
+	Note     string          `json:"note,omitempty"`    // free text; only for progress
 	Output   json.RawMessage `json:"output,omitempty"`  // output of the step or of the workflow
 	Code     string          `json:"code,omitempty"`
 	Message  string          `json:"message,omitempty"`
-	Notes    []string        `json:"notes,omitempty"` // received: parts of the submission without effect
-	// command-refused: name of the command, such as "cancel"
-	Command   string        `json:"command,omitempty"`
-	CommandID string        `json:"commandId,omitempty"` // command-refused
-	By        string        `json:"by,omitempty"`        // closed: who closed it
-	Reason    string        `json:"reason,omitempty"`    // closed: why
-	Steps     []StepSummary `json:"steps,omitempty"`     // steps of a final status
+	// Notes lists parts of the submission that have no effect; only for received.
+	Notes []string `json:"notes,omitempty"`
+	// Command is the name of the refused command, such as "cancel"; only for command-refused.
+	Command   string `json:"command,omitempty"`
+	CommandID string `json:"commandId,omitempty"` // ID of the refused command; only for command-refused
+	// By is the name of the operator who closed the order; only for closed.
+	By     string        `json:"by,omitempty"`
+	Reason string        `json:"reason,omitempty"` // reason for the close; only for closed
+	Steps  []StepSummary `json:"steps,omitempty"`  // summaries of all steps; only for a final status
 }
 
 // StepSummary is one step in a final status.
@@ -113,37 +117,39 @@ type SendStatus struct {
 	Status  Status
 }
 
-// Events is the reply-to name of the event bus that gets the ends of all orders of a workflow with Events.
+// Events is the reply-to name of the event bus. The bus gets the final statuses of all orders whose workflow
+// sets Events.
 const Events = "events"
 
-// RaiseAlert alerts the operator: a task stopped in Error, or was undone because a step failed.
+// RaiseAlert alerts the operator to a task that has stopped in Error, or that was undone because a step
+// failed.
 type RaiseAlert struct {
 	OrderID  string   `json:"orderId"`
 	Workflow string   `json:"workflow"`
 	Run      int      `json:"run"`
-	Command  int      `json:"command"` // the number to send back with Resubmit, Undo or Resolve
+	Command  int      `json:"command"` // command number that Resubmit, Undo or Resolve must state
 	Phase    Phase    `json:"phase"`
-	Undone   bool     `json:"undone,omitempty"` // the order was undone and needs no command
+	Undone   bool     `json:"undone,omitempty"` // true if the order was undone, and needs no command
 	Step     string   `json:"step,omitempty"`
-	Attempts int      `json:"attempts,omitempty"` // attempts of the step
-	FirstTry Time     `json:"firstTry,omitzero"`  // first claim in this run; LastTry is the last one
-	LastTry  Time     `json:"lastTry,omitzero"`
-	Key      string   `json:"key,omitempty"` // idempotency key of the step (P2)
+	Attempts int      `json:"attempts,omitempty"` // number of attempts of the step
+	FirstTry Time     `json:"firstTry,omitzero"`  // time of the step's first claim in this run
+	LastTry  Time     `json:"lastTry,omitzero"`   // time of the step's last claim
+	Key      string   `json:"key,omitempty"`      // idempotency key of the step (P2)
 	Code     string   `json:"code,omitempty"`
 	Message  string   `json:"message"`
 	At       Time     `json:"at"`
 	Accepts  Accepted `json:"accepts"`
 }
 
-// EraseContent removes the content of an order that is stored apart from its task (P52, erase removes
+// EraseContent removes an order's content that is stored in an item or row of its own (P52, erase removes
 // content, not identity).
 type EraseContent struct{ OrderID, Hash string }
 
-// Accepted lists the operator's commands that a task in Error accepts when it has just stopped.
+// Accepted lists the commands that a task accepts right after it has stopped in Error or was undone.
 type Accepted struct {
 	Resubmit bool `json:"resubmit"`
 	Undo     bool `json:"undo"`
-	Resolve  bool `json:"resolve"` // accepts Resolve of the step that caused the Error
+	Resolve  bool `json:"resolve"` // Resolve of the step that caused the Error
 }
 
 func (SendRequest) effect()  {}
@@ -155,8 +161,9 @@ func (AskChild) effect()     {}
 func (ChildEnded) effect()   {}
 func (EraseContent) effect() {}
 
-// Settles reports whether the effects hold every unacknowledged status and alert of the present end. Only the
-// actor that sends all of them in one handling may settle the end afterwards (P11, H27).
+// Settles reports whether the effects include all unsettled messages of the present end: the final status,
+// the alert, and the report to the parent. An actor may settle the end only after it has sent all these
+// messages itself (P11).
 func Settles(def *Definition, t *Task, effects []Effect) bool {
 	if t.End.ResendAt == 0 {
 		return false
@@ -175,7 +182,7 @@ func Settles(def *Definition, t *Task, effects []Effect) bool {
 	return status && alert && parent
 }
 
-// AlertOf returns the alert of a task. It reads only values that were fixed when the task stopped, so that
+// AlertOf returns the alert of a task. It leaves out the changes that came after the task stopped, so that
 // the alert is the same each time (P12, effects are emitted again).
 func AlertOf(def *Definition, task *Task) RaiseAlert {
 	t := task.Clone()
@@ -193,7 +200,7 @@ func AlertOf(def *Definition, task *Task) RaiseAlert {
 		Phase: t.Phase,
 		Step:  t.Reason.Step, Code: t.Reason.Code, Message: t.Reason.Text, At: t.End.At}
 	if a.Undone = t.ProcessState == Compensated; a.Undone {
-		a.Accepts.Resubmit = t.Parent == nil // only the parent resubmits a child
+		a.Accepts.Resubmit = t.Parent == nil // only the parent starts an undone child again
 		return a
 	}
 	a.Accepts = Accepted{Resubmit: t.ExpiredKey(def, t.End.At) == "", Undo: t.UndoRefusal(def) == ""}
@@ -213,12 +220,12 @@ func (t *Task) Status(s Status) SendStatus {
 	return SendStatus{ReplyTo: t.ReplyTo, Status: s}
 }
 
-// StartedStatus returns the status of the last start.
+// StartedStatus returns the status "started" of the task's last start.
 func (t *Task) StartedStatus() SendStatus {
 	return t.Status(Status{Kind: StatusStarted, Seq: t.Start.Seq, At: t.StartedAt()})
 }
 
-// FinishedStatus returns the status of a finished step.
+// FinishedStatus returns the status "step finished" of a step.
 func (t *Task) FinishedStatus(s *Step) SendStatus {
 	return t.Status(Status{Kind: StatusStepFinished, Seq: s.Finish.Seq, At: s.Finish.At,
 		Step:   s.Name,
@@ -236,7 +243,7 @@ func (t *Task) EndReceivers(def *Definition) (names []string) {
 	return names
 }
 
-// FinalStatus returns the status of the present end.
+// FinalStatus returns the final status of the present end.
 func (t *Task) FinalStatus() SendStatus {
 	s := Status{Kind: EndKind(t), Seq: t.End.Seq, At: t.End.At, Step: t.Reason.Step,
 		Output: t.Output,
@@ -253,7 +260,8 @@ func (t *Task) FinalStatus() SendStatus {
 	return t.Status(s)
 }
 
-// Request returns the request of the present claim. It reads only values that cannot change (P12).
+// Request returns the request of the present claim. It reads only values that do not change while the claim
+// stands (P12).
 func (t *Task) Request(def *Definition, i int, input json.RawMessage) SendRequest {
 	s, d := &t.Steps[i], &def.Steps[i]
 	q := SendRequest{

@@ -35,7 +35,7 @@ func (s *Step) erase() {
 	}
 }
 
-// eraseAnswer removes the reason and value of an answer from its verdict, because they may name people.
+// eraseAnswer removes the texts from the verdict of an answer, because they may name people.
 func (v *Verdict) eraseAnswer() {
 	if v.Command == "answer" {
 		v.By, v.Reason, v.Note = "", "", ""
@@ -43,7 +43,7 @@ func (v *Verdict) eraseAnswer() {
 }
 
 // Erase removes the data that people and services have sent. States, times, counts, codes, hashes, and the
-// names of those who gave commands stay.
+// names of the senders of commands stay.
 func (t *Task) Erase() {
 	t.Order, t.Output, t.Unknown = nil, nil, nil
 	t.Reason.Text, t.Undo.Reason.Text = "", ""

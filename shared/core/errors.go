@@ -7,24 +7,24 @@ import (
 )
 
 var (
-	// ErrOrderNeeded means that the decision evaluates an expression and needs the order. Load the order and
-	// decide again.
+	// ErrOrderNeeded means that the decision evaluates an expression and needs the order. The caller loads
+	// the order and decides again.
 	ErrOrderNeeded = errors.New("the decision needs the order")
-	// ErrStale means that the event is ahead of the document: its attempt or run is above the stored one.
-	// Either the document was read stale, or the message is forged. Do not delete the message (P8, every
-	// commit is conditional).
+	// ErrStale means that the attempt or the run of the event is above the stored one. Either the document
+	// that was read is not the newest version, or the message is forged. The caller must not delete the
+	// message (P8, every commit is conditional).
 	ErrStale = errors.New("the message is ahead of the document")
-	// ErrUnfit means that the stored task and the given definition do not belong together, or that the
-	// document is damaged. No event can be decided. The message stays in its queue, so that nothing is lost.
+	// ErrUnfit means that the stored task does not fit its definition, or is damaged. No event of the task
+	// can be decided. The messages stay in their queue, so that nothing is lost.
 	ErrUnfit = errors.New("the stored task does not fit its definition")
 )
 
-// CodeUnknownTask is the code of a refusal because the order does not exist.
+// CodeUnknownTask is the refusal code if the order does not exist.
 const CodeUnknownTask = "unknown-task"
 
-// Refusal is the answer to the sender of a refused event.
+// Refusal is the response to the sender of a refused event.
 type Refusal struct {
-	Code  string // short and stable: "other-content", "unknown-task" …
+	Code  string // short, stable word: "other-content", "unknown-task" …
 	Field string // field of the submission; "" if no field is the cause
 	Text  string // text that states what happened, to what, and what to do
 }
@@ -39,7 +39,7 @@ func Refuse(code, format string, args ...any) *Refusal {
 // MaxMessage is the longest text of a failure that a document keeps, in bytes.
 const MaxMessage = 512
 
-// TrimMessage shortens a failure's text to MaxMessage bytes, between characters.
+// TrimMessage shortens a failure's text to at most MaxMessage bytes. It does not split a character.
 func TrimMessage(s string) string {
 	if len(s) <= MaxMessage {
 		return s
@@ -51,24 +51,24 @@ func TrimMessage(s string) string {
 	return s[:cut] + "…"
 }
 
-// CodeOvertaken is the code of a failed ask whose question was already answered.
+// CodeOvertaken is the failure code of a call that sends a question, if the answer came first.
 const CodeOvertaken = "answered"
 
-// CodeFailed replaces the code of a failure that has none.
+// CodeFailed is stored if a failure has no code.
 const CodeFailed = "failed"
 
-// Codes of a step that waits for an answer and fails.
+// Failure codes of a step that waits for an answer.
 const (
 	CodeAnswerRefused = "answer-refused"
 	CodeAnswerTimeout = "answer-timeout"
 )
 
-// Codes of a retry-later reply whose agent made no call that could have had an effect (P45, "not now" is not
-// a failure).
+// Codes of a retry-later reply that hands the step back without a counted failure (P45, "not now" is not a
+// failure).
 const (
-	CodeBreakerOpen  = "breaker-open" // its circuit breaker is open: the service is sick
+	CodeBreakerOpen  = "breaker-open" // the agent's circuit breaker is open
 	CodeUnauthorized = "unauthorized" // the service does not accept the agent's credentials
-	// the service works but cannot do the operation yet, so the step polls it.
+	// CodeNotYet means that the service cannot do the operation yet. The step asks again later.
 	CodeNotYet = "not-yet"
 )
 
@@ -78,10 +78,10 @@ func Uncounted(code string) bool { return Uncalled(code) || code == CodeNotYet }
 // Uncalled reports whether the code means that the agent could not use its service.
 func Uncalled(code string) bool { return code == CodeBreakerOpen || code == CodeUnauthorized }
 
-// ShortCode returns the part of a code that is stored, in plain characters.
+// ShortCode returns the first cutCode bytes of a code, in plain characters.
 func ShortCode(code string) string { return PlainCode(code[:min(len(code), cutCode)]) }
 
-// PlainCode replaces every character of a code that is not plain.
+// PlainCode replaces each character of a code by "-", except ASCII letters, digits and "-_.:/".
 func PlainCode(code string) string {
 	return strings.Map(func(c rune) rune {
 		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 )
 
-// Event is one event of a task. The set is closed.
+// Event is something that happens to a task. Only this package declares events.
 type Event interface{ event() }
 
 // Operation is the operation of a request or a reply.
@@ -16,28 +16,28 @@ const (
 	UndoOp Operation = "undo"
 )
 
-// Outcome is the outcome of a request.
+// Outcome is the result of an attempt.
 type Outcome string
 
-// Outcomes of a request.
+// Outcomes that a reply reports.
 const (
 	OutcomeDone       Outcome = "done"
-	OutcomeFailed     Outcome = "failed"      // permanent
-	OutcomeRetryLater Outcome = "retry-later" // transient; the agent's own retries are used up
+	OutcomeFailed     Outcome = "failed"      // permanent failure
+	OutcomeRetryLater Outcome = "retry-later" // transient failure, after the agent's own retries
 )
 
-// Submitted is an accepted submission. Decide gets no task with it for a new order.
+// Submitted is the submission of an order. Decide gets no task if the order is new.
 type Submitted struct {
 	OrderID     string
 	Workflow    string
 	ContentHash string
-	KnownHash   string // submission hash of the stored task; "" if none is stored
+	KnownHash   string // submission hash of the stored task; "" if the order is new
 	Priority    string
 	ReplyTo     string
-	Deadline    Time // deadline of the order; zero means the definition's deadline, if any
+	Deadline    Time // deadline of the order; zero means that the definition's deadline applies
 }
 
-// Reply is an agent's answer (P15, a late "done" counts).
+// Reply is an agent's reply to a request (P15, a late "done" counts).
 type Reply struct {
 	Step       string
 	Run        int
@@ -48,8 +48,8 @@ type Reply struct {
 	Code       string          // code of a failed or retry-later reply, see StepError
 	Message    string
 	RetryAfter Duration // shortest wait that the service asked for with retry-later; 0 means none
-	// NoEffect means that the key has had no effect, and that this attempt will have none later. Only a
-	// failed or retry-later reply of a point of no return has it (P22a, a proven refusal permits undo).
+	// NoEffect means that no call with this key has had an effect or will have one. Only a failed or
+	// retry-later reply of a point of no return sets NoEffect (P22a, a proven refusal permits undo).
 	NoEffect bool
 }
 
@@ -59,7 +59,7 @@ type Progress struct {
 	Run       int
 	Attempt   int
 	Operation Operation
-	Until     Time // latest time of the next report; zero means after the step's timeout
+	Until     Time // latest time of the next report; zero means one timeout of the step from now
 	Percent   int  // 0 to 100
 	Note      string
 }
@@ -76,25 +76,25 @@ type Overdue struct {
 // deadline stops or undoes the order).
 type DeadlinePassed struct{ Run int }
 
-// ResendDue reports that a final status is unacknowledged past its time. Only the Supervisor creates it
-// (P11, an end is reported until settled).
+// ResendDue reports that End.ResendAt has passed, the time to send an unsettled final status again. Only the
+// Supervisor creates it (P11, an end is reported until settled).
 type ResendDue struct{}
 
-// Wake asks the Scheduler to continue a step, or, if Step is empty, the whole task.
+// Wake asks the Scheduler to continue a step. An empty Step means the whole task.
 type Wake struct {
 	Step    string `json:"step,omitempty"`
 	Run     int    `json:"run,omitempty"`
 	Attempt int    `json:"attempt,omitempty"`
 }
 
-// Settle asks the Scheduler to send the final status again (P11).
+// Settle asks the Scheduler to send all messages about the task's end, such as the final status (P11).
 type Settle struct{}
 
-// The commands below are also the bodies of HTTP requests. Their tags describe and bound the fields of the
-// bodies. Fields that an actor adds have no name in JSON.
+// The commands below are also the bodies of HTTP requests. Their tags describe and limit the fields. A field
+// that only an actor sets has no name in JSON.
 
-// Sender names the sender of a command and the reason in the sender's words. The verdict stores both. Both
-// may be absent.
+// Sender names the sender of a command, and the reason in the sender's words. The verdict stores both
+// fields. Both fields may be empty.
 type Sender struct {
 	By     string `json:"by,omitempty" maxLength:"128" doc:"name of the sender"`
 	Reason string `json:"reason,omitempty" maxLength:"512" doc:"reason, for the history"`
@@ -102,7 +102,7 @@ type Sender struct {
 
 // Cancel asks to stop and undo an order (P17, a cancel is kept).
 type Cancel struct {
-	OrderID string `json:"-"` // set by the actor if there is no task
+	OrderID string `json:"-"` // set by the actor if no task exists
 	ID      string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
 	Run     int    `json:"run,omitempty" minimum:"0" doc:"run to cancel; a cancel of an older run changes nothing"`
 	Sender
@@ -115,11 +115,11 @@ type UndoCommand struct {
 	Sender
 }
 
-// Resubmit is the operator's decision to continue, or to start a Compensated order again (P18, resubmit uses
-// a remembered key).
+// Resubmit is the operator's decision to continue an order in Error, or to start a Compensated order again
+// (P18, resubmit uses a remembered key).
 //
-// Definition names the definition to move to first, as in a Move; "" keeps the pinned one. Step, if set, gets
-// Input instead of its present input (P51, a call can get another input).
+// If Definition is set, the task first moves to that definition, as with a Move. If Step is set, the step
+// gets Input instead of its present input (P51, a call can get another input).
 type Resubmit struct {
 	ID         string          `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
 	Command    int             `json:"command" minimum:"0" doc:"the task's command number as last seen; any other number is refused, because another command came first"`
@@ -127,12 +127,12 @@ type Resubmit struct {
 	Definition string          `json:"definition,omitempty" pattern:"^(latest|[0-9a-f]{32})$" doc:"definition to move the order to first: the hash of one of its workflow, or latest; if absent, the order keeps its definition"`
 	Step       string          `json:"step,omitempty" pattern:"^[a-z][a-z0-9-]{0,39}$" doc:"step that gets another input; refused if its agent got a request and no proof says that it had no effect"`
 	Input      json.RawMessage `json:"input,omitempty" doc:"input of the step instead of its definition's; any JSON value except null, at most 32 KiB"`
-	To         *Target         `json:"-"` // the definition of that name, added by the actor
+	To         *Target         `json:"-"` // target of the move, added by the actor
 	Sender
 }
 
-// Resolve states whether a step in doubt took effect. Output is the step's output; nil if the operator did
-// not state it.
+// Resolve states whether a step in doubt took effect. Output is nil if the operator did not state the step's
+// output.
 type Resolve struct {
 	ID      string          `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
 	Command int             `json:"command" minimum:"0" doc:"the task's command number as last seen; any other number is refused, because another command came first"`
@@ -142,13 +142,13 @@ type Resolve struct {
 	Sender
 }
 
-// Close is the operator's decision to end a task in its present state. The task is in Error, or has children
-// that never answer (P48, close ends an order as it stands).
+// Close is the operator's decision to end a task in its present state (P48, close ends an order as it
+// stands). The task must be in Error, or wait for children that will never end.
 type Close struct {
 	ID      string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
 	Command int    `json:"command" minimum:"0" doc:"the task's command number as last seen; any other number is refused, because another command came first"`
-	// Absent lists the open children that will not end by themselves: they are not stored, are damaged, or
-	// have ended. The actor that decides fills it in.
+	// Absent lists the children that the task waits for, but that will send it no end: they are not stored,
+	// are damaged, or have ended. In an undo, a Processed child is not absent. The actor sets Absent.
 	Absent []string `json:"-"`
 	Sender
 }
@@ -159,7 +159,7 @@ type Move struct {
 	ID         string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
 	Command    int    `json:"command" minimum:"0" doc:"the task's command number as last seen; any other number is refused, because another command came first"`
 	Definition string `json:"definition" pattern:"^(latest|[0-9a-f]{32})$" doc:"the hash of a definition of the order's workflow, or latest"`
-	To         Target `json:"-"` // the definition of that name, added by the actor
+	To         Target `json:"-"` // target of the move, added by the actor
 	Sender
 }
 
@@ -168,15 +168,15 @@ type Move struct {
 type Erase struct {
 	ID      string `json:"id,omitempty" pattern:"^[A-Za-z0-9._:-]{1,128}$" doc:"ID of the command; a command sent again with the same ID gets the same verdict; if absent, the server makes one"`
 	Command int    `json:"command" minimum:"0" doc:"the task's command number as last seen; any other number is refused, because another command came first"`
-	// ActiveAncestor is the ID of an ancestor of this order that is not at rest, or "" if there is none. The
-	// actor that decides fills it in.
+	// ActiveAncestor is the ID of an ancestor of this order that has not ended with its end reported. It is
+	// "" if there is none. The actor that decides sets ActiveAncestor.
 	ActiveAncestor string `json:"-"`
 	KnownHash      string `json:"-"` // hash of the submission, which the erased task keeps
 	Sender
 }
 
-// Answered is an answer from outside. It goes to Step or, if Step is empty, to every step that waits for the
-// event of that name (P35, an answer decides a round).
+// Answered is an answer from a person or an application (P35, an answer decides a round). It is for Step. If
+// Step is empty, it is for every step that waits for the event Name.
 type Answered struct {
 	ID    string          `json:"id,omitempty"`
 	Run   int             `json:"run,omitempty"`
@@ -186,8 +186,8 @@ type Answered struct {
 	Value json.RawMessage `json:"value,omitempty"`
 	By    string          `json:"by,omitempty"`
 	Note  string          `json:"reason,omitempty"` // reason in the words of the person who answers
-	// Token is a token of the order. It states Run, Step and By. A refusal of such an answer is not stored
-	// (P39, a token is an answer's permission).
+	// Token, if set, determines Run, Step and By. The task does not store the refusal of an answer with a
+	// token (P39, a token is an answer's permission).
 	Token string `json:"token,omitempty"`
 }
 
@@ -197,23 +197,24 @@ type ChildAsk string
 // Requests to a child task.
 const (
 	AskStart  ChildAsk = "start"
-	AskCancel ChildAsk = "cancel" // undo the child, unless it is Processed
+	AskCancel ChildAsk = "cancel" // undo of the child, unless it is Processed or past its point of no return
 	AskUndo   ChildAsk = "undo"
 )
 
 // AskChild is a step's request to a child task (P41, parent and child talk by messages). It is an effect of
-// the parent's decision, and an event of the child. It always holds all data of the child, because it may be
-// the first request that the child gets.
+// the parent's decision, and an event of the child. It always contains all data of the child, because it may
+// be the first request that arrives at the child.
 type AskChild struct {
 	OrderID     string          `json:"task"` // ID of the child
 	Parent      Parent          `json:"parent"`
 	Ask         ChildAsk        `json:"ask"`
 	Workflow    string          `json:"workflow"`
-	Definition  string          `json:"definition"` // hash
+	Definition  string          `json:"definition"` // hash of the child's definition
 	Priority    string          `json:"priority,omitempty"`
 	Order       json.RawMessage `json:"order"`
 	ContentHash string          `json:"-"` // hash of the order, set by the actor that stores it
-	// definition named by Definition, set by the actor if an undone child has another one
+	// To is the definition that Definition names. The actor sets To if the child is Compensated, is asked to
+	// start again, and pins a different definition.
 	To *Definition `json:"-"`
 }
 
@@ -224,14 +225,14 @@ type ChildState string
 const (
 	ChildProcessed   ChildState = "processed"
 	ChildCompensated ChildState = "compensated"
-	ChildError       ChildState = "error"  // it waits for the operator, and will end later
-	ChildClosed      ChildState = "closed" // the operator has ended it as it stood (P48): it is in doubt
-	// The child had ended, and is no longer stored (P26, an ID never runs twice).
+	ChildError       ChildState = "error"  // the child waits for an operator, and will end later
+	ChildClosed      ChildState = "closed" // an operator closed the child (P48); it can no longer be undone
+	// ChildExpired means that the child has ended and is no longer stored (P26, an ID never runs twice).
 	ChildExpired ChildState = "expired"
 )
 
 // ChildEnded reports to a parent how a child task has ended (P41). It is an effect of the child's decision,
-// and an event of the parent. It names the latest attempt of the parent's step that asked.
+// and an event of the parent. Parent.Attempt is the latest attempt that sent a request to the child.
 type ChildEnded struct {
 	Parent  Parent          `json:"parent"`
 	State   ChildState      `json:"state"`
@@ -259,7 +260,7 @@ func (Answered) event()       {}
 func (AskChild) event()       {}
 func (ChildEnded) event()     {}
 
-// Target is the definition to which a task is to be moved. Absent gives the reason if there is none.
+// Target is the definition to which a task is moved. If Definition is nil, Absent states the reason.
 type Target struct {
 	Definition *Definition
 	Absent     string

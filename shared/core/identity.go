@@ -7,16 +7,17 @@ import (
 	"strconv"
 )
 
-// Key returns the idempotency key of a step, for do and undo (P2, attempts of a run share a key).
+// Key returns the idempotency key of a step, for its do and its undo (P2, attempts of a run share a key).
 func Key(orderID string, run int, step string) string {
 	return orderID + "/" + strconv.Itoa(run) + "/" + step
 }
 
-// Trace returns the W3C traceparent of a run of an order. It links the spans of all handlings of the run.
+// Trace returns the W3C traceparent that links all spans of a run.
 func Trace(orderID string, run int) string { return AttemptTrace(orderID, run, "", 0) }
 
-// AttemptTrace returns the W3C traceparent of an attempt: one trace for a run, one span for an attempt. The
-// value is derived, so that a re-emission is the same byte for byte (P12, effects are emitted again).
+// AttemptTrace returns the W3C traceparent of an attempt. The attempts of a run share one trace, and each
+// attempt has its own span. The value depends on the arguments only, so that a repeated request has the same
+// bytes (P12, effects are emitted again).
 func AttemptTrace(orderID string, run int, step string, attempt int) string {
 	var room [128]byte
 	name := append(append(room[:0], orderID...), '/')

@@ -1,15 +1,15 @@
 package core
 
-// Names of the index buckets. Package port uses the same words.
+// Names of the index buckets, as in package port.
 const (
 	bucketNone      = ""
 	bucketDue       = "due"
 	bucketAttention = "attention"
 )
 
-// Live returns the earliest live time of the task: the time at which it needs the Supervisor (P9, tasks not
-// at rest are due). Live times are the resend time of an end, the deadline, and the complete-by of a step.
-// Live returns zero if the task is at rest.
+// Live returns the earliest time at which the task needs the Supervisor (P9, tasks not at rest are due).
+// This is the resend time of an end, the deadline, or the complete-by time of a step. Live returns zero if
+// the task is at rest.
 func Live(t *Task) Time {
 	live := t.End.ResendAt
 	going := t.ProcessState == Processing || t.ProcessState == Compensating
@@ -25,14 +25,14 @@ func Live(t *Task) Time {
 	return live
 }
 
-// AwaitsWake reports whether the step waits for a Wake: it was handed back, is in doubt, waits before its
-// undo, or is a wait.
+// AwaitsWake reports whether a Wake can continue the step. Such a step was handed back, has failed, waits
+// for its undo, or is Waiting.
 func (s *Step) AwaitsWake() bool {
 	return s.HandedBack() || s.State == Failed || s.State == UndoWait || s.State == Waiting
 }
 
-// OnlyWaits reports whether every due time of a running task is the end of a wait: for a time, an answer or
-// its child orders. Then no agent has a request of the task, and no attempt will be repeated.
+// OnlyWaits reports whether a running task waits only for times, answers and child orders. Such a task has no
+// request in flight, and no step that waits for another attempt.
 func OnlyWaits(t *Task) bool {
 	if t.ProcessState != Processing && t.ProcessState != Compensating {
 		return false
@@ -50,8 +50,9 @@ func OnlyWaits(t *Task) bool {
 	return waits
 }
 
-// Index returns the task's place in the state store's index: the bucket "due" with the due time, which may be
-// earlier than Live, "attention" with the time that it entered Error, or "" (P9).
+// Index returns the task's place in the index of the state store (P9). The bucket is "due" with the due
+// time, "attention" with the time when the task entered Error, or "". The due time may be earlier than the
+// result of Live.
 func Index(t *Task) (bucket string, at Time) {
 	switch {
 	case t.Due != 0:
@@ -64,9 +65,9 @@ func Index(t *Task) (bucket string, at Time) {
 
 // Reindex sets Due and Attention after a change.
 //
-// The Supervisor passes exact: it has handled everything before its clock, and may move Due forward. Every
-// other caller only moves Due back, so that a busy task rewrites its index entry as seldom as possible (P9,
-// H16).
+// Only the Supervisor passes true for exact, because it has handled everything that is due now. Due then
+// becomes the result of Live, which may be later. If exact is false, a Due that is set becomes only earlier,
+// or 0 if Live returns zero. So a busy task seldom rewrites its index entry (P9).
 func Reindex(t *Task, exact bool) {
 	live := Live(t)
 	switch {
@@ -80,8 +81,8 @@ func Reindex(t *Task, exact bool) {
 	t.Attention = t.ProcessState == Error && live == 0
 }
 
-// Push moves a due time that is too early forward to Live. The Supervisor calls it if it found nothing
-// overdue. It reports whether that changed anything; the commit is conditional on the version (P10, moving a
+// Push replaces a due time that is too early by the result of Live. It reports whether the task changed. The
+// Supervisor calls Push if it found nothing overdue. The commit is conditional on the version (P10, moving a
 // due time is conditional).
 func Push(t *Task) (*Task, bool) {
 	c := t.Clone()
@@ -92,9 +93,9 @@ func Push(t *Task) (*Task, bool) {
 	return c, true
 }
 
-// Settled returns the task after the final status and alert of its present end were sent (P11, an end is
-// reported until settled). The commit requires the version that the sender committed or loaded. If the commit
-// is refused, it is not repeated.
+// Settled returns the task with its present end marked as reported (P11, an end is reported until settled).
+// The commit requires the version that the sender of the final status committed or loaded. A refused commit
+// is not repeated.
 func Settled(t *Task) *Task {
 	c := t.Clone()
 	c.End.ResendAt = 0
@@ -102,9 +103,8 @@ func Settled(t *Task) *Task {
 	return c
 }
 
-// SweepEvents returns the events that the Supervisor has to decide about a task at this time: for steps and
-// waits past their complete-by, for the task's deadline, and for a final status that is unacknowledged for
-// too long.
+// SweepEvents returns the events that the Supervisor has to decide now. The events are for passed
+// complete-by times of steps, for a passed deadline, and for a final status whose resend time has passed.
 func SweepEvents(def *Definition, t *Task, now Time) []Event {
 	var events []Event
 	going := t.ProcessState == Processing || t.ProcessState == Compensating

@@ -4,7 +4,8 @@ package core
 // step).
 func (s *Step) Attempted() bool { return s.First.Nth > 0 }
 
-// FirstClaim returns the time of the step's first claim in this run. It is zero if the step was not claimed.
+// FirstClaim returns the time of the step's first claim in this run. It returns zero if the step was not
+// claimed.
 func (s *Step) FirstClaim() Time {
 	if s.First.Nth > 0 && s.First.At == 0 {
 		return s.Claim.At
@@ -20,10 +21,10 @@ func (s *Step) Quiet() Time {
 	return max(s.Stops.Do, s.Claim.StopBy)
 }
 
-// LastStop returns the latest stopBy of all attempts in this run. Resolve needs it.
+// LastStop returns the latest stopBy of all attempts in this run.
 func (s *Step) LastStop() Time { return max(s.Stops.Do, s.Stops.Undo, s.Claim.StopBy) }
 
-// Begun reports whether the step had its turn in this run: it was claimed, or was decided without a claim.
+// Begun reports whether the step was claimed in this run, was skipped, or failed and the order went on.
 func (s *Step) Begun() bool { return s.Attempted() || s.State == Skipped || s.FailureCode != "" }
 
 // HandedBack reports whether the step is a call that waits for its next claim.
@@ -50,7 +51,7 @@ func (t *Task) Index(name string) int {
 	return -1
 }
 
-// StartedAt returns the time at which the run began or was resumed.
+// StartedAt returns the time at which the run began, or at which a Resubmit last continued the run.
 func (t *Task) StartedAt() Time {
 	if t.Start.At == 0 {
 		return t.Created
@@ -58,8 +59,7 @@ func (t *Task) StartedAt() Time {
 	return t.Start.At
 }
 
-// Terminal reports whether the task is Processed, Compensated, Cancelled or Closed. Only an operator's
-// command leaves these states.
+// Terminal reports whether the task is Processed, Compensated, Cancelled or Closed.
 func (t *Task) Terminal() bool {
 	switch t.ProcessState {
 	case Processed, Compensated, Cancelled, Closed:
@@ -78,14 +78,14 @@ func (t *Task) InFlight() bool {
 	return false
 }
 
-// AtRest reports whether the status and alert of the task's end were sent. Nothing more happens without a
-// command (P11, an end is reported until settled).
+// AtRest reports whether the task has ended, or stopped with nothing in flight, and its end was reported
+// (P11, an end is reported until settled). Sweeps ignore a task at rest.
 func (t *Task) AtRest() bool {
 	return (t.Terminal() || t.ProcessState == Error && !t.InFlight()) && t.End.ResendAt == 0
 }
 
-// NextToUndo returns the index of the step that the undo has reached (P20, what happens next is computed), or
-// -1.
+// NextToUndo returns the index of the step that is undone next (P20, what happens next is computed). It
+// returns -1 if no step is left to undo.
 func (t *Task) NextToUndo() int {
 	found := -1
 	for i := range t.Steps {
@@ -97,8 +97,8 @@ func (t *Task) NextToUndo() int {
 	return found
 }
 
-// PastPointOfNoReturn reports whether the task has passed a point of no return: one was claimed, and no proof
-// says that it had no effect (P22a, a proven refusal permits undo).
+// PastPointOfNoReturn reports whether a point of no return was claimed without a proof that it had no effect
+// (P22a, a proven refusal permits undo).
 func (t *Task) PastPointOfNoReturn(def *Definition) bool {
 	for i := range t.Steps {
 		if s := &t.Steps[i]; def.Steps[i].PointOfNoReturn && s.Attempted() && s.NoEffect == 0 {
@@ -108,14 +108,15 @@ func (t *Task) PastPointOfNoReturn(def *Definition) bool {
 	return false
 }
 
-// Overtaken reports whether step i is an ask whose question is already decided. Its failure has no
-// consequences, and it is not sent again (P38, an ask sends the question).
+// Overtaken reports whether step i is a call that sends a question, and the step with the question is decided
+// or has passed (P38, an ask sends the question). A failure of such a call has no consequences, and no
+// further attempt of the call is made.
 func (t *Task) Overtaken(def *Definition, i int) bool {
 	n := def.AsksFor(i)
 	return n >= 0 && (t.Steps[n].Passed() || t.Steps[n].Decided())
 }
 
-// LastActivity returns the last moment at which a call of this run may still take effect.
+// LastActivity returns the last moment at which a call of step i in this run may take effect.
 func (t *Task) LastActivity(def *Definition, i int) Time {
 	skew := Duration(0)
 	if def != nil {
@@ -124,7 +125,7 @@ func (t *Task) LastActivity(def *Definition, i int) Time {
 	return t.Steps[i].LastStop().Add(skew)
 }
 
-// Direction returns the direction of the task. In Error this is its phase.
+// Direction returns Undoing for a Compensating task, and Forward for every other task.
 func (t *Task) Direction() Phase {
 	if t.ProcessState == Compensating {
 		return Undoing
@@ -132,14 +133,13 @@ func (t *Task) Direction() Phase {
 	return Forward
 }
 
-// Passed reports whether the later steps of a task that goes forward need not wait for this step any more.
-// This includes a Compensated step, because the task continues without it (P42, orders can go on after
-// failures).
+// Passed reports whether later steps no longer wait for this step while the task goes forward. A Compensated
+// step counts too, because the task continues without it (P42, orders can go on after failures).
 func (s *Step) Passed() bool {
 	return s.State == Processed || s.State == Skipped || s.State == Compensated
 }
 
-// Apart reports whether the order is stored apart from the document, under ContentHash.
+// Apart reports whether the order is stored in an item or row of its own, which ContentHash identifies.
 func (t *Task) Apart() bool { return len(t.Order) == 0 && t.ContentHash != "" && t.Erased == nil }
 
 // IsTombstone reports whether a Cancel created the task before its order came (P17, a cancel is kept).
@@ -162,15 +162,15 @@ func EndKind(t *Task) StatusKind {
 	return StatusFailed
 }
 
-// RaisesAlert reports whether the operator is notified of the present end (P11): always of an Error, and, if
-// the workflow has notify: [undone], of an order that was undone because a step failed.
+// RaisesAlert reports whether the present end raises an alert (P11). Every Error raises an alert. An order
+// that was undone because a step failed raises one if the workflow sets AlertUndone.
 func RaisesAlert(def *Definition, t *Task) bool {
 	return t.ProcessState == Error || t.ProcessState == Compensated && t.Undo.Why == WhyFailure &&
 		def != nil && def.AlertUndone
 }
 
-// UndoneNext returns the step that the undo of a task has reached (P20), or nil if the task is not being
-// undone or has nothing left to undo.
+// UndoneNext returns the step that is undone next (P20). It returns nil if the task is not being undone, or
+// has nothing left to undo.
 func UndoneNext(t *Task) *Step {
 	if t.ProcessState != Compensating {
 		return nil
@@ -189,7 +189,7 @@ func (s *Step) FailureReason() Reason {
 	return Reason{s.Name, s.Error.Code, s.Error.Message}
 }
 
-// Known reports whether this version knows the operation and the outcome of the reply.
+// Known reports whether this program knows the operation and the outcome of the reply.
 func (e Reply) Known() bool {
 	switch e.Outcome {
 	case OutcomeDone, OutcomeFailed, OutcomeRetryLater:

@@ -18,11 +18,11 @@ const (
 	tokenMAC       = 22
 )
 
-// tokenClaims matches the claims of a token: run, step and person.
+// tokenClaims matches the decoded content of a token: run, step and person.
 var tokenClaims = regexp.MustCompile(`^[0-9]{1,9}/[a-z][a-z0-9-]*/`)
 
-// RedactText replaces each token in a text, whether it is plain, percent-encoded, or escaped as in JSON. It
-// also replaces a token whose end was cut off.
+// RedactText replaces each token in a text. It finds plain, percent-encoded and JSON-escaped tokens, and
+// tokens whose end was cut off.
 func RedactText(text string) string {
 	if at := nextToken([]byte(text), 0, false); at.end == 0 {
 		return text
@@ -57,11 +57,12 @@ func redact(text []byte, isJSON bool) (redacted []byte) {
 // span is a part of a text. The zero value means that no part was found.
 type span struct{ start, end int }
 
-// nextToken finds the first token from a position on. A token is a key's ID of eight hexadecimal digits, a
-// dot, the claims, a dot, and the MAC, which may be cut. It reads each character at most twice.
+// nextToken finds the first token from a position on. A token is a signing key's ID of eight hexadecimal
+// digits, a dot, the encoded content, a dot, and the MAC. The MAC may be cut. nextToken reads each character
+// at most twice.
 func nextToken(text []byte, from int, isJSON bool) span {
 	var digits [maxKeyID]int // starts of the last consecutive hexadecimal digits
-	// row is the number of consecutive digits before i, and plain is the end of the last JSON escape
+	// row is the number of consecutive digits before i, and plain is the end of the last JSON escape.
 	row, plain := 0, from
 	for i := from; i < len(text); {
 		c, size := tokenCharacter(text, i, isJSON)
@@ -96,7 +97,6 @@ func isKeyID(text []byte) bool {
 	return !slices.ContainsFunc(text, func(c byte) bool { return !isKeyDigit(c) })
 }
 
-// slashes returns the number of consecutive backslashes from a position on.
 func slashes(text []byte, from int) (n int) {
 	for from+n < len(text) && text[from+n] == '\\' {
 		n++
@@ -104,7 +104,8 @@ func slashes(text []byte, from int) (n int) {
 	return n
 }
 
-// endOfToken returns the end of the claims and the MAC that begin at a position, and 0 if there are none.
+// endOfToken returns the end of a token's content and MAC, which begin at a position. It returns 0 if the
+// text at the position is something else.
 func endOfToken(text []byte, from int, isJSON bool) int {
 	claims, i := base64At(text, from, maxTokenClaims, isJSON)
 	said, err := base64.RawURLEncoding.DecodeString(string(claims))
@@ -119,7 +120,7 @@ func endOfToken(text []byte, from int, isJSON bool) int {
 	return end
 }
 
-// base64At reads characters of base64 from a position on, and returns their end.
+// base64At reads characters of base64 from a position on, and returns the position after them.
 func base64At(text []byte, from, most int, isJSON bool) (read []byte, end int) {
 	for end = from; end < len(text) && len(read) < most; {
 		c, size := tokenCharacter(text, end, isJSON)
@@ -135,9 +136,9 @@ func inBase64(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_'
 }
 
-// tokenCharacter reads one character of a text. It may be percent-encoded, or escaped once or more. The
-// function returns 0 for a character that cannot be part of a token. An escape of a JSON value is one
-// character, so that no escape is cut.
+// tokenCharacter reads one character of a text, which may be percent-encoded or escaped. It returns 0 for a %
+// or a backslash that does not begin an encoded byte. In a JSON value it reads a whole escape, so that no
+// escape is cut.
 func tokenCharacter(text []byte, i int, isJSON bool) (c byte, size int) {
 	end := i + 1
 	switch text[i] {

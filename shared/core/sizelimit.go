@@ -8,27 +8,27 @@ import (
 	"strings"
 )
 
-// SizeLimit describes the stored form of a task, so that no decision leads to a document that its store
-// refuses. The zero value sets no limit.
+// SizeLimit limits the size of stored tasks, so that no decision makes a document that the store refuses.
+// The zero value sets no limit.
 //
-// Every stored task leaves a reserve free: the size of its longest document without texts and outputs
-// (longest). Outputs, and the reasons of verdicts, are stored only if the reserve stays free beside them.
-// Texts of failures are cut if their place is needed (Trim). So an event always finds room for the data that
-// it must store.
+// Every stored task keeps a reserve free. The reserve is the space for the longest values that later events
+// must store (see longest). Outputs, and the reasons of verdicts, are stored only if the reserve stays free.
+// Texts of failures are cut if their space is needed (see Trim). So each later event finds room for its
+// data.
 type SizeLimit struct {
 	Limit int             // limit of a document, in bytes
 	Size  func(*Task) int // size of a task's document in bytes; a pure function
-	// Inline is the length in bytes of the longest order that its task's document holds. The zero value means
-	// InlineOrder of its definition.
+	// Inline is the length in bytes of the longest order that is stored within its task's document. The zero
+	// value means the length that the function InlineOrder returns.
 	Inline int
 }
 
-// InlineOrder returns the most bytes of an order that its item holds itself.
+// InlineOrder returns the length in bytes of the longest order that is stored within its task's document.
 func (m SizeLimit) InlineOrder(def *Definition) int { return cmp.Or(m.Inline, InlineOrder(def)) }
 
-// Reserve returns the size of the longest document of a task of this definition without outputs and texts. A
-// definition whose reserve is over the limit cannot be run. The measured document holds its order, because an
-// order is longer than the hash that replaces it if it is stored apart.
+// Reserve returns the size of the longest document of a new task, without the outputs and failure texts of
+// its steps. A definition whose reserve is over the limit cannot run. The measured document contains the
+// order, because an order is longer than the hash that may replace it.
 func (m SizeLimit) Reserve(def *Definition) int {
 	id := strings.Repeat("x", MaxID)
 	return m.Size(longest(def, &Task{
@@ -49,19 +49,18 @@ func (m SizeLimit) Fits(t *Task) bool {
 	return m.Size(&c) <= m.Limit
 }
 
-// KeepsReserve reports whether the task, with its outputs and reasons, has room for all that later events
-// must store.
+// KeepsReserve reports whether the task keeps its reserve free beside its present outputs and reasons.
 func (m SizeLimit) KeepsReserve(def *Definition, t *Task) bool {
 	return m.SurelyFits(def, t, nil) || m.Size(longest(def, t)) <= m.Limit
 }
 
-// SurelyFits reports whether the task certainly keeps its reserve with one more output. It does not measure
-// the document.
+// SurelyFits reports whether the task certainly keeps its reserve with one more output. It only estimates
+// the size. So false does not mean that the output is too large.
 func (m SizeLimit) SurelyFits(def *Definition, t *Task, output json.RawMessage) bool {
 	if m.Size == nil {
 		return true
 	}
-	if def == nil { // a tombstone
+	if def == nil { // the task of an early Cancel has no definition
 		return upperBound(t) <= m.Limit
 	}
 	n := upperBound(t) + roughStep*len(t.Steps) + 3*len(output)
@@ -82,30 +81,27 @@ func (m SizeLimit) SurelyFits(def *Definition, t *Task, output json.RawMessage) 
 // Bounds of parts of a stored task.
 const (
 	maxCount = 1<<63 - 1  // largest value of a counter of the task
-	manyOf   = 10_000_000 // more than a step's counters reach
+	manyOf   = 10_000_000 // upper bound of a step's counters
 	MaxCode  = 128        // longest code of a failure, in bytes
-	cutCode  = 32         // bytes of a code that remain when texts are cut
+	cutCode  = 32         // longest code that is kept when texts are cut, in bytes
 	MaxName  = 32         // longest name of an instance, in bytes
 
-	// roughHeader and roughStep are upper bounds of the bytes that field names, numbers and times take in a
-	// document and in one step. With them most decisions need not measure the document.
+	// roughHeader and roughStep are upper bounds, in bytes, of the names, numbers and times of a
+	// document and of one step. The other rough bounds are in bytes too.
 	roughHeader, roughStep = 16 << 10, 1 << 10
-	// roughAnswer is an upper bound of the longest answers of a step, without the value of an event.
-	roughAnswer = 32 << 10
-	// roughChildren is an upper bound of a step's record of children.
-	roughChildren = 96 << 10
-
-	// roughProgress is an upper bound of a step's progress.
-	roughProgress = 2 << 10
+	roughAnswer            = 32 << 10 // upper bound of a step's answers, without the value of an event
+	roughChildren          = 96 << 10 // upper bound of a step's record of children
+	roughProgress          = 2 << 10  // upper bound of a step's progress
 
 	longTime = 30 * 365 * Day
 )
 
-// farAfter returns a time that is later than any time of a task, and at least as long in JSON.
+// farAfter returns a time that is later than all times of a task, and at least as long in JSON as each of
+// them.
 func farAfter(t *Task) Time { return max(t.Created, 1).Add(longTime) }
 
-// upperBound returns an upper bound of the document's size without encoding it: six bytes for each byte of
-// text, three for each byte of an output.
+// upperBound returns an upper bound of the document's size without encoding the document. It counts six bytes
+// for each byte of text, and three bytes for each byte of JSON, such as an output.
 func upperBound(t *Task) int {
 	n := roughHeader + roughStep*len(t.Steps) +
 		6*(len(t.Reason.Text)+len(t.Reason.Code)+len(t.Undo.Reason.Code)+len(t.Undo.Reason.Text)) +
@@ -150,8 +146,8 @@ func unknownSize(fields map[string]json.RawMessage) (n int) {
 	return n
 }
 
-// longest returns the task with the longest values that later events may store, besides its outputs and
-// reasons. Only the lengths of the values matter.
+// longest returns a copy of the task with the longest values that later events may store. Outputs and the
+// reasons of verdicts keep at least their length. Only the lengths of the values matter.
 func longest(def *Definition, t *Task) *Task {
 	c, far := t.Clone(), farAfter(t)
 	c.Version, c.ProcessState, c.Phase = maxCount, Compensating, Forward
@@ -164,12 +160,12 @@ func longest(def *Definition, t *Task) *Task {
 	for _, at := range []*Time{&c.Start.At, &c.End.At, &c.Deadline.At, &c.End.ResendAt, &c.Due} {
 		*at = far
 	}
-	if def != nil && def.Tokens { // a tombstone has no definition
+	if def != nil && def.Tokens { // the task of an early Cancel has no definition
 		c.TokenKey = strings.Repeat("x", maxKeyID)
 	}
 	c.Parent = &Parent{OrderID: strings.Repeat("x", MaxID), Run: manyOf, Step: strings.Repeat("x", MaxID),
 		Index: MaxChildren, Attempt: manyOf}
-	// the name may belong to a step of an earlier definition (P49, move pins another definition)
+	// The name may belong to a step of an earlier definition (P49, move pins another definition).
 	name := t.Reason.Step
 	if len(t.Undo.Reason.Step) > len(name) {
 		name = t.Undo.Reason.Step
@@ -183,7 +179,7 @@ func longest(def *Definition, t *Task) *Task {
 	c.Start.Cause, c.End.Cause, c.Reason.Step = cause, cause, name
 	c.Undo.Reason = Reason{Step: name, Code: strings.Repeat("x", cutCode)}
 	c.Reason.Code, c.Reason.Text = strings.Repeat("\x00", MaxCode), strings.Repeat("\x00", MaxMessage)
-	// An erasure may use the room of these texts, because it removes them.
+	// An erasure needs no space of its own, because it removes the texts of Reason and Closing.
 	c.Closing = &Closing{By: strings.Repeat("\x00", MaxID), Reason: strings.Repeat("\x00", MaxMessage)}
 	c.Attempts.Last, c.Attempts.Earlier = []Attempt{{Step: name, Number: 1, Began: far, Ended: far,
 		Outcome: OutcomeFailed}}, Earlier{Failed: manyOf, Later: manyOf, Overdue: manyOf, Superseded: manyOf}
@@ -209,8 +205,6 @@ func longest(def *Definition, t *Task) *Task {
 	return c
 }
 
-// longestStep returns the longest possible step. Its times differ from each other, because the document omits
-// a time that equals another one.
 func longestStep(t *Task, def *Definition, i int, cause string) Step {
 	d, s := &def.Steps[i], &t.Steps[i]
 	far := farAfter(t)
@@ -234,7 +228,7 @@ func longestStep(t *Task, def *Definition, i int, cause string) Step {
 	}
 	if d.Answer != nil {
 		c.Answers = longestAnswers(d.Answer, s.Answers, far)
-		// decision of this round, or of a later one
+		// The output may be the decision of this round, or of a later round.
 		if longest := longestDecision(d.Answer, far); len(c.Output) < len(longest) {
 			c.Output = longest
 		}
@@ -245,10 +239,10 @@ func longestStep(t *Task, def *Definition, i int, cause string) Step {
 	if d.MaxDuration > 0 || s.Claim.Progress != nil {
 		c.Claim.Progress = &StepProgress{Percent: 100, Note: strings.Repeat("\x00", MaxNote), At: far}
 	}
-	if d.Undo != nil || s.Claim.Undo { // the present definition or an earlier one has an undo (P49)
+	if d.Undo != nil || s.Claim.Undo { // the present definition, or an earlier one, has an undo (P49)
 		c.Claim.Undo, c.Failures.Undo = true, manyOf
 	}
-	// This compares names, because a definition is measured before it is linked.
+	// The loop compares names, because Link has not run yet when a definition is measured.
 	ask := slices.ContainsFunc(def.Steps, func(o StepDefinition) bool {
 		return o.Answer != nil && o.Answer.Ask == d.Name
 	})
@@ -261,13 +255,13 @@ func longestStep(t *Task, def *Definition, i int, cause string) Step {
 	return c
 }
 
-// longestChildren returns the longest Children of a step. They include the collected outputs, which move to
-// the step's output later.
+// longestChildren returns the longest Children of a step. The result includes the collected outputs, which
+// move to the step's output later.
 func longestChildren(d *Each, have *Children, cause string) *Children {
 	c := &Children{Count: manyOf, Next: manyOf, Started: manyOf, Cursor: manyOf, Failed: manyOf,
 		FailedAt: slices.Repeat([]int{MaxChildren}, maxFailedAt),
 		Reason:   strings.Repeat("\x00", MaxMessage), Stopped: true, Rounds: manyOf}
-	// MaxConcurrency instead of the definition's limit, because a Move can lower that.
+	// Open has MaxConcurrency children, because a Move can lower the limit of the definition.
 	open := OpenChild{Index: MaxChildren, Cause: cause, State: string(ChildProcessed)}
 	c.Open = slices.Repeat([]OpenChild{open}, MaxConcurrency)
 	if d.Collect {
@@ -279,8 +273,7 @@ func longestChildren(d *Each, have *Children, cause string) *Children {
 	return c
 }
 
-// longestAnswers returns the longest Answers of a step. It keeps the value of a stored event until the output
-// holds it.
+// longestAnswers returns the longest Answers of a step. An event that is already stored keeps its value.
 func longestAnswers(d *Answer, have *Answers, far Time) *Answers {
 	name := strings.Repeat("x", MaxAnswerBy)
 	a := &Answers{Round: manyOf, Reminded: manyOf, RemindedAt: far, Moved: true, Need: MaxVoters,
@@ -331,19 +324,19 @@ func longestValue(d *Answer) json.RawMessage {
 	return longest
 }
 
-// CodeOutputTooLarge is the code of a final status whose output did not fit.
+// CodeOutputTooLarge means that an output did not fit.
 const CodeOutputTooLarge = "output-too-large"
 
-// noReason replaces the reason of a verdict if it does not fit.
+// noReason replaces the reason of a verdict if the reason does not fit.
 const noReason = "the order has no room for the reason"
 
-// InlineOrder returns the length in bytes of the longest order that the documents of this definition's tasks
-// hold, if SizeLimit sets no other length. A longer order is stored apart.
+// InlineOrder returns the length in bytes of the longest order that is stored within its task's document,
+// unless SizeLimit sets another length. A longer order is stored in an item or row of its own.
 //
-// DynamoDB determines the length, because it rounds the size of a write up to whole KiB for the bill. An
-// order that fits into the first KiB beside the rest of the document costs nothing. A longer one can make
-// each commit cost a unit more. Stored apart it costs about as much as 1.3 writes. The estimate of the
-// document is measured (docs/explanation/cost.md), with outputs of few bytes.
+// The length follows from the bill of DynamoDB, which rounds the size of each write up to whole KiB. An order
+// that fits into the first KiB beside the rest of the document adds no cost. A longer order can make each
+// commit cost one write unit more. An order in an item of its own costs about as much as 1.3 writes. The
+// sizes below were measured with small outputs (docs/explanation/cost.md).
 func InlineOrder(def *Definition) int {
 	const kibibyte, spare, header, step, least = 1 << 10, 45, 300, 85, 100
 	room := kibibyte - spare - header
@@ -353,12 +346,13 @@ func InlineOrder(def *Definition) int {
 	return max(room, least)
 }
 
-// Trim cuts texts for people until the document fits:
+// Trim cuts texts for people until the document fits, in this order:
+//   - the texts of steps, the oldest first, down to their codes
+//   - the attempts, the oldest first, down to their counts
+//   - the reason of an undo that has stopped
+//   - the texts of verdicts, for a task of an earlier version that kept no reserve
 //
-// first the texts of steps, the oldest first, down to their codes; then attempts, the oldest first, down to
-// their counts; then the reason of an undo that has stopped. A task of an earlier version, which kept no
-// reserve, may also lose the reasons of its verdicts. The source values of the final status and alert stay
-// (P12, effects are emitted again).
+// Trim keeps the values of the final status and the alert (P12, effects are emitted again).
 func (m SizeLimit) Trim(t *Task) {
 	if m.Fits(t) {
 		return
@@ -371,7 +365,7 @@ func (m SizeLimit) Trim(t *Task) {
 	}
 	slices.SortStableFunc(texts,
 		func(a, b int) int { return int(t.Steps[a].Error.At.Sub(t.Steps[b].Error.At)) })
-	// cut an eighth of the texts at a time, so that few measurements are needed and few texts are lost
+	// Each round cuts an eighth of the texts, so that few measurements are needed and few texts are lost.
 	for from, step := 0, max(1, len(texts)/8); from < len(texts); from += step {
 		for _, i := range texts[from:min(from+step, len(texts))] {
 			e := *t.Steps[i].Error
@@ -382,7 +376,7 @@ func (m SizeLimit) Trim(t *Task) {
 			return
 		}
 	}
-	// halve the list each time, so that few measurements are needed
+	// Each round halves the list, so that few measurements are needed.
 	for keep := len(t.Attempts.Last) / 2; len(t.Attempts.Last) > 0; keep /= 2 {
 		t.DropAttempts(keep)
 		if m.Fits(t) {

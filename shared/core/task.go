@@ -4,27 +4,28 @@ import (
 	"encoding/json"
 )
 
-// State is the ProcessState of a task or of a step.
+// State is the state of a task or of a step.
 type State string
 
 // States of tasks and steps.
 const (
-	Pending    State = "Pending"    // step: not claimed yet, or handed back for another attempt
-	Skipped    State = "Skipped"    // step: its condition was false
-	Processing State = "Processing" // task: going forward; step: claimed, a request was sent to its agent
-	Processed  State = "Processed"  // done
-	// step: claimed, with no request in flight; it continues at a time (P33, a waiting step asks no agent)
+	Pending    State = "Pending"    // a step before its first claim, or between two attempts
+	Skipped    State = "Skipped"    // a step whose condition was false
+	Processing State = "Processing" // a task that goes forward; a step whose request was sent to its agent
+	Processed  State = "Processed"  // a task or step that is done
+	// Waiting is the state of a claimed step that waits for a time, an answer or its child tasks. No request
+	// of the step is in flight (P33, a waiting step asks no agent).
 	Waiting      State = "Waiting"
-	Failed       State = "Failed"       // step: failed for good, in doubt whether it took effect
-	UndoWait     State = "UndoWait"     // step: its undo waits
-	Compensating State = "Compensating" // task: being undone; step: its undo was requested
-	Compensated  State = "Compensated"  // undone
-	Cancelled    State = "Cancelled"    // task: stopped by the caller, and undone
-	Closed       State = "Closed"       // task: ended by the operator as it stood (P48)
-	Error        State = "Error"        // task: waits for the operator
+	Failed       State = "Failed"       // a step that has failed for good; its call may have had an effect
+	UndoWait     State = "UndoWait"     // a step whose undo waits
+	Compensating State = "Compensating" // a task that is being undone; a step whose undo was requested
+	Compensated  State = "Compensated"  // a task or step that was undone
+	Cancelled    State = "Cancelled"    // a task that its caller stopped, and that was undone
+	Closed       State = "Closed"       // a task that an operator ended with its steps as they were (P48)
+	Error        State = "Error"        // a task that waits for an operator
 )
 
-// Phase is the direction in which a task in Error was going.
+// Phase is a direction of a task.
 type Phase string
 
 // Directions of a task.
@@ -42,47 +43,50 @@ const (
 	WhyCancel   Why = "cancel"
 	WhyOperator Why = "operator"
 	WhyDeadline Why = "deadline"
-	WhyParent   Why = "parent" // the step of its parent has stopped it, or is being undone (P41)
+	WhyParent   Why = "parent" // the parent's step has cancelled the child, or is being undone (P41)
 )
 
-// Task is one run of a workflow for one order. One conditional write replaces the whole document. Callers
-// treat a task as immutable once Decide has returned it.
+// Task is the work for one order, stored as one document. Each commit replaces the whole document, if the
+// stored version is still the loaded version. Callers may change only the Version of a task from Decide.
 type Task struct {
 	OrderID string
-	// version of the stored document, set by the actor that commits (P8, every commit is conditional)
+	// Version is the version of the stored document. The actor that commits the task sets it (P8, every
+	// commit is conditional).
 	Version    int64
 	Workflow   string
-	Definition string // hash
-	// key ID of the tokens in its inputs (P39, a token is an answer's permission); "" if it has no tokens
+	Definition string // hash of the definition that the task runs
+	// TokenKey is the ID of the signing key for the tokens in the task's inputs (P39, a token is an answer's
+	// permission). It is "" if the inputs have no tokens.
 	TokenKey string
-	// hash of the submission; an order that is stored apart has this hash as its key; "" if Order holds the
-	// order
+	// ContentHash is the hash of the submission. It identifies an order that is stored in an item or row of
+	// its own. It is "" if Order holds the order, or if no order has come.
 	ContentHash string
-	// Order is the order as submitted, byte for byte. It is empty if the order is stored apart (Apart), and
-	// after a Cancel that came before its order (P17, a cancel is kept).
+	// Order is the order as submitted, byte for byte. It is empty in three cases: the order has an item or
+	// row of its own (see Apart), its content was erased, or a Cancel came before the order (P17, a cancel is
+	// kept).
 	Order        json.RawMessage
 	Priority     string
-	ReplyTo      string  // logical name of a queue; "" means none
-	Parent       *Parent // parent of a child (P41); nil for an order that was submitted
+	ReplyTo      string  // logical name of a queue or bus; "" means none
+	Parent       *Parent // step that a child belongs to (P41); nil for a submitted order
 	ProcessState State
 	Phase        Phase // direction of a task in Error
-	Run          int   // number of the run (P2, attempts of a run share a key)
+	Run          int   // number of the run, from 0 (P2, attempts of a run share a key)
 	Commands     Commands
 	Attempts     Attempts
-	Hops         int // forward claims since the last command (P23, a hop budget bounds claims)
+	Hops         int // number of counted forward claims since Start (P23, a hop budget bounds claims)
 	StatusSeq    int // sequence number of the last status message
 	Start        Start
 	Undo         Reversal
 	Reason       Reason   // reason why the task is undone or has stopped
-	End          End      // zero while the task runs
+	End          End      // the zero value while the task runs
 	Closing      *Closing // record of the Close command; nil unless the task is Closed
-	Erased       *Erasure // nil if the task has its content (P52)
+	Erased       *Erasure // record of the erasure; nil unless the content was erased (P52)
 	Output       json.RawMessage
 	Created      Time
 	Deadline     Deadline
-	Due          Time // the indexed due time; may be early, never late (P9)
-	// The operator's list includes the task: Error, nothing in flight, status and alert sent (P9, tasks not
-	// at rest are due).
+	Due          Time // indexed due time; it may be early, but is never late (P9)
+	// Attention puts the task into the operator's list. It is set in Error if nothing is in flight and the
+	// end was reported (P9, tasks not at rest are due).
 	Attention bool
 	Steps     []Step                     // steps in the order of the definition
 	Unknown   map[string]json.RawMessage // fields of a newer minor version, stored unchanged
@@ -90,137 +94,143 @@ type Task struct {
 
 // Commands is the task's record of commands (P5, commands have a number and an ID).
 type Commands struct {
-	// Number is the number that a command must carry. It grows with each accepted command, and when a list in
-	// Refused is full.
+	// Number is the number that the next command must state. It grows with each accepted command that has an
+	// effect. The method Remember can raise the number too.
 	Number   int
 	Verdicts []Verdict
-	// short hashes of the IDs of refused commands of this run, by command; see Remember
+	// Refused holds short hashes of the IDs of refused commands, by command; see Remember.
 	Refused map[string][]string
 }
 
-// Attempts is the task's record of unsuccessful attempts, and of the attempts of removed steps.
+// Attempts is the task's record of earlier attempts.
 type Attempts struct {
-	Last    []Attempt // the latest, oldest first; see MaxAttempts
-	Earlier Earlier   // counts of the attempts before Last
-	// attempts of steps that a Move removed, kept because their names may return (P1, every claim has a new
-	// attempt; P49, move pins another definition)
+	Last    []Attempt // latest unsuccessful attempts, oldest first; at most MaxAttempts
+	Earlier Earlier   // counts of the unsuccessful attempts before Last
+	// Removed holds the attempt numbers of steps that a Move removed, by name (P49, move pins another
+	// definition). A step whose name returns continues from its number (P1, every claim has a new attempt).
 	Removed map[string]int
 }
 
 // Start is the last start of the task: the beginning of a run, or a Resubmit.
 type Start struct {
-	Seq   int    // number of the status "started"; 0 if none was due
-	Cause string // cause of that status (P4, a cause is logical)
-	At    Time   // zero means Created
+	Seq   int    // number of the status "started"; 0 if no such status was due
+	Cause string // cause of the status "started" (P4, a cause is logical)
+	At    Time   // time of the start; zero means Task.Created
 }
 
-// Reversal is the decision to undo the task. It is set while the task compensates, and afterwards.
+// Reversal is the decision to undo the task.
 type Reversal struct {
 	Why         Why
 	CancelAsked bool
-	// reason of the undo; if the task then stops in Error or is closed, Task.Reason states why
+	// Reason is the reason of an undo that has stopped. Task.Reason then states why the undo stopped.
 	Reason Reason
 }
 
-// Reason states why an order is undone or has stopped (P19, policy decides about a failed step). It stays
-// until the next run.
+// Reason states why a task is undone, has stopped, or has no output (P19, policy decides about a failed
+// step).
 type Reason struct {
-	Step string // step that is the reason, or ""
-	Code string // short and stable
-	Text string // text for people: the error, or the failure of the output expression
+	Step string // name of the failed step; "" if no step failed
+	Code string // short, stable word for programs
+	Text string // text for people
 }
 
-// End is the present end of the task, or its stop in Error. The zero value means that the task runs.
+// End is the end of the task, or its stop in Error. The zero value means that the task runs.
 type End struct {
 	At    Time
-	Cause string // event that led to the end (P4)
-	Seq   int    // number of its status; 0 if none is due
-	// Commands.Number when the task entered Error; every alert about this stop contains it (P12, effects are
-	// emitted again)
+	Cause string // cause of the end (P4)
+	Seq   int    // number of the final status; 0 if no status is due
+	// Command is the value of Commands.Number for the alert about this end. It stays the same, so that a
+	// repeated alert has the same bytes (P12, effects are emitted again).
 	Command int
-	// next time to send an unacknowledged final status; zero if none is unacknowledged (P11, an end is
-	// reported until settled)
+	// ResendAt is the next time to send a final status that is not settled (P11, an end is reported until
+	// settled). It is zero if nothing has to be sent again.
 	ResendAt Time
 }
 
-// Deadline is the time by which the task has to be done.
+// Deadline is the time by which the task must be done.
 type Deadline struct {
-	At  Time // zero if the task has no deadline
-	Seq int  // number of deadlines that were set in this run, for the cause (P4)
+	At  Time // time of the deadline; zero if the task has none
+	Seq int  // number of deadlines set in this run; part of the deadline's cause (P4)
 }
 
-// Step is one step's part of the document.
+// Step is the state of one step of a task.
 type Step struct {
 	Name       string
 	State      State
-	Attempt    int // number of the claim, do and undo alike; never reset (P1)
+	Attempt    int // number of the last claim, of a do or an undo; it is never reset (P1)
 	Claim      Claim
 	First      First
-	CompleteBy Time // see P9a (a waiting step has two times)
+	CompleteBy Time // time after which the Supervisor handles the step (P9a, a waiting step has two times)
 	Wait       StepWait
 	Stops      Stops
 	Failures   Failures
 	Finish     Finish
-	EndState   State // State when the task entered Error, for its status (P12); "" if State is unchanged
-	Output     json.RawMessage
-	// time of the proof that no attempt has had an effect (P22a, a proven refusal permits undo); zero without
-	// a proof, and after a new claim
+	// EndState is the state of the step when the task entered Error. A repeated status contains this state
+	// (P12). EndState is "" if the state has not changed since then.
+	EndState State
+	Output   json.RawMessage
+	// NoEffect is the time of the proof that no attempt had an effect (P22a, a proven refusal permits undo).
+	// It is zero without such a proof. A new claim or a "done" clears NoEffect.
 	NoEffect Time
-	Error    *StepError // the last failure
-	// code of the do's failure after which the task goes on without the step (P42, orders can go on after
-	// failures); "" if it does not
+	Error    *StepError // last failure
+	// FailureCode is the code of the failure after which the task goes on without the step (P42, orders can
+	// go on after failures). It is "" for every other step.
 	FailureCode string
 	Resolved    *Resolved
-	// input that an operator gave to the step in this run (P51, a call can get another input); nil if the
-	// definition's input counts
+	// Corrected is the input that an operator gave to the step in this run (P51, a call can get another
+	// input). It is nil if the definition's input applies.
 	Corrected *Corrected
-	Answers   *Answers  // answers to a step that waits for them; nil for every other step
-	Children  *Children // children of a step of child tasks; nil for every other step
+	Answers   *Answers  // record of answers; only for a step that waits for an answer
+	Children  *Children // record of child tasks; only for a step that has child tasks
 	Unknown   map[string]json.RawMessage
 }
 
-// Claim is the last claim of a step. When it ends, By, Cause, StopBy and Progress are cleared.
+// Claim is the last claim of a step. The end of the claim clears By, Cause, StopBy and Progress.
 type Claim struct {
 	By string // instance that made the claim
-	// agent of the claim; "" means the first agent in the definition (P44, several agents can do one step)
+	// Agent is the agent of the claim. It is "" for the first agent in the definition (P44, several agents
+	// can do one step).
 	Agent  string
-	Undo   bool   // the attempt is an undo
-	Cause  string // event that led to the claim (P4)
+	Undo   bool   // true if the attempt is an undo
+	Cause  string // cause of the claim (P4)
 	At     Time
-	StopBy Time // no side effect of the attempt begins later (P6, two times in each request)
-	// allowed time in the queue, which a backlog doubles; 0 once the step is Processed (P32)
+	StopBy Time // time after which no side effect of the attempt begins (P6, two times in each request)
+	// Allowance is the time that the request may wait in the agent's queue (P32). A backlog doubles the
+	// allowance. Allowance is 0 once the step is Processed.
 	Allowance Duration
-	Progress  *StepProgress // latest report of the attempt (P43)
+	Progress  *StepProgress // latest progress report of the attempt (P43)
 }
 
 // First is the first claim of a step in this run. It is zero if this run has not attempted the step.
 type First struct {
 	Nth int  // place in the order of first claims, from 1 (P7, undo covers every attempted step)
-	At  Time // time of that claim, stored at the second claim; see FirstClaim
+	At  Time // time of the first claim; zero until the second claim, see FirstClaim
 }
 
 // StepWait is the state of a waiting step.
 type StepWait struct {
 	At Time // end of the wait (P9a)
-	// Until is the end of a wait, or of the time for an answer, as set by the last claim. It keeps its value
-	// after that time.
+	// Until is the end of the wait, or of the time for an answer, that the last claim set. It keeps its value
+	// after the wait.
 	Until Time
 }
 
 // Stops holds the latest stopBy of the earlier attempts of a step in this run; see Quiet and LastStop.
 type Stops struct{ Do, Undo Time }
 
-// Failures counts a step's failures since the last command that reset them.
+// Failures counts the failures of a step since a command last reset the counts.
 type Failures struct {
 	Do, Undo int
-	Queued   Duration // total queue time of hand-backs that did not count (P32, queue time is not a failure)
+	// Queued is the total time of the attempts that were overdue because of a backlog (P32, queue time is not
+	// a failure).
+	Queued Duration
 }
 
 // Finish is the moment when a step became Processed.
 type Finish struct {
 	At    Time
-	Seq   int    // number of the status "step finished"; 0 if none was due
-	Cause string // cause of that status (P4)
+	Seq   int    // number of the status "step finished"; 0 if no such status was due
+	Cause string // cause of the status "step finished" (P4)
 }
 
 // StepProgress is the last report of an attempt (P43, long work reports progress).
@@ -230,30 +240,31 @@ type StepProgress struct {
 	At      Time   `json:"at" doc:"time when it was stored; at most every 30 s"`
 }
 
-// Parent is the step that a child task belongs to, and its attempt (P41, parent and child talk by messages).
+// Parent identifies the step that a child task belongs to (P41, parent and child talk by messages).
 type Parent struct {
 	OrderID string `json:"task"`
 	Run     int    `json:"run"`
 	Step    string `json:"step"`
 	Index   int    `json:"index"`   // index of the item in the step's list, from 0
-	Attempt int    `json:"attempt"` // highest attempt of the step that asked something of the child
+	Attempt int    `json:"attempt"` // highest attempt of the step that has sent a request to the child
 }
 
-// Children is a step's record of its child tasks (P40, a step can have child orders). Only Results grows with
-// the number of children, and its size is bounded.
+// Children is a step's record of its child tasks (P40, a step can have child orders). Its size is bounded for
+// any number of children.
 type Children struct {
-	Count   int         `json:"count"`             // length of the list
+	Count   int         `json:"count"`             // number of children
 	Next    int         `json:"next"`              // index of the child to start next, in this attempt
-	Started int         `json:"started,omitempty"` // highest Next of this run
-	Open    []OpenChild `json:"open,omitempty"`    // asked, and have not ended
-	// first child that was asked to undo; all children after it were asked too
+	Started int         `json:"started,omitempty"` // highest value of Next in this run
+	Open    []OpenChild `json:"open,omitempty"`    // children that got a request and have not ended
+	// Cursor is used during an undo. The children from this index on were asked to undo.
 	Cursor int `json:"cursor,omitempty"`
-	Failed int `json:"failed,omitempty"` // number of children that were not Processed
-	// FailedAt lists the first of these children, at most maxFailedAt.
+	Failed int `json:"failed,omitempty"` // number of children that failed
+	// FailedAt lists the indexes of the first failed children, at most maxFailedAt.
 	FailedAt []int  `json:"failedAt,omitempty"`
-	Reason   string `json:"reason,omitempty"` // reason of the first failure, or why no more are started
-	Stopped  bool   `json:"stopped,omitempty"`
-	// Results holds the collected outputs, or the output of the only child, in the order of arrival.
+	Reason   string `json:"reason,omitempty"` // reason of the first failure, or the reason why Stopped is set
+	// Stopped means that no more children are started, and that the open ones were cancelled.
+	Stopped bool `json:"stopped,omitempty"`
+	// Results holds the outputs of children in the order in which they arrived.
 	Results []Collected `json:"results,omitempty"`
 	Rounds  int         `json:"rounds,omitempty"` // number of times that all open children were asked again
 }
@@ -264,30 +275,33 @@ type Collected struct {
 	Output json.RawMessage `json:"output"`
 }
 
-// OpenChild is a child that got a request and has not ended.
+// OpenChild is a child that the step waits for, or a child that can no longer be undone.
 type OpenChild struct {
 	Index int    `json:"index"`
-	Cause string `json:"cause"` // cause of its request (P4)
-	// ChildError if the child has stopped; ChildClosed or ChildExpired if it cannot be undone any more
+	Cause string `json:"cause"` // cause of the last request to the child (P4)
+	// State is ChildError if the child has stopped in Error. It is ChildClosed or ChildExpired if the child
+	// can no longer be undone.
 	State string `json:"state,omitempty"`
 }
 
-// Answers is a step's record of the answers to it (P35, an answer decides a round; P36, answers may come
-// early, late or twice). The decision is the step's output.
+// Answers is the record of the answers to a step (P35, an answer decides a round; P36, answers may come
+// early, late or twice). The step's output holds the decision.
 type Answers struct {
-	Round   int      `json:"round"`             // current round, from 1; each repeated question starts one
-	Need    int      `json:"need,omitempty"`    // 0 before the step's claim
+	Round int `json:"round"` // number of the current round, from 1
+	// Need is the number of people who must give the same value. It is 0 before the claim.
+	Need    int      `json:"need,omitempty"`
 	Who     []string `json:"who,omitempty"`     // people who may answer; empty means everyone
 	NotSelf string   `json:"notSelf,omitempty"` // person who may not answer
-	// number of the newest reminder of this round (P37, a question has a time)
+	// Reminded is the number of the newest reminder of this round (P37, a question has a time).
 	Reminded int `json:"reminded,omitempty"`
-	// RemindedAt is the time when that reminder was sent first. Moved reports whether the task was moved
-	// since. Then the reminder must not be sent again.
+	// RemindedAt is the time when the newest reminder was first sent.
 	RemindedAt Time `json:"remindedAt,omitzero"`
-	Moved      bool `json:"moved,omitempty"`
-	// votes of this round in the order of arrival; at most MaxVoters
+	// Moved means that the task was moved after the newest reminder. A reminder from before a move is not
+	// sent again.
+	Moved bool `json:"moved,omitempty"`
+	// Votes holds the votes of this round in the order of arrival; at most MaxVoters.
 	Votes    []Vote    `json:"votes,omitempty"`
-	Verdicts []Verdict `json:"verdicts,omitempty"` // latest verdicts on answers, including earlier runs
+	Verdicts []Verdict `json:"verdicts,omitempty"` // latest verdicts on answers of all runs
 }
 
 // Vote is the answer of one person.
@@ -299,44 +313,47 @@ type Vote struct {
 
 // Decided is the output of a step that was answered, or whose time for an answer ended.
 type Decided struct {
-	Value json.RawMessage `json:"value"` // null if the time ended without a value
-	By    string          `json:"by"`    // names, separated by commas; ByTimeout if the time ended
+	// Value is the value of the answer. It is null if the time ended and the workflow gives no value.
+	Value json.RawMessage `json:"value"`
+	By    string          `json:"by"` // names, separated by commas; ByTimeout if the time ended
 	At    Time            `json:"at"`
 }
 
 // ByTimeout replaces the person's name if the time for an answer ended.
 const ByTimeout = "timeout"
 
-// Codes of a do whose reply did not come.
+// Codes and the text of an attempt whose reply did not come in time.
 const (
 	CodeTimeout = "timeout"
-	CodeQueue   = "queue" // while its agent, or the Scheduler, had a backlog (P32)
+	CodeQueue   = "queue" // the reply did not come because of a backlog in a queue (P32)
 	TimeoutText = "no reply by the complete-by time"
 )
 
 // StepError is the last failure of a step, for people.
 type StepError struct {
-	Code    string `json:"code"`    // short and stable: "timeout", "http-422", "expression" …
-	Message string `json:"message"` // text of at most MaxMessage bytes, see TrimMessage
+	Code    string `json:"code"`    // short, stable word: "timeout", "http-422", "expression" …
+	Message string `json:"message"` // text of at most MaxMessage bytes
 	At      Time   `json:"at"`
 	Attempt int    `json:"attempt,omitempty"`
-	// Since is the time of the first hand-back in an unbroken row of hand-backs that did not count as
-	// failures (P45, "not now" is not a failure). It is zero for every other failure.
+	// Since is the time from which the limit of uncounted hand-backs counts (P45, "not now" is not a
+	// failure). For a not-yet it equals Polling. For another code it is the time of the first hand-back after
+	// the last not-yet. It is zero if the failure counts.
 	Since Time `json:"since,omitzero"`
-	// Polling is the time of the first not-yet in that row.
+	// Polling is the time of the first not-yet reply of the present poll. It is zero if the step does not
+	// poll.
 	Polling Time `json:"polling,omitzero"`
 }
 
 // MaxAttempts is the number of unsuccessful attempts that a task keeps.
 const MaxAttempts = 16
 
-// Attempt is an unsuccessful attempt of any run. Its outcome is not "done". It is information for people. Its
-// fields are bounded, and it holds no texts.
+// Attempt is an unsuccessful attempt of any run, kept for people. It holds no free text, so that its size is
+// bounded.
 type Attempt struct {
 	Step    string
-	Number  int // number of the claim (P1); with Step it identifies the attempt
+	Number  int // number of the claim (P1)
 	Undo    bool
-	Agent   string // agent, unless it is the first one of the pinned definition (P44, P49)
+	Agent   string // agent of the attempt; "" means the first agent of the step in the definition
 	Began   Time
 	Ended   Time
 	Outcome Outcome // failed, retry-later, overdue or superseded
@@ -345,12 +362,13 @@ type Attempt struct {
 
 // Outcomes of an attempt that ended without a reply.
 const (
-	OutcomeOverdue Outcome = "overdue" // no reply by its complete-by time
-	// The undo of a fenced call was requested before a reply came (P20, what happens next is computed).
+	OutcomeOverdue Outcome = "overdue" // no reply came by the complete-by time
+	// OutcomeSuperseded means that the undo of a fenced call was requested before a reply came (P20, what
+	// happens next is computed).
 	OutcomeSuperseded Outcome = "superseded"
 )
 
-// Earlier counts the removed attempts by outcome.
+// Earlier counts the attempts that are no longer in Attempts.Last, by outcome.
 type Earlier struct {
 	Failed     int `json:"failed,omitempty"`
 	Later      int `json:"later,omitempty"`
@@ -358,7 +376,7 @@ type Earlier struct {
 	Superseded int `json:"superseded,omitempty"`
 }
 
-// Count adds an attempt with the outcome.
+// Count counts one attempt with the outcome.
 func (e *Earlier) Count(o Outcome) {
 	switch o {
 	case OutcomeFailed:
@@ -372,13 +390,14 @@ func (e *Earlier) Count(o Outcome) {
 	}
 }
 
-// Closing records who closed a task and the reason (P48, close ends an order as it stands).
+// Closing records who closed a task, and why (P48, close ends an order as it stands).
 type Closing struct {
 	By     string `json:"by"`
 	Reason string `json:"reason"`
 }
 
-// Fact is an operator's statement about a step in doubt.
+// Fact is an operator's statement about a step in doubt. A step is in doubt if nobody knows whether its call
+// took effect.
 type Fact string
 
 // Statements about a step in doubt.
@@ -388,17 +407,18 @@ const (
 	Undone      Fact = "undone"
 )
 
-// Resolved is an operator's fact. Later requests of the step in the same run carry it.
+// Resolved is a fact that an operator stated. Later requests of the step in the same run contain the fact.
 type Resolved struct {
 	Fact    Fact `json:"fact"`
 	Command int  `json:"command"`
-	At      Time `json:"at,omitzero"` // time at which the operator stated it
+	At      Time `json:"at,omitzero"` // time at which the operator stated the fact
 }
 
-// Verdict is the answer to one command. The task stores it for the sender (P5).
+// Verdict is the stored response to one command (P5).
 type Verdict struct {
 	ID string `json:"id"`
-	// name of the command: "cancel", "undo", "resubmit", "resolve", "close", "move", "erase", "answer"
+	// Command is the name of the command: "cancel", "undo", "resubmit", "resolve", "close", "move", "erase"
+	// or "answer".
 	Command  string `json:"command"`
 	Accepted bool   `json:"accepted"`
 	Reason   string `json:"reason,omitempty"`
@@ -407,15 +427,15 @@ type Verdict struct {
 	At       Time   `json:"at"`
 }
 
-// Clone copies the task so that the copy's steps can be changed.
+// Clone returns a copy of the task that has its own list of steps.
 func (t *Task) Clone() *Task {
 	c := *t
 	c.Steps = append([]Step(nil), t.Steps...)
 	return &c
 }
 
-// Corrected is the input that an operator has given to a call instead of the input of the definition (P51).
-// The task keeps it until the run ends.
+// Corrected is an input that an operator gave to a call. It replaces the definition's input until the run
+// ends (P51).
 type Corrected struct {
 	Input   json.RawMessage `json:"input" doc:"input for its agent instead of the definition's"`
 	Command int             `json:"command" doc:"number of the command that gave it"`
@@ -424,7 +444,7 @@ type Corrected struct {
 	At      Time            `json:"at"`
 }
 
-// Erasure records who erased the content of an order and the reason (P52, erase removes content, not
+// Erasure records who erased the content of an order, when, and why (P52, erase removes content, not
 // identity).
 type Erasure struct {
 	By     string `json:"by"`
@@ -432,7 +452,7 @@ type Erasure struct {
 	At     Time   `json:"at"`
 }
 
-// DropAttempts keeps only the last attempts, and counts the others.
+// DropAttempts keeps the latest attempts in Attempts.Last, and counts the removed ones in Attempts.Earlier.
 func (t *Task) DropAttempts(keep int) {
 	for ; len(t.Attempts.Last) > keep; t.Attempts.Last = t.Attempts.Last[1:] {
 		t.Attempts.Earlier.Count(t.Attempts.Last[0].Outcome)

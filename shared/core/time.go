@@ -24,7 +24,7 @@ const (
 
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
-// TimeOf converts a time of the standard library, cut to milliseconds. The zero time gives 0.
+// TimeOf converts a time.Time, and cuts it to milliseconds. The zero time becomes 0.
 func TimeOf(t time.Time) Time {
 	if t.IsZero() {
 		return 0
@@ -32,7 +32,7 @@ func TimeOf(t time.Time) Time {
 	return Time(t.UnixMilli())
 }
 
-// Std returns the time as one of the standard library. 0 gives the zero time.
+// Std returns the time as a time.Time. 0 becomes the zero time.
 func (t Time) Std() time.Time {
 	if t == 0 {
 		return time.Time{}
@@ -40,13 +40,13 @@ func (t Time) Std() time.Time {
 	return time.UnixMilli(int64(t)).UTC()
 }
 
-// maxTime is the last millisecond of the year 9999, the end of RFC 3339.
+// maxTime is the last millisecond of the year 9999, the last year in RFC 3339.
 const maxTime = Time(253402300799999)
 
-// InRange reports whether the time is in the years 1970 to 9999. Every stored time is.
+// InRange reports whether the time is in the years 1970 to 9999. Every stored time is in this range.
 func (t Time) InRange() bool { return t >= 0 && t <= maxTime }
 
-// Add returns t + d. "No time" stays "no time".
+// Add returns t + d. It returns "no time" if t is "no time".
 func (t Time) Add(d Duration) Time {
 	if t == 0 {
 		return 0
@@ -57,10 +57,10 @@ func (t Time) Add(d Duration) Time {
 // Sub returns t - u.
 func (t Time) Sub(u Time) Duration { return Duration(t - u) }
 
-// Passed reports whether the time has come.
+// Passed reports whether the time is set, and is not later than the argument now.
 func (t Time) Passed(now Time) bool { return t != 0 && t <= now }
 
-// IsZero reports whether this is "no time". encoding/json uses it for omitzero.
+// IsZero reports whether the time is "no time". encoding/json calls it for omitzero.
 func (t Time) IsZero() bool { return t == 0 }
 
 func (t Time) String() string {
@@ -71,7 +71,8 @@ func (t Time) String() string {
 	return string(b)
 }
 
-// AppendText appends RFC 3339 with milliseconds. It does not allocate or parse a layout as Format does.
+// AppendText appends the time in RFC 3339 with milliseconds. If the time is in range, it allocates nothing
+// and parses no layout, unlike time.Time.Format.
 func (t Time) AppendText(b []byte) ([]byte, error) {
 	switch {
 	case t == 0:
@@ -92,7 +93,7 @@ func (t Time) AppendText(b []byte) ([]byte, error) {
 
 func digits(b []byte, n int) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
 
-// MarshalJSON writes RFC 3339 with milliseconds in quotes, or null.
+// MarshalJSON returns the time in RFC 3339 with milliseconds in quotes, or null for "no time".
 func (t Time) MarshalJSON() ([]byte, error) {
 	if t == 0 {
 		return []byte("null"), nil
@@ -103,7 +104,7 @@ func (t Time) MarshalJSON() ([]byte, error) {
 	return append(b, '"'), nil
 }
 
-// UnmarshalJSON reads any RFC 3339 time and cuts it to milliseconds.
+// UnmarshalJSON reads any RFC 3339 time and cuts it to milliseconds. null and "" mean "no time".
 func (t *Time) UnmarshalJSON(b []byte) error {
 	if string(b) == "null" || string(b) == `""` {
 		*t = 0
@@ -112,7 +113,8 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 	if len(b) < 2 || b[0] != '"' || b[len(b)-1] != '"' {
 		return fmt.Errorf("time %.40q is not a string in RFC 3339, like \"2026-11-21T10:00:00.000Z\"", b)
 	}
-	std, err := time.Parse(time.RFC3339, strings.ToUpper(string(b[1:len(b)-1]))) // t and z may be lower case
+	// RFC 3339 permits t and z in lower case.
+	std, err := time.Parse(time.RFC3339, strings.ToUpper(string(b[1:len(b)-1])))
 	if err != nil {
 		return fmt.Errorf("time %.40q is not RFC 3339, like \"2026-11-21T10:00:00.000Z\"", b)
 	}
@@ -120,7 +122,7 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// DurationOf converts a duration of the standard library, rounded up to a whole millisecond.
+// DurationOf converts a time.Duration, and rounds it up to a whole millisecond.
 func DurationOf(d time.Duration) Duration {
 	whole := Duration(d / time.Millisecond)
 	if d%time.Millisecond > 0 {
@@ -129,12 +131,12 @@ func DurationOf(d time.Duration) Duration {
 	return whole
 }
 
-// Std returns the duration as one of the standard library.
+// Std returns the duration as a time.Duration.
 func (d Duration) Std() time.Duration { return time.Duration(d) * time.Millisecond }
 
 func (d Duration) String() string { return d.Std().String() }
 
-// earliest returns the smaller of two times. "No time" counts as never.
+// earliest returns the earlier of two times. "No time" is later than every time.
 func earliest(a, b Time) Time {
 	if a == 0 || b != 0 && b < a {
 		return b

@@ -1,36 +1,35 @@
 package core
 
-// TokenOf holds the claims of a token for an answer (P39, a token is an answer's permission). The token
-// contains them and the order's ID, and nothing else.
+// TokenOf states what a token permits: an answer to a step of a run (P39, a token is an answer's permission).
 type TokenOf struct {
 	Run    int
 	Step   string
-	Person string // the only person who may answer with it; "" means everyone who has the token
+	Person string // the only person who may use the token; "" means anyone who has the token
 }
 
-// Tokens makes and checks the tokens of answers (P39) with its keys. The same arguments give the same token.
+// Tokens makes and checks the tokens of answers (P39). The same arguments always give the same token.
 type Tokens interface {
-	// Current returns the ID of the key for the tokens of new orders.
+	// Current returns the ID of the signing key for orders that have none yet.
 	Current() string
-	// Holds reports whether it has the key with that ID.
+	// Holds reports whether the signing key with the ID is loaded.
 	Holds(key string) bool
-	// Token returns a token. It returns an error if it does not have the key, which may be newer than the
-	// loaded keys.
+	// Token returns a token that is made with a signing key. It returns an error if the key is not loaded.
 	Token(key, order string, of TokenOf) (string, error)
-	// Read checks a received token of an order. The error is a *Refusal.
+	// Read checks a received token of an order, and returns what the token permits. The error is a *Refusal.
 	Read(order, token string, now Time) (TokenOf, error)
 }
 
-// CodeNoTokens is the code of a refusal because tokens are needed and no key exists.
+// CodeNoTokens is the refusal code if a token is needed and no signing key exists.
 const CodeNoTokens = "no-tokens"
 
-// maxKeyID is the length of a key's ID.
+// maxKeyID is the length of a signing key's ID, in characters.
 const maxKeyID = 8
 
 // ByToken replaces the person's name if the token of an answer names no person.
 const ByToken = "token"
 
-// HiddenTokens replaces tokens in a shown input, because a token is never stored or shown (P39).
+// HiddenTokens implements Tokens for inputs that people see. It returns a placeholder instead of each token,
+// because a token is never shown (P39).
 type HiddenTokens struct{}
 
 // Current implements Tokens.

@@ -13,10 +13,11 @@ const MaxVerdicts = 8
 // MaxRefused is the number of refused commands of each kind that a task remembers beside its verdicts.
 const MaxRefused = 16
 
-// AheadCommand is the key in Refused for commands of any kind whose number is above the task's.
+// AheadCommand is the name in Commands.Refused for commands of any kind whose number is above the task's.
 const AheadCommand = "command"
 
-// refusedBefore returns a verdict for a command that this run has refused, or nil. The verdict has no reason.
+// refusedBefore returns a verdict for a command whose refusal the task remembers, or nil. The original reason
+// is no longer stored.
 func (t *Task) refusedBefore(id string) *Verdict {
 	hash := ShortHash(id)
 	// The loop may go in any order, because an ID is in one list only.
@@ -70,10 +71,10 @@ func verdictIn(all []Verdict, id string) *Verdict {
 
 func (v *Verdict) text() int { return len(v.Reason) + len(v.By) + len(v.Note) }
 
-// Long reports whether the verdict's texts are longer than their reserved room.
+// Long reports whether the verdict's texts need more space than is reserved for them.
 func (v *Verdict) Long() bool { return len(v.Reason) > len(noReason) || v.By != "" || v.Note != "" }
 
-// Drop removes the texts that are longer than their reserved room.
+// Drop removes the texts that need more space than is reserved for them.
 func (v *Verdict) Drop() {
 	v.By, v.Note = "", ""
 	if len(v.Reason) > len(noReason) {
@@ -81,14 +82,15 @@ func (v *Verdict) Drop() {
 	}
 }
 
-// Remember keeps the ID of a refused command, so that a copy that comes in the same run is refused again
-// after the verdict has left its list. If a list is full, the command decides what happens:
-//   - cancel: every other cancel of the run is refused (P17, a cancel is kept).
-//   - aheadCommand: the task passes over the number of the command, so that it is refused for its number from
-//     then on. Only a forged number is ahead of the task (P5).
-//   - answer: the oldest one is forgotten (P36, answers may come early, late or twice).
-//   - every other command: the command number grows, so that the commands in the list are refused for their
-//     number (P5).
+// Remember keeps the ID of a refused command. If a copy of the command comes in the same run, the task
+// refuses the copy too, even if the verdict is no longer stored. If the list for the command is full, the
+// result depends on the command:
+//   - cancel: The task refuses each further cancel of the run (P17, a cancel is kept).
+//   - AheadCommand: The number of the task rises above the command's, by at most furthestAhead, so that the
+//     command stays refused because of its number (P5). Only a forged number is above the task's.
+//   - answer: The task forgets the oldest answer (P36, answers may come early, late or twice).
+//   - any other command: The number of the task grows, so that the commands in the list stay refused
+//     because of their numbers (P5).
 func (c *Commands) Remember(id, command string, number int) {
 	all := c.Refused[command]
 	if len(all) == MaxRefused {
@@ -115,8 +117,8 @@ func (c *Commands) Remember(id, command string, number int) {
 	c.Refused = refused
 }
 
-// Forget empties the lists at the start of a run. The list of numbers ahead stays, because the command number
-// grows across runs and may reach them in any later run.
+// Forget empties the lists of refused commands at the start of a run. It keeps the list AheadCommand,
+// because the number of the task grows across runs and may reach the numbers of those commands.
 func (c *Commands) Forget() {
 	ahead := c.Refused[AheadCommand]
 	c.Refused = nil
@@ -125,6 +127,6 @@ func (c *Commands) Forget() {
 	}
 }
 
-// furthestAhead is the largest number of a refused command that the task passes over, counted from its own
-// number. Without this bound one forged number could use up all numbers.
+// furthestAhead limits how far Remember raises the number of the task. Without this limit, one forged
+// command could use up all numbers.
 const furthestAhead = 1_000_000

@@ -1,7 +1,6 @@
-// Package deployment holds the settings in the environment of a deployed function: the names of its queues,
-// tables and topic. The construct in infra writes these variables and the functions read them. Both use this
-// package, so that they agree.
+// Package deployment defines the settings of deployed functions, such as the names of queues, tables and
+// topics. Environment variables hold the settings. The construct in package infra writes the variables, and
+// the functions read the variables with this package.
 //
-// One error lists all missing and wrong settings, at the start of the process and not in the middle of an
-// order.
+// At the start of a process, one error lists all missing and wrong settings.
 package deployment

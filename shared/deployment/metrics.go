@@ -1,20 +1,21 @@
 package deployment
 
-// Metrics that the functions write and the alarms read: namespace, dimensions, names.
+// Names of the metrics that the functions write and the alarms read. The list includes the namespace and the
+// dimensions.
 const (
 	MetricNamespace  = "Stepkeeper"
-	MetricDeployment = "Deployment" // dimension
+	MetricDeployment = "Deployment" // dimension of all metrics
 	MetricAgent      = "Agent"      // dimension of MetricNotCalled
 	// MetricNotCalled counts requests that an agent returned to the queue instead of calling its service
 	// (P45, "not now" is not a failure).
 	MetricNotCalled     = "NotCalled"
-	MetricOldestOverdue = "OldestOverdue" // seconds
-	// MetricWorkflow is a dimension of the other metrics. The metrics of orders in Error are reported only
-	// for workflows that have such orders.
+	MetricOldestOverdue = "OldestOverdue" // seconds since the earliest due time of an overdue task
+	// MetricWorkflow is a dimension of the metrics below. The metrics of orders in Error exist only for
+	// workflows with such orders.
 	MetricWorkflow      = "Workflow"
 	MetricInError       = "OrdersInError"
-	MetricOldestInError = "OldestInError" // seconds
-	MetricState         = "State"         // dimension of the next two metrics
-	MetricEnded         = "OrdersEnded"   // orders that came to an end, or to Error
-	MetricOrderDuration = "OrderDuration" // milliseconds from an order's receipt to its end
+	MetricOldestInError = "OldestInError" // age of the oldest order in Error in seconds
+	MetricState         = "State"         // dimension of the two metrics below
+	MetricEnded         = "OrdersEnded"   // number of orders that ended or stopped in Error
+	MetricOrderDuration = "OrderDuration" // milliseconds from the receipt of an order to its end
 )

@@ -5,25 +5,24 @@ import (
 	"strings"
 )
 
-// Peer is an agent in the engine's settings.
+// Peer describes an agent in the settings of the engine.
 type Peer struct {
 	Name string
-	// queue of its requests: a URL, or the name of a queue in the same account and Region as intake; the name
-	// may contain Start
+	// Queue is the URL or the name of the request queue. A name may contain Start, which stands for the
+	// common prefix. A named queue belongs to the account and Region of the intake queue.
 	Queue   string
-	Senders []string // IDs of the roles that the agent replies with; if empty, its replies are not checked
-	// queue of its requests of high priority, in the form of Queue; "" if there is none (P46, priority
-	// changes the order of requests only)
+	Senders []string // role IDs that the agent's replies may come from; empty means any role
+	// High is the request queue for high priority, written as in Queue. It is "" if there is no such queue
+	// (P46, priority changes the order of requests only).
 	High string
 }
 
-// Start stands for the common prefix of the agents' queues. The name of a queue cannot contain this
-// character.
+// Start stands for the common prefix of the agents' queue names. SQS does not allow "~" in such a name.
 const Start = "~"
 
-// Peers returns the value of VarAgents: "~=START,payment=QUEUE=ROLE+ROLE=HIGH,shipping=QUEUE". It contains
-// each agent's name and the common prefix of the queues only once, because all variables of a function must
-// fit into 4,096 bytes, even with 20 agents.
+// Peers returns the value of VarAgents, such as "~=START,payment=QUEUE=ROLE+ROLE=HIGH,shipping=QUEUE". The
+// caller has replaced the common prefix of the queue names, which is the argument start, by Start. This keeps
+// the value short: all variables of a function together must not exceed 4,096 bytes.
 func Peers(start string, peers []Peer) string {
 	entries := []string{Start + "=" + start}
 	for _, p := range peers {
@@ -33,7 +32,7 @@ func Peers(start string, peers []Peer) string {
 	return strings.Join(entries, ",")
 }
 
-// peers reads VarAgents, which may be absent.
+// peers reads the optional variable VarAgents.
 func (r *reader) peers() (found []Peer) {
 	text := r.optional(VarAgents)
 	if text == "" {

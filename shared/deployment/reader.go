@@ -16,13 +16,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Lookup finds a variable, as os.LookupEnv does.
+// Lookup returns the value of an environment variable, as os.LookupEnv does.
 type Lookup func(name string) (value string, set bool)
 
-// reader reads variables and collects their faults.
+// reader reads environment variables and collects all problems.
 type reader struct {
 	lookup   Lookup
-	process  bool // a user sets the variables, not the construct
+	process  bool // true if a user sets the variables instead of the construct
 	problems []error
 }
 
@@ -30,7 +30,7 @@ func (r *reader) wrong(name, format string, args ...any) {
 	r.problems = append(r.problems, fmt.Errorf("%s "+format, append([]any{name}, args...)...))
 }
 
-// err returns an error that lists every problem, or nil if there is none.
+// err returns an error that lists all problems. It returns nil if there are no problems.
 func (r *reader) err() error {
 	if len(r.problems) == 0 {
 		return nil
@@ -106,9 +106,9 @@ func (r *reader) object(name string, required bool, into any) {
 	}
 }
 
-// urls reads queue addresses by logical name. needed lists the required logical names. A value may be a name
-// instead of an address. Then it is a queue in the account and Region of the address beside or, if beside is
-// "", of the intake.
+// urls reads a JSON object that maps logical names to queues. needed lists the logical names that must be
+// present. A value is the URL or the name of a queue. A named queue belongs to the account and Region of the
+// queue whose URL is the parameter beside, or of the intake queue if beside is "".
 func (r *reader) urls(name string, required bool, beside string, needed ...string) map[string]string {
 	urls := map[string]string{}
 	before := len(r.problems)
@@ -135,8 +135,8 @@ var queueName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
 // busARN matches the ARNs of event buses.
 var busARN = regexp.MustCompile(`^arn:[a-z-]+:events:[a-z0-9-]+:[0-9]{12}:event-bus/[A-Za-z0-9/._-]{1,256}$`)
 
-// place returns the URL of a queue. If given is a name, place returns the URL beside with this name instead
-// of its queue's name. A reply-to may also be the ARN of an event bus.
+// place returns the URL of a queue. The parameter given is this URL or the queue's name, see urls. For
+// VarReplyTo, given may also be the ARN of an event bus.
 func (r *reader) place(variable, logical, given, beside string) string {
 	switch {
 	case isURL(given), variable == VarReplyTo && busARN.MatchString(given):
@@ -157,7 +157,7 @@ func isURL(text string) bool {
 		!strings.HasSuffix(text, "/")
 }
 
-// ledger reads a table, by its name or ARN. It refuses the folder of a ledger on this machine.
+// ledger reads the name or ARN of the ledger table. It reports a problem if the value looks like a path.
 func (r *reader) ledger() string {
 	table := r.optional(VarLedger)
 	if strings.ContainsAny(table, `/\`) && !strings.HasPrefix(table, "arn:") {
@@ -167,7 +167,8 @@ func (r *reader) ledger() string {
 	return table
 }
 
-// beside returns the path that a variable contains or, without one, a path in the function's own folder.
+// beside returns the path in a variable. If the variable is not set, the result is the file or folder with
+// the name in the parameter place, in the folder of the Lambda function.
 func (r *reader) beside(name, place string) string {
 	if value := r.optional(name); value != "" {
 		return value
@@ -179,8 +180,8 @@ func (r *reader) beside(name, place string) string {
 	return filepath.Join(root, place)
 }
 
-// instance returns a short name of this process for LockedBy: the end of its log stream's name, so that an
-// operator can find its log.
+// instance returns a short name of this process, for the field LockedBy. The name is the end of the log
+// stream's name, so that an operator can find the log.
 func (r *reader) instance() string {
 	stream := r.optional(varStream)
 	if stream == "" {
@@ -189,5 +190,5 @@ func (r *reader) instance() string {
 	return stream[max(0, len(stream)-instanceLength):]
 }
 
-// instanceLength keeps documents short, because every step in flight holds the name.
+// instanceLength limits the length of the name, because every step in flight stores the name.
 const instanceLength = 8

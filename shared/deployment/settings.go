@@ -13,32 +13,36 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// MaxShards bounds the shards of the index, because each costs a query per sweep.
+// MaxShards is the maximum number of shards of the index. A sweep needs at least one query for each shard.
 const MaxShards = 1024
 
-// Engine holds the settings that Scheduler and Supervisor share.
+// Engine holds the settings that the Scheduler and the Supervisor share.
 type Engine struct {
 	Instance    string            // name of this process
-	Orders      string            // name of the table of orders
-	Definitions string            // name of the table of definitions
+	Orders      string            // name of the table for orders
+	Definitions string            // name of the table for definitions
 	Shards      int               // number of shards of the index
-	Finished    bool              // finished orders are in the index
-	TaskTTL     time.Duration     // time that an ended task is kept; 0 keeps it for ever
-	Queues      map[string]string // URLs by logical name
+	Finished    bool              // true if finished orders are in the index
+	TaskTTL     time.Duration     // how long an ended task is stored; 0 means for ever
+	Queues      map[string]string // queue URLs by logical name
 	ReplyTo     map[string]string // URLs of queues and ARNs of event buses, by logical name
-	Alerts      string            // ARN of the topic
-	// orders of high priority have queues of their own (P46, priority changes the order of requests only)
+	Alerts      string            // ARN of the topic for alerts
+	// Priorities is true if orders of high priority have their own queues (P46, priority changes the order of
+	// requests only).
 	Priorities bool
-	Stack      string        // name for --stack in the commands of alerts; "" if unknown
-	Window     time.Duration // window of incidents; 0 means incident.DefaultWindow
-	// interval of reminders of open incidents; 0 means incident.DefaultReminder, a negative value none
+	Stack      string        // value of --stack in the commands of alerts; "" if unknown
+	Window     time.Duration // time window of incidents; 0 means incident.DefaultWindow
+	// Reminder is the interval between reminders of an open incident. 0 means incident.DefaultReminder. A
+	// negative value means no reminders.
 	Reminder time.Duration
-	Outcomes bool // ended orders are counted in metrics
-	// the function's Region and log group, for the links in alerts; "" if unknown
+	Outcomes bool // true if metrics count ended orders
+	// Region and LogGroup are the Region and the log group of the function, for the links in alerts. They are
+	// "" if unknown.
 	Region   string
 	LogGroup string
-	// Senders lists the role IDs from which each agent's replies come, as in the part before the ":" of a
-	// message's SenderId in SQS. Replies of an agent without an entry are not checked.
+	// Senders maps an agent to the role IDs that the agent's replies may come from. A role ID is the part
+	// before the ":" in the SenderId of an SQS message. If an agent has no entry, its replies are not
+	// checked.
 	Senders map[string][]string
 }
 
@@ -46,40 +50,42 @@ type Engine struct {
 type Scheduler struct {
 	Engine
 	Workflows  string // folder of compiled workflows, *.json
-	FairQueues bool   // requests carry the tenant of their order
-	TokenKeys  string // ARN of the secret with the keys of tokens; "" if no workflow makes tokens
-	// requests that an agent takes at a time; needed only if a step may choose its agent (P44, several agents
-	// can do one step)
+	FairQueues bool   // true if requests carry the tenant of their order
+	TokenKeys  string // ARN of the secret with the token keys; "" if no workflow makes tokens
+	// Capacity is the number of requests that each agent takes at a time. The setting is required only if a
+	// step may choose its agent (P44, several agents can do one step).
 	Capacity map[string]int
 }
 
 // Supervisor holds the settings of the Supervisor.
 type Supervisor struct {
 	Engine
-	Capacity   map[string]int // requests that an agent takes at a time (P32, queue time is not a failure)
-	SweepEvery time.Duration  // interval of the schedule
-	Workflows  string         // folder of the compiled workflows that start by the clock; it may be absent
-	// limit of index pages in one sweep (rule 17); 0 means the Supervisor's default
+	// Capacity is how many messages each consumer takes at a time (P32, queue time is not a failure).
+	Capacity   map[string]int
+	SweepEvery time.Duration // interval between sweeps
+	Workflows  string        // folder of compiled workflows with schedules; may be absent
+	// PagesPerSweep is the maximum number of index pages in one sweep. 0 means the Supervisor's default.
 	PagesPerSweep int
 }
 
 // Agent holds the settings of an agent.
 type Agent struct {
 	Name    string
-	Queues  map[string]string // URLs of its own queue, replies and quarantine
-	Ledger  string            // name of the table; "" for agents without a plain service
-	Secrets map[string]Secret // secrets by the name of the variable that they fill
+	Queues  map[string]string // URLs of the request queue, the reply queue and the quarantine
+	Ledger  string            // name of the ledger table; "" if the agent needs no ledger
+	Secrets map[string]Secret // secrets by the environment variable that gets the value
 	Config  string            // file with the compiled settings of the HTTP agent
 }
 
-// Secret is the place of a secret: exactly one of Secret and Parameter.
+// Secret is the location of a secret. Exactly one of the fields Secret and Parameter is set.
 type Secret struct {
-	Secret    string `json:"secret,omitempty"`    // ARN, in Secrets Manager
-	Field     string `json:"field,omitempty"`     // name of a field, if the secret is a JSON object
-	Parameter string `json:"parameter,omitempty"` // name, in the Parameter Store
+	Secret    string `json:"secret,omitempty"`    // ARN in Secrets Manager
+	Field     string `json:"field,omitempty"`     // field of the secret if the secret is a JSON object
+	Parameter string `json:"parameter,omitempty"` // name in the Parameter Store
 }
 
-// Ranges of the times of incidents. A window shorter than the interval of sweeps ends at the next sweep.
+// Limits for the times of incidents. A window that is shorter than the interval between sweeps ends at the
+// next sweep.
 const (
 	MinWindow   = time.Minute
 	MaxWindow   = 24 * time.Hour
@@ -107,7 +113,7 @@ func (r *reader) engine() Engine {
 		e.Reminder = -1
 	}
 	if e.Outcomes = r.truth(VarOutcomes); e.Outcomes {
-		r.required(VarStack) // a dimension of the metrics
+		r.required(VarStack) // The stack is a dimension of the metrics.
 	}
 	e.Queues = r.urls(VarQueues, true, "", port.Intake, port.Replies, port.Control, port.Quarantine)
 	e.ReplyTo = r.urls(VarReplyTo, false, e.Queues[port.Intake])
@@ -126,14 +132,14 @@ func (r *reader) engine() Engine {
 		e.Priorities = e.Priorities || e.Queues[port.High(name)] != ""
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.ReplyTo)) {
-		if e.Queues[name] != "" { // otherwise an order could direct its status into an internal queue
+		if e.Queues[name] != "" { // Without this check, an order could send its status to an internal queue.
 			r.wrong(VarReplyTo, "has %q, which is the name of a queue of the deployment's own", name)
 		}
 	}
 	return e
 }
 
-// ReadScheduler reads the Scheduler's variables. The error lists all faults.
+// ReadScheduler reads the settings of the Scheduler. The error lists all problems.
 func ReadScheduler(lookup Lookup) (Scheduler, error) {
 	r := &reader{lookup: lookup}
 	s := Scheduler{Engine: r.engine(), Workflows: r.beside(VarWorkflows, WorkflowsFolder),
@@ -142,20 +148,21 @@ func ReadScheduler(lookup Lookup) (Scheduler, error) {
 	return s, r.err()
 }
 
-// MaxSweepPages is the largest number of pages of one sweep.
+// MaxSweepPages is the maximum number of index pages in one sweep.
 const MaxSweepPages = 10_000
 
-// Bounds of the schedule's interval. EventBridge allows no interval below a minute (rule 16). A long interval
-// delays overdue tasks, which wait for the next sweep.
+// Limits for the interval between sweeps. EventBridge allows no interval below one minute (rule 16 in
+// docs/reference/aws-rules.md). An overdue task waits until the next sweep, so a long interval means a long
+// delay.
 const (
 	MinSweepEvery = time.Minute
 	MaxSweepEvery = time.Hour
 )
 
-// ReadSupervisor reads the Supervisor's variables. The error lists all faults.
+// ReadSupervisor reads the settings of the Supervisor. The error lists all problems.
 func ReadSupervisor(lookup Lookup) (Supervisor, error) {
 	r := &reader{lookup: lookup}
-	r.required(VarStack) // the stack is a dimension of the metrics
+	r.required(VarStack) // The stack is a dimension of the metrics.
 	s := Supervisor{Engine: r.engine(),
 		SweepEvery: cmp.Or(r.duration(VarSweepEvery, MinSweepEvery, MaxSweepEvery), MinSweepEvery)}
 	if r.optional(VarWorkflows) != "" || r.optional(varRoot) != "" {
@@ -168,8 +175,8 @@ func ReadSupervisor(lookup Lookup) (Supervisor, error) {
 	return s, r.err()
 }
 
-// ReadAgent reads an agent's variables. config means that the agent has a file of settings, as the HTTP agent
-// does. The error lists all faults.
+// ReadAgent reads the settings of an agent. config is true if the agent has a settings file, as the HTTP
+// agent has. The error lists all problems.
 func ReadAgent(lookup Lookup, config bool) (Agent, error) {
 	r := &reader{lookup: lookup}
 	a := Agent{Name: r.required(VarAgent), Ledger: r.ledger()}
@@ -185,7 +192,7 @@ func ReadAgent(lookup Lookup, config bool) (Agent, error) {
 	return a, r.err()
 }
 
-// ReadSecrets reads the places of an agent's secrets. The error lists all faults.
+// ReadSecrets reads the locations of an agent's secrets. The error lists all problems.
 func ReadSecrets(lookup Lookup) (map[string]Secret, error) {
 	r := &reader{lookup: lookup}
 	secrets := r.secrets()
@@ -205,14 +212,15 @@ func (r *reader) secrets() (secrets map[string]Secret) {
 
 // Process holds the settings of an agent that runs as a process.
 type Process struct {
-	// URLs of its own queue, replies and quarantine; if nil, they are looked up by name
+	// Queues contains the URLs of the request queue, the reply queue and the quarantine. If Queues is nil,
+	// the agent finds its queues by name.
 	Queues       map[string]string
 	Prefix       string // prefix of the queue names
-	Ledger       string // name of the table
-	LedgerFolder string // folder on this machine; at most one of Ledger and LedgerFolder is set
+	Ledger       string // name of the ledger table
+	LedgerFolder string // folder of a ledger on this machine; "" if Ledger is set
 }
 
-// ReadProcess reads the variables of the named agent. The error lists all faults.
+// ReadProcess reads the settings of the named agent, which runs as a process. The error lists all problems.
 func ReadProcess(lookup Lookup, agent string) (Process, error) {
 	r := &reader{lookup: lookup, process: true}
 	p := Process{Prefix: r.optional(VarQueuePrefix), Ledger: r.ledger(),
@@ -248,7 +256,8 @@ func ReadProcess(lookup Lookup, agent string) (Process, error) {
 	return p, r.err()
 }
 
-// QueueOf returns the logical name of the queue that an event came from, by its ARN.
+// QueueOf returns the logical name of the queue with the given ARN. It returns an error if urls does not
+// contain the queue.
 func QueueOf(urls map[string]string, arn string) (string, error) {
 	name := arn[strings.LastIndexByte(arn, ':')+1:]
 	for logical, url := range urls {
@@ -260,7 +269,7 @@ func QueueOf(urls map[string]string, arn string) (string, error) {
 		"mapping: %w", arn, VarQueues, port.ErrNotFound)
 }
 
-// Collector returns the address in VarTraces to which spans are posted.
+// Collector returns the URL to which spans are sent. endpoint is the value of VarTraces.
 func Collector(endpoint string) (*url.URL, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

@@ -11,13 +11,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/awsclient/wire"
 )
 
-// maxBackoff is the longest wait before the SDK repeats a call. The SDK's default of up to 20 s would exceed
-// the call's time limit. DynamoDB responds in milliseconds, and throttling ends in a second.
+// maxBackoff is the longest wait between two attempts of a call. The SDK's default, 20 s, exceeds the call's
+// time limit. A short wait is enough, because DynamoDB responds in milliseconds and throttling usually ends
+// within a second.
 const maxBackoff = 300 * time.Millisecond
 
-// NewClient returns the SDK's client for a configuration of awsclient or wire. DynamoDB sends a checksum with
-// each response, emulators send none, and the SDK warns about each. So the client checks no checksums if the
-// configuration names an endpoint.
+// NewClient returns the SDK's client for a configuration from package awsclient or wire. If the configuration
+// has an endpoint, the client does not validate checksums. Such an endpoint is an emulator, which sends no
+// checksums, and the SDK would log a warning for each response.
 func NewClient(c aws.Config) *dynamodb.Client {
 	return dynamodb.NewFromConfig(c, func(o *dynamodb.Options) {
 		o.DisableValidateResponseChecksum = o.BaseEndpoint != nil
@@ -25,23 +26,25 @@ func NewClient(c aws.Config) *dynamodb.Client {
 	})
 }
 
-// Limits of a handler's calls: the time of one attempt, and the time between the last attempt and the end of
-// the handler's context, so that the handler can return unfinished messages.
+// Time limits of the calls in a handler. attemptTime is the limit of one attempt. leftOver is the time
+// between the last attempt and the end of the handler's context. The handler needs leftOver to return
+// unfinished messages to their queue.
 const (
 	attemptTime = wire.AttemptTimeout
 	leftOver    = time.Second
 )
 
-// NewHandlerClient returns a client for handlers. It repeats calls that are throttled or get no response
-// until shortly before the handler's context ends. So if a table is slow, messages wait in their handler
-// instead of invisibly in their queue. Calls without a deadline end by the limit of the configuration.
+// NewHandlerClient returns a client for handlers of Lambda functions. If a call is throttled or gets no
+// response, the client repeats the call until shortly before the handler's context ends. If a table is slow,
+// messages therefore wait in the handler. Otherwise they would wait in their queue for the end of their
+// visibility timeout. If the context has no deadline, the time limit of the configuration ends the call.
 func NewHandlerClient(c aws.Config) *dynamodb.Client {
 	return dynamodb.NewFromConfig(c, func(o *dynamodb.Options) {
 		o.DisableValidateResponseChecksum = o.BaseEndpoint != nil
-		o.RetryMaxAttempts = 0 // no limit of attempts, because time ends the call
+		o.RetryMaxAttempts = 0 // no limit, because the context ends the call
 		o.Retryer = retry.AddWithMaxAttempts(retry.AddWithMaxBackoffDelay(retry.NewStandard(retryPassing,
 			func(so *retry.StandardOptions) {
-				// the SDK's quota of retries is spent within a second of throttling
+				// One second of throttling would exhaust the SDK's quota of retries.
 				so.RateLimiter = ratelimit.None
 			}), maxBackoff), 0)
 		o.APIOptions = append(o.APIOptions, wire.LimitAttempts(attemptTime),
@@ -49,8 +52,8 @@ func NewHandlerClient(c aws.Config) *dynamodb.Client {
 	})
 }
 
-// retryPassing makes the retryer repeat calls that conflict with concurrent transactions, which the SDK does
-// not do by default (rule 10).
+// retryPassing makes the retryer repeat calls that conflict with a concurrent transaction. The SDK does not
+// repeat such calls by default (rule 10 of docs/reference/aws-rules.md).
 func retryPassing(o *retry.StandardOptions) {
 	o.Retryables = append(o.Retryables, retry.IsErrorRetryableFunc(func(err error) aws.Ternary {
 		if passing(err) {

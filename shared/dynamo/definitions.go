@@ -9,7 +9,7 @@ import (
 
 const definitionAttribute = "Definition"
 
-// Definition returns the definition with that hash.
+// Definition returns the definition with the given hash.
 func (s *Store) Definition(ctx context.Context, hash string) ([]byte, error) {
 	if hash == "" {
 		return nil, fmt.Errorf("definition %q: %w", hash, port.ErrNotFound)
@@ -24,9 +24,10 @@ func (s *Store) Definition(ctx context.Context, hash string) ([]byte, error) {
 	return bytesOf(item[definitionAttribute]), nil
 }
 
-// PutDefinition stores the definition if there is none with that hash. It reads first, because each process
-// stores its definitions once. All but the first would pay for a refused write, which also counts as a failed
-// condition in the table's metrics.
+// PutDefinition stores the definition unless a definition with the same hash is stored. It reads the table
+// first, because each process calls PutDefinition for all its definitions, and most of the definitions are
+// already stored. Without the read, a process would pay for refused writes, and would raise the table's
+// metric of failed conditions.
 func (s *Store) PutDefinition(ctx context.Context, hash string, data []byte) error {
 	if err := port.CheckDefinition(hash, data); err != nil {
 		return err

@@ -1,19 +1,25 @@
 // Package dynamo implements port.Store, port.Definitions, port.Leases and port.Ledger on Amazon DynamoDB.
 // docs/reference/aws-stack.md describes the tables.
 //
-// Authority: only this package reads and writes the tables Orders and Definitions and an agent's ledger. It
-// uses GetItem, PutItem and Query, and UpdateItem if orders expire (rule 21 of docs/reference/aws-rules.md).
-// An order, with all of its steps, is one item, so that one conditional write changes all steps together.
-// There are no transactions.
+// Authority: only this package accesses the table Orders, the table Definitions, and the ledgers of agents.
+// The package uses the operations GetItem, PutItem and Query. If orders expire, the package also uses
+// UpdateItem (rule 21 of docs/reference/aws-rules.md). One item contains an order with all of its steps, so
+// that one conditional write changes all steps together. The package does not use transactions.
 //
-// States: an item of Orders is an order, an order's content that is stored apart ("ORDER#HASH"), the
-// tombstone of an order that was at rest ("ORDER#ended", see expiry.go), or a lease, incident or schedule
-// ("#lease/NAME"). The sparse index complete-by holds keys only, in due#SHARD, attention#SHARD or
-// finished#DAY#SHARD. An entry may be missing, outdated or superfluous, so callers load the task first (rule
-// 11).
+// States: the table Orders contains the following items.
 //
-// Failures: each write states its condition and has a token in the attribute Writer. The response to a
-// refused write contains the stored item (rule 8). If that item has the write's own token, an earlier try was
-// stored and its response was lost, so the write has succeeded (rules 9 and 23). Otherwise the write returns
-// port.ErrConflict. A write without a response is in doubt: the caller loads the task.
+//   - An order.
+//   - The content of an order, if the content is stored separately. The key is "ORDER#HASH".
+//   - The tombstone of an order that was at rest. The key is "ORDER#ended". See expiry.go.
+//   - A lease, the incidents or a schedule. The key is "#lease/NAME", "#incidents" or "#schedule/NAME".
+//
+// The sparse index complete-by contains keys only. Its partitions are due#SHARD, attention#SHARD and
+// finished#DAY#SHARD. An entry may be outdated or superfluous, so callers load the task before they act on an
+// entry (rule 11). An entry may also be missing for a short time.
+//
+// Failures: each write of an order or of a ledger entry has a condition, and stores a token in the attribute
+// Writer. The response to a refused write contains the stored item (rule 8). If the stored item has the token
+// of the refused write, an earlier try of the write was stored and its response was lost. The write has then
+// succeeded (rules 9 and 23). Otherwise the write returns an error, usually port.ErrConflict. If a write gets
+// no response, the caller loads the task to find out whether the write was stored.
 package dynamo

@@ -17,12 +17,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// tries observes all tries of one write, including the SDK's own repeats.
+// tries records the results of all tries of one write, including the SDK's retries.
 type tries struct {
-	doubt bool // a try got no response that refuses it, so it may have been stored
+	doubt bool // a try failed without a refusal by DynamoDB, so its item may be stored
 }
 
-// watch makes a call record its tries in t.
+// watch is an option of an SDK call. It makes the call record its tries in t.
 func (t *tries) watch(o *dynamodb.Options) {
 	each := middleware.FinalizeMiddlewareFunc("StepkeeperTries",
 		func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (
@@ -37,14 +37,15 @@ func (t *tries) watch(o *dynamodb.Options) {
 }
 
 // refused reports whether DynamoDB's response states that the request was not executed. A 5xx response never
-// does, whatever its code.
+// states this, even if the response has an error code.
 func refused(err error) bool {
 	var answer *smithyhttp.ResponseError
 	return errors.As(err, &answer) && answer.HTTPStatusCode() >= http.StatusBadRequest &&
 		answer.HTTPStatusCode() < http.StatusInternalServerError
 }
 
-// passing reports whether a request was refused because of another program's transaction on the item.
+// passing reports whether DynamoDB refused a request because a transaction of another program was changing
+// the item.
 func passing(err error) bool {
 	conflict := (*types.TransactionConflictException)(nil)
 	return errors.As(err, &conflict)
@@ -55,9 +56,10 @@ var throttles = []string{
 	"LimitExceededException",
 }
 
-// meaning translates an error of the SDK into the port's. It returns port.ErrUnavailable if DynamoDB refused
-// all tries for lack of capacity or because of a conflicting transaction, and port.ErrTooLarge if the item is
-// too large. Any other error means "perhaps stored". So does any error after a try without a response.
+// meaning converts an error of the SDK to an error of package port. It returns port.ErrUnavailable if
+// DynamoDB refused all tries for lack of capacity or because of a conflicting transaction. It returns
+// port.ErrTooLarge if the item is too large. For the caller, any other error means that the item may be
+// stored. If doubt is true, meaning returns neither of the two errors, because the item may be stored.
 func meaning(ctx context.Context, what string, doubt bool, err error) error {
 	if err == nil {
 		return nil
@@ -65,7 +67,7 @@ func meaning(ctx context.Context, what string, doubt bool, err error) error {
 	var api smithy.APIError
 	switch {
 	case !errors.As(err, &api) && !doubt && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
-		// the call's own time ended while it waited for the next attempt; all attempts were refused
+		// The call's time limit ended during the wait for the next try. DynamoDB had refused all tries.
 		return fmt.Errorf("%s: throttled for too long, try again later: %w: %w", what, port.ErrUnavailable,
 			err)
 	case !errors.As(err, &api):
@@ -78,14 +80,13 @@ func meaning(ctx context.Context, what string, doubt bool, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// errOvertaken means that a try of this write got no response, and the stored version is now newer than the
-// version of this write. It is unknown whether the stored version builds on this write.
+// errOvertaken means that a try of the write failed without a refusal, and that a newer version is stored.
+// The newer version may build on the write.
 var errOvertaken = errors.New(
 	"an answer was lost, and newer versions are stored: perhaps they stand on this one")
 
-// refusal returns the error of a write whose condition failed. If a try of this write got no response and the
-// stored version is newer, it returns errOvertaken, because the newer version may build on this write.
-// Otherwise it returns the argument otherwise.
+// refusal returns the error of a write whose condition failed. It returns errOvertaken if doubt is true and
+// the stored version is newer than the write's version. In all other cases it returns the argument otherwise.
 func refusal(there attrs, version int64, doubt bool, otherwise error) error {
 	if stored := numberOf(there["Version"]); doubt && stored > version {
 		return fmt.Errorf("version %d of now %d: %w", version, stored, errOvertaken)
@@ -93,9 +94,9 @@ func refusal(there attrs, version int64, doubt bool, otherwise error) error {
 	return otherwise
 }
 
-// unread returns the port's error of a failed read, which leaves nothing in doubt. A failure is temporary
-// unless DynamoDB refused the read for good or the caller gave up. A 502 or 503 without a code of DynamoDB is
-// temporary too.
+// unread converts the error of a failed read to an error of package port. The failure is permanent if the
+// context has ended, or if DynamoDB refused the read for a reason other than throttling. For any other
+// failure, unread returns port.ErrUnavailable.
 func unread(ctx context.Context, what string, err error) error {
 	var api smithy.APIError
 	final := refused(err) && !(errors.As(err, &api) && slices.Contains(throttles, api.ErrorCode()))

@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
@@ -513,5 +514,33 @@ func TestListReadsAttentionAfterDue(t *testing.T) {
 	})
 	if _, err := s.List(t.Context(), port.Query{Limit: 10}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// CreateTables returns only after each table is active.
+func TestCreateTablesWaits(t *testing.T) {
+	var calls atomic.Int64
+	table := func(status string) func(request) (int, string) {
+		return func(request) (int, string) {
+			calls.Add(1)
+			return http.StatusOK, fmt.Sprintf(`{"Table":{"TableStatus":%q}}`, status)
+		}
+	}
+	_, c := scriptedWith(t, table("CREATING"), table("CREATING"), table("CREATING"), table("ACTIVE"))
+	err := dynamo.CreateTables(t.Context(), c, dynamo.Tables{Orders: "o", Definitions: "d"})
+	if err != nil || calls.Load() != 5 {
+		t.Errorf("%v after %d calls; two create, two describe the orders, one the definitions", err, calls.Load())
+	}
+}
+
+// Only an emulator sends responses without checksums.
+func TestChecksumsAreValidatedOnAWS(t *testing.T) {
+	for _, endpoint := range []*string{nil, aws.String("http://localhost")} {
+		for i, c := range []*dynamodb.Client{dynamo.NewClient(aws.Config{BaseEndpoint: endpoint}),
+			dynamo.NewHandlerClient(aws.Config{BaseEndpoint: endpoint})} {
+			if got := c.Options().DisableValidateResponseChecksum; got != (endpoint != nil) {
+				t.Errorf("client %d, endpoint %v: %v", i, endpoint, got)
+			}
+		}
 	}
 }

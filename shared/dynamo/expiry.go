@@ -11,53 +11,57 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Retention removes data, never identity (P26, an ID never runs twice). If orders expire, an order has up to
-// three items: its own, its content if that is stored apart, and the tombstone, which never expires. Their
-// writes are in this order:
+// Expired orders lose their data, but nobody can use their IDs again (P26, an ID never runs twice). If orders
+// expire, an order has up to three items: the order itself, its content if the content is stored separately,
+// and a tombstone. The tombstone never expires. The store writes the items in the following sequence.
 //
-//   - A commit that brings the order to rest puts the tombstone, then the item with its time to live, then
-//     the time to live of the content. So an item that expires has a tombstone. After a crash before the last
-//     write the content stays.
-//   - A commit that continues the order after its rest removes the content's time to live before it puts the
-//     item. So the order has its content. The condition on the item detects whether this is needed.
-//   - A create reads the tombstone with a strongly consistent read before it puts the item. The tombstone of
-//     an order that continues does no harm: the create is refused because the order's item exists.
-//   - An order that is created at rest never expires, because a tombstone put before its item would refuse
-//     the create's redelivery.
+//   - A commit that brings the order to rest first puts the tombstone. Then it puts the order's item with a
+//     time to live. Finally it sets the time to live of the content. Each item that expires therefore has a
+//     tombstone. If the program crashes before the last write, the content stays.
+//   - A commit that continues an order at rest removes the content's time to live before it puts the order's
+//     item. The content therefore does not expire before the order. A condition on the order's item detects
+//     whether the order is at rest.
+//   - A create reads the tombstone with a strongly consistent read before it puts the order's item. An order
+//     that continues after its rest keeps its tombstone. The tombstone then changes nothing, because the
+//     order's item also refuses the create.
+//   - An order that is at rest when it is created has no tombstone and never expires. A tombstone put before
+//     the order's item would refuse a repetition of the create.
 //
-// Content that was erased (P52, erase removes content, not identity), and content of a create that was
-// refused for other content, is overwritten with an item that only records this. A create never overwrites
-// that item with content. Overwriting needs no permission to delete items. If orders expire, this item
-// expires a week after its order. From then on the tombstone keeps a create from putting the content.
+// Erase overwrites the content with an item that only records the time (P52, erase removes content, not
+// identity). Overwriting needs no permission to delete items. The store also overwrites the content of a
+// refused create if the stored order does not use that content. A create never replaces an erased item with
+// content. If orders expire, the erased item expires at the time of the erasure plus Options.TTL and a week.
+// After that, the tombstone of an order at rest prevents a create from putting the content.
 //
-// All this relies on a time limit: one handling, which reads the tombstone and then puts content and item,
-// takes less time than an order is kept: at most 15 minutes on Lambda, against at least an hour.
+// These rules require that an order is kept for longer than a create takes, from the read of the tombstone to
+// the put of the order's item. On Lambda, a create takes at most 15 minutes. An order is kept for at least an
+// hour.
 //
-// Late writes cannot change the content's time to live in the wrong direction, because the content carries
-// the order's version that set it.
+// The item of the content contains the version of the order that set the time to live. A late write of an
+// older version therefore cannot change the time to live.
 
 const (
 	endedSuffix      = "#ended"
 	contentAttribute = "Content"
-	erasedAttribute  = "Erased"  // time at which the content was removed
-	hashMember       = "content" // the document's hash of content that is stored apart
-	orderMember      = "Order"   // the document's content that is not stored apart
+	erasedAttribute  = "Erased"  // time of the erasure
+	hashMember       = "content" // document's member with the hash of separate content
+	orderMember      = "Order"   // document's member with the content, if not separate
 	statedBy         = "Version" // version of the order that set the content's time to live
-	// contentGrace is the time by which content outlives its order, because items are removed in any order.
+	// contentGrace is the time from the expiry of an order to the expiry of its content, in seconds. DynamoDB
+	// removes expired items in any sequence, and an order must not lose its content before the order's item
+	// is removed.
 	contentGrace = 7 * 24 * 60 * 60
 )
 
-// contentKey returns the key of content that is stored apart.
 func contentKey(id, hash string) string { return id + "#" + hash }
 
-// expires reports whether the record is at rest and expires.
+// expires reports whether the write brings an order to rest, so that the order will expire.
 func (s *Store) expires(w *port.Write) bool {
 	return s.options.TTL > 0 && w.Record.Bucket == port.NoBucket && w.Expected > 0
 }
 
 func (s *Store) expiresAt() int64 { return s.options.Clock.Now().Add(s.options.TTL).Unix() }
 
-// putTombstone stores the part of an order that stays for ever.
 func (s *Store) putTombstone(ctx context.Context, w *port.Write) error {
 	item := attrs{
 		OrderKey: str(w.Record.ID + endedSuffix), "ProcessState": str(w.Record.State),
@@ -70,8 +74,8 @@ func (s *Store) putTombstone(ctx context.Context, w *port.Write) error {
 	return s.putBeside(ctx, "put the tombstone", &dynamodb.PutItemInput{Item: item})
 }
 
-// putBeside puts a further item of an order. Repeating the put changes nothing, so its error never leaves the
-// write in doubt. A condition that does not hold is not an error.
+// putBeside puts an additional item of an order. It returns nil if the condition of the put does not hold.
+// The caller can repeat the put after an error, because a repetition has no further effect.
 func (s *Store) putBeside(ctx context.Context, what string, in *dynamodb.PutItemInput) error {
 	in.TableName = &s.tables.Orders
 	_, err := s.client.PutItem(ctx, in)
@@ -81,8 +85,8 @@ func (s *Store) putBeside(ctx context.Context, what string, in *dynamodb.PutItem
 	return perhaps(ctx, what, err)
 }
 
-// perhaps returns the port's error of a failed write that may be repeated: unavailable if there was no
-// response.
+// perhaps converts the error of a write that the caller can repeat to an error of package port. The result is
+// port.ErrUnavailable if DynamoDB did not refuse the write.
 func perhaps(ctx context.Context, what string, err error) error {
 	if err != nil && ctx.Err() == nil && !refused(err) {
 		return fmt.Errorf("%s: %w: %w", what, port.ErrUnavailable, err)
@@ -90,7 +94,7 @@ func perhaps(ctx context.Context, what string, err error) error {
 	return meaning(ctx, what, false, err)
 }
 
-// putContent puts content that a create stores apart, unless it was erased.
+// putContent puts the content of a create, unless the content was erased.
 func (s *Store) putContent(ctx context.Context, w *port.Write) error {
 	return s.putBeside(ctx, "put the content", &dynamodb.PutItemInput{
 		Item: attrs{OrderKey: str(contentKey(w.Record.ID, w.Hash)),
@@ -100,7 +104,7 @@ func (s *Store) putContent(ctx context.Context, w *port.Write) error {
 	})
 }
 
-// Erase overwrites the content.
+// Erase overwrites content that is stored separately. It returns nil if the content does not exist.
 func (s *Store) Erase(ctx context.Context, id, hash string) error {
 	item := attrs{OrderKey: str(contentKey(id, hash)), erasedAttribute: moment(s.options.Clock.Now())}
 	if s.options.TTL > 0 {
@@ -112,19 +116,20 @@ func (s *Store) Erase(ctx context.Context, id, hash string) error {
 	})
 }
 
-// dropRefused erases the content of a create that was refused because the stored order has other content, or
-// has the same content in its document. An error leaves the content, as a crash would.
+// dropRefused erases the content of a refused create if the stored order does not use that content. The
+// stored order then has different content, its document contains the content, or a Cancel came before it. If
+// the erasure fails, the content stays, as it does after a crash.
 func (s *Store) dropRefused(ctx context.Context, w *port.Write, there attrs) {
 	hash := textOf(there[hashMember])
-	// a Cancel that came first has no hash
+	// The task of a Cancel that came before its order has no hash.
 	unneeded := hash != "" || there[orderMember] != nil || there["cancelAsked"] != nil
 	if w.Apart && unneeded && hash != w.Hash {
 		_ = s.Erase(ctx, w.Record.ID, w.Hash)
 	}
 }
 
-// expireContent sets the content's time to live. An error leaves the content for ever, and must not refuse a
-// commit that is stored.
+// expireContent sets the content's time to live. It ignores an error, because the commit is already stored.
+// After an error the content never expires.
 func (s *Store) expireContent(ctx context.Context, w *port.Write) {
 	_, _ = s.updateContent(ctx, w, "SET #ttl = :ttl, #by = :by",
 		"attribute_exists(#id) AND (attribute_not_exists(#by) OR #by < :by)",
@@ -140,11 +145,12 @@ func (s *Store) keepContent(ctx context.Context, w *port.Write) error {
 	if err == nil && there != nil && len(there) == 0 {
 		return fmt.Errorf("the content of the order has expired: %w", port.ErrNotFound)
 	}
-	return err // a newer version has set it: the condition on the order's item fails too
+	// If a newer version of the order has set the time to live, the put of the order's item will fail too.
+	return err
 }
 
-// updateContent updates the item. If the condition does not hold, it returns the stored item, without
-// attributes if there is none.
+// updateContent updates the item of the content. If the condition does not hold, it returns the stored item.
+// The result is empty if no item is stored, and nil after a successful update.
 func (s *Store) updateContent(ctx context.Context, w *port.Write, update, condition string,
 	values attrs) (there attrs, err error) {
 	_, err = s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
@@ -160,8 +166,9 @@ func (s *Store) updateContent(ctx context.Context, w *port.Write, update, condit
 	return nil, perhaps(ctx, "update the content", err)
 }
 
-// Content returns content that is stored apart. Content never changes, so a cheaper, eventually consistent
-// read is correct if it finds the item. If it does not, a strongly consistent read decides.
+// Content returns content that is stored separately. It begins with an eventually consistent read, which is
+// cheaper. A result of this read is correct, because content never changes. If this read finds no content,
+// Content makes a strongly consistent read.
 func (s *Store) Content(ctx context.Context, id, hash string) ([]byte, error) {
 	for _, consistent := range []bool{false, true} {
 		item, err := get(ctx, s.client, s.tables.Orders, OrderKey, contentKey(id, hash), consistent)
@@ -175,7 +182,7 @@ func (s *Store) Content(ctx context.Context, id, hash string) ([]byte, error) {
 	return nil, fmt.Errorf("content of order %q: %w", id, port.ErrNotFound)
 }
 
-// Ended reports whether an order of this ID has a tombstone.
+// Ended reports whether the order with this ID has a tombstone.
 func (s *Store) Ended(ctx context.Context, id string) (bool, error) {
 	item, err := get(ctx, s.client, s.tables.Orders, OrderKey, id+endedSuffix, true)
 	return len(item) > 0, err

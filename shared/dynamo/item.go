@@ -13,7 +13,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// attrs is an item, or a key.
+// attrs holds the attributes of an item or of a key.
 type attrs = map[string]types.AttributeValue
 
 const (
@@ -28,7 +28,8 @@ func num(n int64) types.AttributeValue {
 func blob(b []byte) types.AttributeValue      { return &types.AttributeValueMemberB{Value: b} }
 func moment(t time.Time) types.AttributeValue { return str(t.UTC().Format(timeLayout)) }
 
-// bytesOrText stores text as text, so that people can read it.
+// bytesOrText returns a string attribute if b is valid UTF-8, so that people can read the value. Otherwise it
+// returns a binary attribute.
 func bytesOrText(b []byte) types.AttributeValue {
 	if utf8.Valid(b) {
 		return str(string(b))
@@ -66,14 +67,13 @@ func timeOf(v types.AttributeValue) time.Time {
 	return t
 }
 
-// indexTime returns the time of an entry of the index.
 func indexTime(a attrs) time.Time { return time.UnixMilli(numberOf(a[IndexSort])).UTC() }
 
 // reserved lists the attributes that are not members of the document.
 var reserved = []string{IndexBucket, IndexSort, TTLAttribute, writerAttribute, documentAttribute}
 
-// item returns the record as an item. The members of a task's document become the item's members. Any other
-// document is stored unchanged, beside the record's own fields.
+// item returns the item of a record. If possible, each member of the document becomes an attribute of the
+// item. Otherwise one attribute contains the whole document.
 func (s *Store) item(r *port.Record, writer []byte) (attrs, error) {
 	extra := attrs{writerAttribute: blob(writer)}
 	s.index(r, extra)
@@ -97,7 +97,8 @@ func (s *Store) item(r *port.Record, writer []byte) (attrs, error) {
 	return a, nil
 }
 
-// shownItem returns the document's members, and whether they match the record and use no reserved name.
+// shownItem returns the document's members as attributes. It returns false if the document cannot be
+// converted, or if a member differs from the record's field or has a reserved name.
 func shownItem(r *port.Record) (attrs, bool) {
 	a, err := attributesOf(r.Document)
 	if err != nil {
@@ -124,7 +125,8 @@ func isNumber(v types.AttributeValue, want int64) bool {
 	return ok && n.Value == strconv.FormatInt(want, 10)
 }
 
-// index adds the attributes of the index, and the time to live of an ended task.
+// index adds the attributes of the index to the item a. If the task has ended and expires, index also adds
+// the time to live.
 func (s *Store) index(r *port.Record, a attrs) {
 	shard := strconv.Itoa(port.ShardOf(r.ID, s.options.Shards))
 	switch {
@@ -139,11 +141,11 @@ func (s *Store) index(r *port.Record, a attrs) {
 	}
 }
 
-// sortKey sorts by time: milliseconds since 1970.
+// sortKey returns the index's sort key for a time: milliseconds since 1970.
 func sortKey(t time.Time) int64 { return t.UnixMilli() }
 
-// record reads an item. If the item is damaged, record returns the readable fields without a document. The
-// decoder then reports the damage, and the rest of the batch is not affected.
+// record returns the record in an item. If the item is damaged, the record has no document. The caller
+// reports the damage when it decodes the record, and the other records of the batch are not affected.
 func record(a attrs) *port.Record {
 	r := &port.Record{
 		ID: textOf(a[OrderKey]), Version: numberOf(a["Version"]), State: textOf(a["ProcessState"]),
@@ -168,7 +170,8 @@ func record(a attrs) *port.Record {
 	return r
 }
 
-// ItemSize returns the size of the item that Commit writes for the record as DynamoDB counts it, in bytes.
+// ItemSize returns the size of the item that Commit writes for the record. The unit is bytes as DynamoDB
+// counts them.
 func (s *Store) ItemSize(r *port.Record) (int, error) {
 	a, err := s.item(r, token())
 	return Size(a), err

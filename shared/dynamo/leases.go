@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// Acquire takes a lease that is free, expired at now, or the owner's own. Its item is in Orders. The times
-// come from the Supervisors' clocks, because only cost depends on them.
+// Acquire takes the lease if it is free, has expired, or already belongs to the owner. It reports whether the
+// owner has the lease. The lease is an item in Orders. Each Supervisor passes the time of its own clock. An
+// inaccurate clock does no harm, because the lease only saves the cost of a second sweep.
 func (s *Store) Acquire(ctx context.Context, name, owner string, now time.Time,
 	ttl time.Duration) (bool, error) {
 	there, _, err := s.put(ctx, s.tables.Orders,
@@ -21,7 +22,7 @@ func (s *Store) Acquire(ctx context.Context, name, owner string, now time.Time,
 	return there == nil, nil
 }
 
-// LeaseUntil returns the end of a lease, or the zero time if nothing has ever taken it.
+// LeaseUntil returns the time at which the lease ends, or the zero time if the lease was never taken.
 func (s *Store) LeaseUntil(ctx context.Context, name string) (time.Time, error) {
 	item, err := get(ctx, s.client, s.tables.Orders, OrderKey, LeasePrefix+name, false)
 	if err != nil || item["Until"] == nil {

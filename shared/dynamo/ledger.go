@@ -10,23 +10,23 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Ledger implements port.Ledger with the table of an agent of a plain service (P31, a plain service needs a
-// ledger). It is safe for concurrent use.
+// Ledger implements port.Ledger on a table. An agent of a plain service has a table of its own (P31, a plain
+// service needs a ledger). Ledger is safe for concurrent use.
 type Ledger struct {
 	client calls
 	table  string
-	key    string // name of the key's attribute
+	key    string // name of the partition key
 }
 
-// NewLedger returns a Ledger on the table, by name or ARN.
+// NewLedger returns a Ledger on the table with the given name or ARN.
 func NewLedger(client *dynamodb.Client, table string) *Ledger {
 	return &Ledger{callsOf(client), table, LedgerKey}
 }
 
-// Schedules returns the ledger of the workflows' schedules, whose entries are in the table Orders.
+// Schedules returns the ledger of the workflows' schedules. Its entries are in the table Orders.
 func (s *Store) Schedules() *Ledger { return &Ledger{s.client, s.tables.Orders, OrderKey} }
 
-// Entry returns the entry with a strongly consistent read. Its Version is 0 if the key has no entry.
+// Entry reads the entry with a strongly consistent read. If the key has no entry, the result has Version 0.
 func (l *Ledger) Entry(ctx context.Context, key string) (port.LedgerEntry, error) {
 	item, err := get(ctx, l.client, l.table, l.key, key, true)
 	if err != nil {
@@ -40,9 +40,9 @@ func (l *Ledger) Entry(ctx context.Context, key string) (port.LedgerEntry, error
 	}, nil
 }
 
-// Move stores the entry with its version raised by one, if the stored version is e.Version. If the response
-// to a write is lost, the SDK repeats the write, and DynamoDB refuses the repetition. Move recognises its own
-// entry then and returns no error (rule 9).
+// Move stores the entry with version e.Version+1 if the stored version is e.Version. If the response to the
+// write is lost, the SDK repeats the write, and DynamoDB refuses the repetition. Move then finds the write's
+// token in the stored entry and returns nil (rule 9 of docs/reference/aws-rules.md).
 func (l *Ledger) Move(ctx context.Context, e port.LedgerEntry) error {
 	writer := token()
 	in := &dynamodb.PutItemInput{

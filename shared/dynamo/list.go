@@ -14,20 +14,20 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// ErrNotListed means that the requested tasks are in no index.
+// ErrNotListed means that no index contains the requested tasks.
 var ErrNotListed = errors.New(
 	"finished orders are not in the index: ask for one by its ID, or deploy with the index of finished " +
 		"orders, which costs one more write an order")
 
 var finishedStates = []string{"Processed", "Compensated", "Cancelled", "Closed"}
 
-// List returns the tasks that are open or wait for the operator, newest first. With Options.FinishedIndex it
-// also returns the finished ones. Without it, a query for a finished state is ErrNotListed.
+// List returns open tasks and tasks that wait for the operator, newest first. With Options.FinishedIndex it
+// also returns finished tasks. Without this option, a query for a finished state returns ErrNotListed.
 //
-// There is no index by time of creation. So every page reads all open entries. If there are more than
-// Options.ListLimit, List returns an error. A query for the state Error reads only the bucket attention. If
-// many tasks are open, later listings reuse the reads for a time, see recent. Finished tasks are read day by
-// day.
+// No index sorts open tasks by their time of creation, so each call reads the entries of all open tasks. If
+// there are more than Options.ListLimit entries, List returns an error. A query for the state Error reads
+// only the bucket attention, unless Query.InFlight is set. If many tasks are open, a later call reuses tasks
+// that an earlier call has read, see the type recent. List reads finished tasks day by day.
 func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	var page port.Page
 	if q.Limit < 1 || q.Limit > 1000 {
@@ -67,11 +67,10 @@ func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	return page, nil
 }
 
-// listing is one call of List.
 type listing struct {
 	*Store
 	query port.Query
-	from  *port.Due // last record of the previous page
+	from  *port.Due // last record of the previous page; nil for the first page
 }
 
 func parseCursor(text string) (*port.Due, error) {
@@ -87,13 +86,15 @@ func parseCursor(text string) (*port.Due, error) {
 	return &port.Due{ID: id, At: created}, nil
 }
 
-// newestFirst compares by creation, and within a millisecond by ID, backwards.
+// newestFirst compares two records so that the newer one comes first. Records of the same millisecond are in
+// descending sequence of their IDs.
 func newestFirst(a, b *port.Record) int {
 	return cmp.Or(b.Created.Compare(a.Created), strings.Compare(b.ID, a.ID))
 }
 
-// open loads the entries of the buckets due and attention. It reads due first, because an order that enters
-// Error moves from there to attention. Concurrent reads could miss it in both.
+// open returns the matching records of the buckets due and attention. It reads the bucket due first, because
+// an order that enters Error moves from due to attention. If open read both buckets at the same time, it
+// could miss this order.
 func (l *listing) open(ctx context.Context) ([]*port.Record, error) {
 	var entries []port.Due
 	for _, b := range l.buckets() {
@@ -116,8 +117,9 @@ func (l *listing) open(ctx context.Context) ([]*port.Record, error) {
 	return l.kept(l.openRecords(ctx, entries))
 }
 
-// buckets returns the buckets that hold tasks of the state. A task in Error waits for the operator once it
-// has nothing in flight.
+// buckets returns the buckets that can contain tasks of the query's state. A task in Error is in the bucket
+// due while it has a step in flight or an end to report. Afterwards it is in the bucket attention. Of the
+// queries for Error, only those with InFlight need the bucket due.
 func (l *listing) buckets() []port.Bucket {
 	if l.query.State == "Error" && !l.query.InFlight {
 		return []port.Bucket{port.AttentionBucket}
@@ -125,7 +127,7 @@ func (l *listing) buckets() []port.Bucket {
 	return []port.Bucket{port.DueBucket, port.AttentionBucket}
 }
 
-// entries reads several partitions at the same time, at most limit entries of each.
+// entries reads the partitions concurrently, at most limit entries of each partition.
 func (l *listing) entries(ctx context.Context, partitions []string, limit int) ([]port.Due, error) {
 	found := make([][]port.Due, len(partitions))
 	calls, ctx := errgroup.WithContext(ctx)
@@ -142,17 +144,17 @@ func (l *listing) entries(ctx context.Context, partitions []string, limit int) (
 	return slices.Concat(found...), err
 }
 
-// selected loads the entries' records and returns those that match the query, each once.
+// selected loads the records of the entries. It returns each record that matches the query once.
 func (l *listing) selected(ctx context.Context, entries []port.Due) ([]*port.Record, error) {
 	ids := make([]string, len(entries))
 	for i := range entries {
 		ids[i] = entries[i].ID
 	}
-	slices.Sort(ids) // a stale index may name an ID twice
+	slices.Sort(ids) // a stale index may contain an ID twice
 	return l.kept(l.load(ctx, slices.Compact(ids), false))
 }
 
-// kept returns the records that the query selects, newest first.
+// kept returns the records that match the query, newest first.
 func (l *listing) kept(records []*port.Record, errs []error) ([]*port.Record, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -167,7 +169,8 @@ func (l *listing) selects(r *port.Record) bool {
 		(l.from == nil || newestFirst(&port.Record{ID: l.from.ID, Created: l.from.At}, r) < 0)
 }
 
-// finished adds finished tasks, day by day back from the newest day of the query, until the page is full.
+// finished adds finished tasks to found. It reads one day at a time, from the newest day of the query to the
+// oldest, and stops when the page is full.
 func (l *listing) finished(ctx context.Context, found []*port.Record) ([]*port.Record, error) {
 	newest, oldest := l.days()
 	for day := newest; !day.Before(oldest); day = day.AddDate(0, 0, -1) {
@@ -195,14 +198,15 @@ func (l *listing) finished(ctx context.Context, found []*port.Record) ([]*port.R
 	return found, nil
 }
 
-// like returns the index's data of a finished task. Its time is enough to decide whether to load the task.
+// like returns a record for an entry of the index, which contains only the ID and the time of creation. State
+// and Workflow are those of the query, so that the query checks only the time.
 func (l *listing) like(d port.Due) *port.Record {
 	return &port.Record{ID: d.ID, Created: d.At, State: l.query.State, Workflow: l.query.Workflow}
 }
 
-// days returns the first and the last day of the search for finished tasks.
+// days returns the newest and the oldest day of the search for finished tasks.
 func (l *listing) days() (newest, oldest time.Time) {
-	newest = l.options.Clock.Now().Add(24 * time.Hour) // clocks differ
+	newest = l.options.Clock.Now().Add(24 * time.Hour) // another program's clock may be ahead
 	oldest = newest.AddDate(0, 0, -l.options.FinishedDays)
 	if b := l.query.Before; !b.IsZero() && b.Before(newest) {
 		newest = b

@@ -11,21 +11,22 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// jsonText lists the members that hold data of people and services. The item stores each as JSON text in a
-// string, so that a read returns it byte for byte. A number of DynamoDB has 38 digits at most.
+// jsonText lists the members that contain data of applications and services. An item stores each of these
+// members as a string of JSON text, so that a read returns the same bytes. A number attribute would lose
+// digits after the 38th.
 var jsonText = []string{"Order", "input", "output", "value"}
 
-// maxDepth is the deepest nesting of objects and lists that is stored as attributes. DynamoDB's limit is 32,
-// the item included.
+// maxDepth is the maximum depth of objects and lists that are stored as attributes. DynamoDB's limit is 32
+// levels, including the item.
 const maxDepth = 24
 
-// maxDigits is the number of digits that DynamoDB keeps of a number.
+// maxDigits is the maximum number of digits of a number attribute.
 const maxDigits = 38
 
 var errForm = errors.New("not to be shown as attributes")
 
-// attributesOf returns the members of a JSON object as an item: objects as maps, arrays as lists, whole
-// numbers as numbers. It fails if DynamoDB would not return a value with the same meaning.
+// attributesOf converts the members of a JSON object to attributes: objects to maps, arrays to lists, whole
+// numbers to numbers. It returns an error if DynamoDB cannot store a value without a change of its meaning.
 func attributesOf(document []byte) (map[string]types.AttributeValue, error) {
 	if !jsontext.Value(document).IsValid(jsontext.AllowDuplicateNames(true)) {
 		return nil, errForm
@@ -39,7 +40,7 @@ func object(text []byte, depth int) (map[string]types.AttributeValue, error) {
 		return nil, errForm
 	}
 	members := make(map[string]types.AttributeValue, len(values))
-	// The loop may go in any order, because the values become a map again.
+	// The loop may run in any order, because the result is a map.
 	for name, raw := range values {
 		if name == "" || len(name) > 255 {
 			return nil, errForm

@@ -17,7 +17,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Load returns the records, with several concurrent reads. Each read is strongly consistent and separate.
+// Load reads the records concurrently. Each read is strongly consistent, and may fail while other reads
+// succeed.
 func (s *Store) Load(ctx context.Context, ids []string) ([]*port.Record, []error) {
 	return s.load(ctx, ids, true)
 }
@@ -56,8 +57,9 @@ func get(ctx context.Context, client calls, table, key, value string, consistent
 	return out.Item, nil
 }
 
-// Due queries the index. The result may be stale (rule 11). The index sorts by time only, so that items stay
-// small. Due reads entries of the same millisecond together and sorts them by ID.
+// Due returns entries of the index. The result may be stale (rule 11 of docs/reference/aws-rules.md). A
+// position in the result is a time and an ID, but the index sorts by time only. Due therefore reads all
+// entries of the first and of the last millisecond, and sorts them by ID.
 func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due,
 	limit int) ([]port.Due, error) {
 	if limit < 1 {
@@ -100,23 +102,21 @@ func (s *Store) Due(ctx context.Context, bucket port.Bucket, shard int, before t
 	return found[:min(limit, len(found))], nil
 }
 
-// earliestKey and latestKey are the bounds of all sort keys.
 const earliestKey, latestKey = math.MinInt64, math.MaxInt64
 
-// partition is one partition of the index.
 type partition struct {
 	*Store
 	name string
 }
 
-// moment reads all entries of one time.
+// moment reads all entries with the given time.
 func (p partition) moment(ctx context.Context, at time.Time) ([]port.Due, error) {
 	found, _, err := p.entries(ctx, sortKey(at), sortKey(at), math.MaxInt32)
 	return found, err
 }
 
-// entries reads from start to end, both included, at most limit entries. complete reports whether there are
-// no more.
+// entries reads at most limit entries whose sort keys are between the arguments start and end, both included.
+// complete is false if the partition may contain more of these entries.
 func (p partition) entries(ctx context.Context, start, end int64,
 	limit int) (found []port.Due, complete bool, err error) {
 	if start > end {

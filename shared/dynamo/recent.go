@@ -11,15 +11,17 @@ import (
 )
 
 const (
-	// readAlways is the number of open tasks that every listing reads again.
+	// readAlways is the number of open tasks up to which each listing reads all open tasks again.
 	readAlways = 500
-	// readEvery times the number of open tasks above readAlways is the time for which a read of a task is
-	// reused. So a process reads some 50 tasks a second for listings, however often pages are requested.
+	// readEvery determines how long listings reuse the read of a task: for readEvery multiplied by the number
+	// of open tasks above readAlways. With 1,000 open tasks, a process reads at most 100 unchanged tasks a
+	// second, and with many thousands about 50.
 	readEvery = 20 * time.Millisecond
 )
 
-// recent holds the tasks that earlier listings have read, by their entries in the index. A task whose entry
-// has changed, as at each end, is read again.
+// recent holds the tasks that earlier listings have read. The key of the map is the task's entry in the
+// index. If the entry has changed, for example because the task has ended, the next listing reads the task
+// again.
 type recent struct {
 	mu   sync.Mutex
 	read map[port.Due]reading
@@ -30,10 +32,10 @@ type reading struct {
 	at     time.Time
 }
 
-// openRecords returns the records of the entries, each once.
+// openRecords returns one record for each order in the entries. It reuses recent reads.
 func (l *listing) openRecords(ctx context.Context, entries []port.Due) ([]*port.Record, []error) {
 	slices.SortFunc(entries, func(a, b port.Due) int { return strings.Compare(a.ID, b.ID) })
-	// a stale index may name an ID twice
+	// A stale index may contain an ID twice.
 	entries = slices.CompactFunc(entries, func(a, b port.Due) bool { return a.ID == b.ID })
 	hold := time.Duration(max(0, len(entries)-readAlways)) * readEvery
 	now := l.options.Clock.Now()
@@ -57,7 +59,7 @@ func (l *listing) openRecords(ctx context.Context, entries []port.Due) ([]*port.
 	return records, errs
 }
 
-// remember stores the new reads, and keeps the reusable ones.
+// remember adds the new reads and removes the reads that are too old to reuse.
 func (r *recent) remember(entries []port.Due, places []int, loaded []*port.Record, now time.Time,
 	hold time.Duration) {
 	r.mu.Lock()

@@ -11,34 +11,37 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Names of keys and of the index, for the creators of the tables. All keys are strings, except IndexSort,
-// which is a number.
+// Names of the keys and of the index. All keys are strings, except IndexSort, which is a number.
 const (
 	OrderKey      = "OrderID"     // partition key of Orders
 	DefinitionKey = "Hash"        // partition key of Definitions
 	LedgerKey     = "Key"         // partition key of a ledger
-	IndexName     = "complete-by" // the index of Orders; KEYS_ONLY
+	IndexName     = "complete-by" // index of Orders, with the projection KEYS_ONLY
 	IndexBucket   = "bucket"      // partition key of the index
 	IndexSort     = "dueAt"       // sort key of the index: milliseconds since 1970
-	// TTLAttribute is the expiry in Orders, in seconds since the epoch. Only orders at rest have it, and only
-	// if a retention is set.
+	// TTLAttribute is the time at which an item of Orders expires, in seconds since 1970. If Options.TTL is
+	// set, orders at rest and their content have this attribute.
 	TTLAttribute = "expiresAt"
 )
 
-// LeasePrefix is the prefix of the keys of leases in Orders. No order's ID contains a '#'.
+// LeasePrefix is the prefix of the keys of leases in Orders. No order has such a key, because an order's ID
+// contains no '#'.
 const LeasePrefix = "#lease/"
 
-// Further attributes of an item in Orders. The other attributes are the members of the task's document.
+// Additional attributes of an item in Orders. The list reserved in item.go has all attributes that are not
+// members of the task's document.
 const (
 	writerAttribute   = "Writer"   // token of the write that made this version
 	documentAttribute = "Document" // whole document, if it cannot be stored member by member
 )
 
-// DefaultShards is the number of shards of the index: enough for 4,000 index writes a second (rule 11).
+// DefaultShards is the default number of shards of the index. It permits 4,000 changes of the index a second,
+// of two writes each (rules 11 and 12 of docs/reference/aws-rules.md).
 const DefaultShards = 8
 
-// CreateTables creates on-demand tables and waits until they are active, for emulators and tests. Deployments
-// create their own, with recovery and protection. It does not change an existing table.
+// CreateTables creates on-demand tables for emulators and tests, and waits until the tables are active. It
+// does not change existing tables. In a deployment, package infra creates the tables, with point-in-time
+// recovery and deletion protection.
 func CreateTables(ctx context.Context, client *dynamodb.Client, t Tables, ledgers ...string) error {
 	orders := table(t.Orders, OrderKey)
 	orders.AttributeDefinitions = append(orders.AttributeDefinitions, text(IndexBucket),
@@ -87,7 +90,7 @@ func text(name string) types.AttributeDefinition {
 		AttributeType: types.ScalarAttributeTypeS}
 }
 
-// Key returns the key of an item.
+// Key returns the primary key of an item from the name and the value of its partition key.
 func Key(name, value string) map[string]types.AttributeValue {
 	return map[string]types.AttributeValue{name: str(value)}
 }

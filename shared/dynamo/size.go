@@ -6,11 +6,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// maxItem is the largest item of DynamoDB in bytes, names included.
+// maxItem is DynamoDB's maximum size of an item in bytes, including attribute names.
 const maxItem = 400 << 10
 
-// Size returns the size of an item as DynamoDB counts it, in bytes. DynamoDB rounds the size up to whole KiB
-// to bill a write, and up to a multiple of 4 KiB to bill a read.
+// Size returns the size of an item in bytes, as DynamoDB counts them. DynamoDB rounds the size up to whole
+// KiB to bill a write, and up to a multiple of 4 KiB to bill a read.
 func Size(item map[string]types.AttributeValue) int {
 	n := 0
 	for name, v := range item {
@@ -39,8 +39,8 @@ func sizeOf(v types.AttributeValue) int {
 	return 1 // null, true, false
 }
 
-// sizeOfNumber returns the size of a number: one byte, one for each two digits without the zeros at both
-// ends, and one for a minus sign.
+// sizeOfNumber returns the size of a number: one byte, plus one byte for each two significant digits, plus
+// one byte for a minus sign. Zeros at both ends of the number are not significant.
 func sizeOfNumber(n string) int {
 	size := 1
 	if strings.HasPrefix(n, "-") {

@@ -16,32 +16,33 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Tables holds names or ARNs of tables. An unused one may be "".
+// Tables holds the names or ARNs of tables. The name of an unused table may be empty.
 type Tables struct {
 	Orders, Definitions string
 }
 
 // Options configures a Store.
 type Options struct {
-	// Shards is the number of shards of the index; 0 means DefaultShards. It may grow while tasks are open,
-	// at once for all actors. It must not shrink before the tasks of the removed shards have ended.
+	// Shards is the number of shards of the index. 0 means DefaultShards. The number may grow while tasks are
+	// open, if it grows for all actors at the same time. It must not shrink before all tasks in the removed
+	// shards have ended.
 	Shards int
-	// FinishedIndex keeps tasks at rest in the index, so that List finds them. It costs one more index write
-	// for each order: the write that removes the order from the due bucket is needed anyway, and another
-	// write adds it.
+	// FinishedIndex keeps tasks at rest in the index, so that List finds them. It costs one additional index
+	// write for each order.
 	FinishedIndex bool
-	// FinishedDays is the number of days that List looks back for finished tasks when its query has no start;
-	// 0 means 30.
+	// FinishedDays is the number of days that List searches for finished tasks if the query has no start
+	// time. 0 means 30.
 	FinishedDays int
-	// TTL is the time for which an order at rest is kept. 0 means for ever. A small item of an expired order
-	// stays, so that its ID never runs again (P26, an ID never runs twice). DynamoDB removes items hours or
-	// days late, so nothing may depend on the exact time (rule 15).
+	// TTL is the time for which the table keeps an order at rest. 0 means forever. The tombstone of an
+	// expired order stays, so that nobody can use the order's ID again (P26, an ID never runs twice).
+	// DynamoDB removes items hours or days late, so no code may depend on the exact time (rule 15 of
+	// docs/reference/aws-rules.md).
 	TTL time.Duration
-	// ListLimit is the number of open tasks after which List gives up; 0 means 20,000.
+	// ListLimit is the number of open tasks above which List returns an error. 0 means 20,000.
 	ListLimit int
-	// Parallel is the number of calls that one Commit or Load makes at the same time; 0 means 16.
+	// Parallel is the maximum number of concurrent calls of one Commit or Load. 0 means 16.
 	Parallel int
-	Clock    port.Clock // clock for the TTL and for listings; nil means the system's
+	Clock    port.Clock // clock for the TTL and for listings; nil means the system clock
 }
 
 // Store implements port.Store, port.Definitions and port.Leases. It is safe for concurrent use.
@@ -52,8 +53,9 @@ type Store struct {
 	recent  recent
 }
 
-// New returns a Store. The client should be NewClient's, with a configuration of awsclient or wire, which
-// limits the time of each call (rule 13) and does not report stored writes as failed (rule 23).
+// New returns a Store. The client should come from NewClient or NewHandlerClient, with a configuration from
+// package awsclient or wire. Such a configuration limits the time of each call (rule 13). It also prevents
+// the SDK from reporting a stored write as failed (rule 23).
 func New(client *dynamodb.Client, tables Tables, o Options) *Store {
 	o.Shards = cmp.Or(o.Shards, DefaultShards)
 	o.FinishedDays = cmp.Or(o.FinishedDays, 30)
@@ -66,7 +68,7 @@ func New(client *dynamodb.Client, tables Tables, o Options) *Store {
 // Shards returns the number of shards of the index.
 func (s *Store) Shards() int { return s.options.Shards }
 
-// Commit executes the writes, several at a time and each separately.
+// Commit executes the writes concurrently. A write may fail while other writes succeed.
 func (s *Store) Commit(ctx context.Context, writes []port.Write) []error {
 	errs := make([]error, len(writes))
 	var calls errgroup.Group
@@ -104,10 +106,11 @@ func (s *Store) commit(ctx context.Context, w *port.Write) error {
 	return nil
 }
 
-// token returns a mark of one write, so that the write recognises its own earlier try (rule 9).
+// token returns a random value for one write. If the stored item has this value, an earlier try of the write
+// was stored (rule 9).
 func token() []byte {
 	b := make([]byte, 8)
-	_, _ = rand.Read(b) // it never fails
+	_, _ = rand.Read(b) // rand.Read never fails
 	return b
 }
 
@@ -116,8 +119,8 @@ func mine(item attrs, writer []byte) bool {
 	return ok && slices.Equal(b.Value, writer)
 }
 
-// replace puts the item on the condition of its version (P8, every commit is conditional). See expiry.go for
-// the further writes if orders expire.
+// replace puts the item if the stored version is the expected one (P8, every commit is conditional). If
+// orders expire, replace makes additional writes, see expiry.go.
 func (s *Store) replace(ctx context.Context, w *port.Write, item attrs, writer []byte) error {
 	resting := s.expires(w)
 	if resting {
@@ -126,7 +129,7 @@ func (s *Store) replace(ctx context.Context, w *port.Write, item attrs, writer [
 		}
 	}
 	there, doubt, err := s.putVersion(ctx, w, item, s.options.TTL > 0 && w.Apart && !resting)
-	// the order continues after its rest
+	// The order was at rest, and this write continues it.
 	if err == nil && there[TTLAttribute] != nil && numberOf(there["Version"]) == w.Expected {
 		if err = s.keepContent(ctx, w); err == nil {
 			there, doubt, err = s.putVersion(ctx, w, item, false)
@@ -148,8 +151,8 @@ func (s *Store) replace(ctx context.Context, w *port.Write, item attrs, writer [
 			port.ErrConflict))
 }
 
-// putVersion puts the item if the expected version is stored. If open is true, the stored version also must
-// not expire.
+// putVersion puts the item if the stored version is the expected one. If open is true, the stored item must
+// also have no time to live.
 func (s *Store) putVersion(ctx context.Context, w *port.Write, item attrs,
 	open bool) (there attrs, doubt bool, err error) {
 	condition, names := "#version = :expected", map[string]string{"#version": "Version"}
@@ -160,9 +163,9 @@ func (s *Store) putVersion(ctx context.Context, w *port.Write, item attrs,
 	return s.put(ctx, s.tables.Orders, item, condition, names, attrs{":expected": num(w.Expected)})
 }
 
-// create puts the item on the condition that it does not exist (P14, submit creates once). Content that is
-// stored apart is put first, under a key with its hash, so that the content left by a refusal or a crash
-// matches its key.
+// create puts the item if the order does not exist (P14, submit creates once). If the content is stored
+// separately, create puts the content first. The key of the content contains the content's hash. Content that
+// remains after a refusal or a crash therefore never replaces different content.
 func (s *Store) create(ctx context.Context, w *port.Write, item attrs, writer []byte) error {
 	if s.options.TTL > 0 {
 		if ended, err := s.Ended(ctx, w.Record.ID); err != nil || ended {
@@ -183,9 +186,9 @@ func (s *Store) create(ctx context.Context, w *port.Write, item attrs, writer []
 	return refusal(there, w.Record.Version, doubt, port.ErrExists)
 }
 
-// put writes an item on a condition. If the condition does not hold, it returns the stored item, which is
-// empty if there is none (rule 8). It returns nil if the item was written. doubt reports whether an earlier
-// try got no response.
+// put puts the item if the condition holds, and then returns a nil item. If the condition does not hold, put
+// returns the stored item, which is empty if no item is stored (rule 8). doubt reports whether a try failed
+// without a refusal by DynamoDB.
 func (s *Store) put(ctx context.Context, table string, item attrs, condition string, names map[string]string,
 	values attrs) (there attrs, doubt bool, err error) {
 	return put(ctx, s.client, &dynamodb.PutItemInput{
@@ -204,8 +207,8 @@ func put(ctx context.Context, client calls, in *dynamodb.PutItemInput) (there at
 	return nil, seen.doubt, meaning(ctx, "write", seen.doubt, err)
 }
 
-// standing returns the stored item if err states that a condition did not hold. The item has no attributes if
-// there is none.
+// standing returns the stored item if err states that a condition did not hold. The result is empty if no
+// item is stored.
 func standing(err error) (there attrs, failed bool) {
 	var check *types.ConditionalCheckFailedException
 	if failed = errors.As(err, &check); failed && check.Item == nil {

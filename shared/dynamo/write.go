@@ -13,7 +13,6 @@ import (
 
 var errAttribute = errors.New("an attribute of a kind that is never written here")
 
-// appendValue writes a value as JSON.
 func appendValue(b []byte, v types.AttributeValue) ([]byte, error) {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberNULL:
@@ -42,7 +41,7 @@ func appendValue(b []byte, v types.AttributeValue) ([]byte, error) {
 	return nil, fmt.Errorf("%T: %w", v, errAttribute)
 }
 
-// appendObject writes members as a JSON object, in the order of their names.
+// appendObject appends the members as a JSON object. The members are sorted by name.
 func appendObject(b []byte, members map[string]types.AttributeValue) ([]byte, error) {
 	b = append(b, '{')
 	for i, name := range slices.Sorted(maps.Keys(members)) {

@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/protocol"
 )
 
-// decide decides the job's messages one after the other, on the loaded task. errReload means that the task
-// was read stale. Any other error concerns the whole job.
+// decide decides the messages of a job one after the other. errReload means that the task must be loaded,
+// because it is too old or was not read. Every other error is about the whole job.
 func (e *Engine) decide(ctx context.Context, j *Job, at protocol.At) (err error) {
 	if e.Tokens != nil {
 		if at.Tokens, err = e.Tokens(ctx, false); err != nil {
@@ -27,7 +27,7 @@ func (e *Engine) decide(ctx context.Context, j *Job, at protocol.At) (err error)
 		switch err := e.message(ctx, j, m, at); {
 		case errors.Is(err, core.ErrStale) && j.status < reread:
 			return errReload
-		case errors.Is(err, core.ErrStale): // P8: the message returns to its queue
+		case errors.Is(err, core.ErrStale): // the message returns to its queue (P8)
 			e.ahead(j.ID, m.Event)
 			j.decided, m.Outcome = before, Outcome{Err: err}
 		case errors.Is(err, errPanic):
@@ -45,7 +45,7 @@ func (e *Engine) decide(ctx context.Context, j *Job, at protocol.At) (err error)
 	return nil
 }
 
-// message decides one message. A panic concerns this message only.
+// message decides one message. A panic becomes an error of this message only.
 func (e *Engine) message(ctx context.Context, j *Job, m *Message, at protocol.At) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -71,13 +71,13 @@ func (e *Engine) message(ctx context.Context, j *Job, m *Message, at protocol.At
 	default:
 		return err
 	}
-	if m.creates() && j.status == unread { // an order that exists stays accepted (P14, submit creates once)
+	if m.creates() && j.status == unread { // an existing order stays accepted (P14, submit creates once)
 		return errReload
 	}
 	return nil
 }
 
-// apply lets the core decide an event, and adds the decision to the job's commit. again means that the
+// apply lets package protocol decide an event, and adds the decision to the job. If again is true, the
 // effects are sent even if the event changes nothing.
 func (e *Engine) apply(ctx context.Context, j *Job, in input, at protocol.At,
 	again bool) (protocol.Decision, error) {
@@ -101,26 +101,26 @@ func (e *Engine) apply(ctx context.Context, j *Job, in input, at protocol.At,
 	j.order, j.hash = in.order, in.hash
 	j.changed = j.changed || d.Changed
 	if in.target != nil && d.Task != nil && d.Task.Definition == in.target.Hash {
-		j.Definition = in.target // it decides the next messages of the batch
+		j.Definition = in.target // this definition also decides the next messages of the job
 	}
 	return d, nil
 }
 
-// repeats reports whether the effects of an event are always sent again, even if it changes nothing.
+// repeats reports whether the effects of an event are sent each time, even if the event changes nothing.
 func repeats(ev core.Event, t *core.Task) bool {
 	switch ev.(type) {
 	case nil, core.Settle, core.Erase:
-		// the removal of the content is repeated each time (P52, erase removes content, not identity)
+		// Each Erase repeats the removal of the content (P52, erase removes content, not identity).
 		return true
-	case core.AskChild: // the end of the child is sent each time (P41, parent and child talk by messages)
+	case core.AskChild: // the child reports its end each time (P41, parent and child talk by messages)
 		return t == nil || t.Terminal() || t.ProcessState == core.Error
 	}
 	return false
 }
 
-// ahead logs and counts a message that is newer than the document, even after the document was read again.
-// Such a message is forged, or the store was reset to an earlier state. The message comes again until it is a
-// dead letter (P8, every commit is conditional).
+// ahead logs and counts a message that names a later run or attempt than the document, even after the
+// document was read again. Such a message is forged, or the store was reset to an earlier state. The queue
+// delivers the message again until it is a dead letter (P8, every commit is conditional).
 func (e *Engine) ahead(id string, ev core.Event) {
 	e.Logger.Warn("a message is ahead of the stored task and is returned to the queue; if it comes for ever "+
 		"it was forged, or the store was set back", About(id, ev)...)

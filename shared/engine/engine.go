@@ -1,20 +1,21 @@
-// Package engine is the loop that Scheduler and Supervisor share. Load reads the tasks. Decide lets the core
-// decide, and commits on the version. Deliver sends the effects and settles.
+// Package engine is the loop that Scheduler and Supervisor share. Load reads the tasks. Decide lets package
+// protocol decide the events, and commits each task if its stored version is still the loaded version.
+// Deliver sends the effects, and settles the ends that it has reported.
 //
-// Authority: none. The caller's messages contain the events, and package protocol decides their effect. If
-// several instances decide about one task at the same time, only one commits (P8, every commit is
-// conditional). The others load the task and decide again, up to Tries times.
+// Authority: none. The messages of the caller contain the events, and package protocol decides what each
+// event does. If several instances decide about one task at the same time, only one instance commits (P8,
+// every commit is conditional). The others load the task and decide again, up to Tries times.
 //
-// States: a [Job] is one task with the messages of a batch that concern it. They make one commit (P13, delete
-// after sending). A message is done when the effects of that commit, and of the commits that follow from it,
-// were sent. Between Decide and Deliver the caller adds the answers to the senders.
+// States: A [Job] holds one task, and those messages of a batch that are about the task. All messages of a
+// job make one commit (P13, delete after sending). A message is done after all effects of the commit were
+// sent. If Deliver makes another commit because of an effect, the effects of that commit must be sent too.
+// The caller adds the answers to the senders between Decide and Deliver.
 //
-// Failures: before the commit nothing has changed. After it, the redelivery of the message sends the same
-// effects again (P12, effects are emitted again). If the message never comes again, a sweep finds the task at
-// the due time in the commit (P9, tasks not at rest are due). If the store's response leaves the commit in
-// doubt, the engine loads the task. A document or a message that is too large becomes a failure of the step
-// or a refusal (P28, what is too large fails once), never a message that returns for ever. A panic concerns
-// one message.
+// Failures: Before the commit, nothing has changed. After the commit, a redelivery of the message sends the
+// same effects again (P12, effects are emitted again). If no redelivery comes, a sweep finds the task at its
+// due time (P9, tasks not at rest are due). If it is unknown whether the store has the commit, the engine
+// loads the task. A document or a message that is too large becomes a failure of the step or a refusal (P28,
+// what is too large fails once). A panic is an error of one message.
 package engine
 
 import (
@@ -31,7 +32,7 @@ import (
 )
 
 var (
-	// ErrLost means that other writers were faster each time. It wraps the error of the last commit.
+	// ErrLost means that every try failed, usually because another writer was faster.
 	ErrLost = errors.New("not stored: other writers were faster each time")
 
 	errReload        = errors.New("load again and decide again")
@@ -44,49 +45,51 @@ type Parts struct {
 	State  *state.Store
 	Queues port.Queues
 	Alerts port.Alerts
-	Leases port.Leases // leases of the Supervisor's sweeps
+	Leases port.Leases // leases for the Supervisor's sweeps
 	Clock  port.Clock
-	Name   string // name of this instance, for LockedBy and leases
-	// WakeSlack is added to the delay of a Wake, so that another clock does not find the Wake early: 1 s
-	// between machines, some milliseconds inside a process.
+	Name   string // name of this instance, for LockedBy and for leases
+	// WakeSlack is added to the delay of a Wake, so that the Wake is not early by the clock of another
+	// instance. It is 1 s between machines, and some milliseconds inside a process.
 	WakeSlack time.Duration
 	Logger    *slog.Logger
-	Count     func(what, why string) // counts events that people should know; may be nil
-	Tracer    port.Tracer            // nil records no spans
-	// Tokens returns the keys of answers' tokens (P39, a token is an answer's permission). It is nil if there
-	// are no keys. After an error the messages return to their queue. With fresh set, Tokens reads the keys
-	// again, because an order uses a key that is missing.
+	Count     func(what, why string) // counts events for people; may be nil
+	Tracer    port.Tracer            // recorder of spans; nil records none
+	// Tokens returns the keys for the tokens of answers (P39, a token is an answer's permission). It is nil
+	// if there are no keys. If it returns an error, the messages return to their queue. If fresh is true, it
+	// loads the keys again, because an order uses a key that is not loaded.
 	Tokens func(ctx context.Context, fresh bool) (core.Tokens, error)
-	// FairQueues puts the order's tenant on each request (rule 4). Other messages need no tenant, because the
-	// Scheduler does not let them wait.
+	// FairQueues means that each request has its order's tenant as the message group (rule 4 in
+	// docs/reference/aws-rules.md). Other messages need no group, because the Scheduler does not let them
+	// wait.
 	FairQueues bool
-	// Senders lists the role IDs from which the replies of an agent come, by agent (P3, a reply names request
-	// and sender). Without an entry, only the agent's name is compared.
+	// Senders lists for each agent the IDs of the roles that may send its replies (P3, a reply names request
+	// and sender). If an agent has no entry, only the agent's name is checked.
 	Senders map[string][]string
 }
 
-// Config configures an Engine. Logger and Tries are required too.
+// Config configures an Engine. Logger and Tries are required, besides the required fields of Parts.
 type Config struct {
 	Parts
-	Tries int    // number of times that a task is decided in one run
-	Span  string // name of its spans
-	// Waits returns the queue waits of requests, by agent (P32, queue time is not a failure), for the
-	// decisions that claim. It may be nil.
+	Tries int    // number of tries to decide and commit a task
+	Span  string // name of the engine's spans
+	// Waits returns the queue waits of requests by agent, for decisions that claim steps (P32, queue time is
+	// not a failure). It may be nil.
 	Waits func(now core.Time) map[string]core.Duration
-	// Lengths returns the lengths of the queues of agents that a step may choose, as waits (P44, several
+	// Lengths returns the estimated time that the requests in each agent's queue will take (P44, several
 	// agents can do one step). It may be nil.
 	Lengths func() map[string]core.Duration
-	// Claims means that decisions may claim steps. Decisions of the Supervisor must not claim steps (P16, the
-	// Supervisor hands back and gives up). Claims need the keys of tokens.
+	// Claims means that decisions may claim steps, and therefore need the keys of tokens. It is false for
+	// the Supervisor, which must not claim steps (P16, the Supervisor hands back and gives up).
 	Claims bool
 }
 
-// Engine runs the loop. It is safe for concurrent use, and keeps nothing between two runs.
+// Engine runs the loop of Load, Decide and Deliver. It is safe for concurrent use, and keeps nothing between
+// two calls.
 type Engine struct{ Config }
 
-// Load reads the tasks of the jobs with one call, and their definitions. It returns the jobs that did not
-// fail. It does not read the task of a submission, because most orders are new. If the order exists, the
-// write fails, and the job is loaded and decided again (P14, submit creates once).
+// Load reads the tasks of the jobs in one call, and then their definitions. It returns the jobs that did not
+// fail. On the first try, it does not read a task that the messages may create, because most orders are new.
+// If the order exists, the commit fails, and the job is loaded and decided again (P14, submit creates once).
 func (e *Engine) Load(ctx context.Context, jobs []*Job) []*Job {
 	var ids []string
 	var loading []*Job
@@ -130,9 +133,9 @@ func (e *Engine) loaded(ctx context.Context, j *Job, l state.Loaded) (err error)
 	return err
 }
 
-// Decide decides the messages of loaded jobs and commits. It loads a job and decides again if another writer
-// was faster, or if it is unknown whether the commit was stored. In the second case the cause in the document
-// shows whether this job's commit was stored (P12). The messages hold the outcomes.
+// Decide decides the messages of loaded jobs, commits the tasks, and stores the outcomes in the messages. It
+// loads a job and decides again if the task was too old, if another writer was faster, or if it is unknown
+// whether the commit was stored. The causes in the document then show whether it was stored (P12).
 func (e *Engine) Decide(ctx context.Context, jobs []*Job) {
 	for try := 1; len(jobs) > 0; try++ {
 		if jobs = e.attempt(ctx, jobs); try == e.Tries {
@@ -145,7 +148,7 @@ func (e *Engine) Decide(ctx context.Context, jobs []*Job) {
 	}
 }
 
-// attempt decides and commits. It returns the jobs that have to be loaded again.
+// attempt decides and commits once. It returns the jobs to load and decide again.
 func (e *Engine) attempt(ctx context.Context, jobs []*Job) (again []*Job) {
 	var changes []state.Change
 	var changing []*Job
@@ -159,7 +162,7 @@ func (e *Engine) attempt(ctx context.Context, jobs []*Job) (again []*Job) {
 		case err != nil:
 			j.Fail(err)
 		case j.changed:
-			j.Task.Version = 1 // a decision that changes a task returns a copy
+			j.Task.Version = 1 // the changed task is a copy, so Version may be set
 			if j.loaded != nil {
 				j.Task.Version = j.loaded.Version + 1
 			}
@@ -183,7 +186,7 @@ func (e *Engine) attempt(ctx context.Context, jobs []*Job) (again []*Job) {
 	return again
 }
 
-// uncommitted handles a failed commit. It reports whether to load and decide again.
+// uncommitted handles a failed commit. It reports whether the job has to be loaded and decided again.
 func (e *Engine) uncommitted(ctx context.Context, j *Job, err error) (again bool) {
 	switch {
 	case errors.Is(err, port.ErrExists):
@@ -218,8 +221,7 @@ func (e *Engine) known() protocol.At {
 	return at
 }
 
-// About returns the fields of a log line about an event: its task, and the run, step and attempt if it has
-// them.
+// About returns the log fields of an event: the order, and the run, step and attempt if the event has them.
 func About(task string, ev core.Event) []any {
 	about := []any{"order", task}
 	switch ev := ev.(type) {

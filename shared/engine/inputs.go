@@ -13,16 +13,17 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// errNoKeys means that the workflow of the order makes tokens, but this Scheduler was deployed without their
-// keys. The order waits for a Scheduler that has the keys.
+// errNoKeys means that the workflow of the order makes tokens, but this Scheduler has no signing keys. The
+// order waits for a Scheduler that has them.
 var errNoKeys = errors.New("there is no key for the tokens of its workflow; deploy it with the workflow")
 
-// input is the input of the core's decision on one message.
+// input holds the arguments of a decision about one message.
 type input struct {
 	definition *core.Definition
 	order      []byte
 	hash       string // hash of the submission that creates the task
-	// nil sends all open messages of the task again (P27, the embedded runtime survives its queues)
+	// event is nil after a restart. Then protocol.Restart emits again the messages that the stored task still
+	// needs (P27, the embedded runtime survives its queues).
 	event  core.Event
 	target *core.Definition // definition that the event may move the task to
 }
@@ -31,13 +32,13 @@ func (in input) decide(t *core.Task, at protocol.At) (protocol.Decision, error) 
 	switch {
 	case in.event != nil:
 		return protocol.Decide(in.definition, in.order, t, in.event, at)
-	case t == nil: // the index was stale
+	case t == nil: // the index names a task that no longer exists
 		return protocol.Decision{}, nil
 	}
 	return protocol.Restart(in.definition, in.order, t, at)
 }
 
-// inputs reads the values that the decision on a message needs besides its task.
+// inputs reads the values that the decision about a message needs besides the task.
 func (e *Engine) inputs(ctx context.Context, j *Job, m *Message, at *protocol.At) (input, error) {
 	in := input{definition: j.Definition, order: j.order, hash: j.hash, event: m.Event}
 	if err := e.keys(ctx, j, at); err != nil {
@@ -51,7 +52,7 @@ func (e *Engine) inputs(ctx context.Context, j *Job, m *Message, at *protocol.At
 	switch ev := m.Event.(type) {
 	case core.Reply:
 		err = e.notAsked(j.Definition, ev.Step, m.From)
-	case core.Progress: // P43, long work reports progress
+	case core.Progress: // long work reports progress (P43)
 		err = e.notAsked(j.Definition, ev.Step, m.From)
 	case core.Submitted:
 		ev.KnownHash = message.HashOf(j.Task)
@@ -80,8 +81,8 @@ func (e *Engine) inputs(ctx context.Context, j *Job, m *Message, at *protocol.At
 	return in, err
 }
 
-// keys reads the keys of tokens again if another instance has used a newer one (P39, a token is an answer's
-// permission).
+// keys loads the signing keys again if the task uses one that is not loaded (P39, a token is an answer's
+// permission). It returns errNoKeys if the workflow makes tokens and there are no signing keys.
 func (e *Engine) keys(ctx context.Context, j *Job, at *protocol.At) (err error) {
 	if !e.Claims || j.Task == nil {
 		return nil
@@ -95,7 +96,7 @@ func (e *Engine) keys(ctx context.Context, j *Job, at *protocol.At) (err error) 
 	return err
 }
 
-// withTokenClaims returns an answer with the run, the step and the person of its token (P39).
+// withTokenClaims returns an answer with the run, the step and the person that its token states (P39).
 func withTokenClaims(id string, ev core.Answered, at protocol.At) (core.Event, error) {
 	if at.Tokens == nil {
 		return nil, &message.Refusal{Code: core.CodeNoTokens, Field: "token",
@@ -112,8 +113,8 @@ func withTokenClaims(id string, ev core.Answered, at protocol.At) (core.Event, e
 	return ev, nil
 }
 
-// target returns the definition that a command moves the task to, if it names one (P49, move pins another
-// definition).
+// target returns the definition to which a command moves the task (P49, move pins another definition). It is
+// empty if the command names no definition.
 func (e *Engine) target(ctx context.Context, t *core.Task, hash string) (core.Target, error) {
 	if hash == "" {
 		return core.Target{}, nil
@@ -121,8 +122,8 @@ func (e *Engine) target(ctx context.Context, t *core.Task, hash string) (core.Ta
 	return e.State.Target(ctx, t.Workflow, hash, hash == message.Latest)
 }
 
-// childTarget adds the definition that the parent names to its request, if the child's next run can use it
-// (P41, parent and child talk by messages).
+// childTarget adds to a parent's request the definition that the request names. It does so only if the
+// child's next run can use the definition (P41, parent and child talk by messages).
 func (e *Engine) childTarget(ctx context.Context, t *core.Task, ask core.AskChild, in *input) error {
 	if ask.Ask != core.AskStart || t.ProcessState != core.Compensated || ask.Definition == t.Definition {
 		return nil
@@ -134,7 +135,7 @@ func (e *Engine) childTarget(ctx context.Context, t *core.Task, ask core.AskChil
 }
 
 // withAbsent adds to a Close the open children that will not end by themselves (P48, close ends an order as
-// it stands): not stored, damaged, or ended in a way that an undo would not change.
+// it stands). Such a child is not stored, is damaged, or has ended (in an undo, other than Processed).
 func (e *Engine) withAbsent(ctx context.Context, t *core.Task, ev core.Close) (core.Event, error) {
 	for i := range t.Steps {
 		s := &t.Steps[i]
@@ -157,9 +158,10 @@ func (e *Engine) withAbsent(ctx context.Context, t *core.Task, ev core.Close) (c
 	return ev, nil
 }
 
-// withActiveAncestor adds to an Erase the nearest ancestor of the task that is not at rest (P52, erase
-// removes content, not identity). An ancestor that is no longer stored has ended. A damaged ancestor may
-// still need its child. withActiveAncestor also adds the hash of the content, which the task keeps.
+// withActiveAncestor adds to an Erase the nearest ancestor of the task that has not ended with its end
+// reported (P52, erase removes content, not identity). An ancestor that is no longer stored counts as ended.
+// A damaged ancestor counts as not ended, because it may still need its child. The function also adds the
+// hash of the content, which the erased task keeps.
 func (e *Engine) withActiveAncestor(ctx context.Context, t *core.Task, ev core.Erase) (core.Event, error) {
 	ev.KnownHash = message.HashOf(t)
 	for p := t.Parent; p != nil && ev.ActiveAncestor == ""; {
@@ -178,8 +180,8 @@ func (e *Engine) withActiveAncestor(ctx context.Context, t *core.Task, ev core.E
 	return ev, nil
 }
 
-// first reads the values that the decision needs if the task does not exist. A task whose record has expired
-// is not run again (P26, an ID never runs twice).
+// first reads the values for a decision about a task that does not exist. It refuses an order whose record
+// has expired, so that the order does not run again (P26, an ID never runs twice).
 func (e *Engine) first(ctx context.Context, j *Job, m *Message, in *input) (err error) {
 	switch ev := m.Event.(type) {
 	case core.Cancel:
@@ -203,7 +205,7 @@ func (e *Engine) first(ctx context.Context, j *Job, m *Message, in *input) (err 
 		}
 		in.order, in.hash = ev.Order, ev.ContentHash
 		if in.definition, err = e.State.Definition(ctx, ev.Definition); err != nil {
-			if j.status == unread { // an existing child keeps its own definition
+			if j.status == unread { // the child may exist with a definition of its own
 				return errReload
 			}
 			return err
@@ -222,8 +224,7 @@ func (e *Engine) first(ctx context.Context, j *Job, m *Message, in *input) (err 
 	return nil
 }
 
-// fits refuses a new order that does not match the schema of its workflow. A running order keeps the
-// definition, and so the schema, that it began with.
+// fits refuses a new order that does not match the schema of its workflow.
 func fits(def *core.Definition, order []byte) error {
 	if len(def.Order) == 0 {
 		return nil
@@ -234,8 +235,9 @@ func fits(def *core.Definition, order []byte) error {
 	return nil
 }
 
-// current returns the definition that a new order gets. Its workflow and its reply-to must be deployed. Only
-// this function checks both, because an accepted order stays accepted (P14, submit creates once).
+// current returns the definition that a new order gets. It refuses an order whose workflow or reply-to is
+// not deployed. An accepted order is not checked again, because it stays accepted (P14, submit creates
+// once).
 func (e *Engine) current(ctx context.Context, ev core.Submitted) (*core.Definition, error) {
 	def, err := e.State.Current(ctx, ev.Workflow)
 	var broken *state.BrokenWorkflow

@@ -12,13 +12,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// maxFurther bounds the requests in a row that are too large for their queue in one run.
+// maxFurther bounds the rounds of follow-up jobs in one call of Deliver.
 const maxFurther = 50
 
-// Deliver sends the answers and effects of all jobs that are stored, or had nothing to store, and settles. A
-// message without Err afterwards is completely stored and sent, and may be deleted (P13, delete after
-// sending). If a request is too large for a queue, another decision fails its step for good (P28, what is too
-// large fails once).
+// Deliver sends the answers and effects of all jobs that have not failed, and settles the ends of their
+// tasks. A message without Err is then completely stored and sent, and may be deleted (P13, delete after
+// sending). If a request is too large for its queue, a follow-up job fails the step for good (P28, what is
+// too large fails once).
 func (e *Engine) Deliver(ctx context.Context, jobs []*Job) {
 	defer e.traced(jobs)
 	for rounds := 0; len(jobs) > 0; rounds++ {
@@ -52,7 +52,7 @@ func (e *Engine) deliver(ctx context.Context, jobs []*Job) (further []*Job) {
 	}
 	for _, j := range sent {
 		if j.err != nil {
-			j.Fail(j.err) // the redelivery sends the effects (P12, effects are emitted again)
+			j.Fail(j.err) // a redelivery sends the effects (P12, effects are emitted again)
 		} else if len(j.unsendable) > 0 {
 			further = append(further, j.followUp())
 		}
@@ -60,8 +60,8 @@ func (e *Engine) deliver(ctx context.Context, jobs []*Job) (further []*Job) {
 	return further
 }
 
-// settle marks an end as notified if this run has sent all of its status and alert. It drops a refused
-// settle, because another writer has continued from there (P11, an end is reported until settled; H27).
+// settle marks an end as reported if all messages about the end were sent (P11, an end is reported until
+// settled). It ignores a refused commit, because another writer has continued the task.
 func (e *Engine) settle(ctx context.Context, jobs []*Job) {
 	var changes []state.Change
 	for _, j := range jobs {
@@ -84,8 +84,8 @@ func (e *Engine) settle(ctx context.Context, jobs []*Job) {
 	}
 }
 
-// traced ends the spans of the jobs. A commit has changes of several jobs, so the span of a job is not the
-// parent of the store's spans.
+// traced ends the spans of the jobs. The span of a job is not the parent of the store's spans, because one
+// commit stores the changes of several jobs.
 func (e *Engine) traced(jobs []*Job) {
 	for _, j := range jobs {
 		if j.span == nil {
@@ -111,8 +111,9 @@ func (e *Engine) Send(ctx context.Context, effects ...core.Effect) error {
 	return j.err
 }
 
-// send sends the effects of jobs. Alerts and removals of contents come first, so that an end whose status was
-// sent has had its alert. Then come the rest in batches by queue, in the order of the queues' first messages.
+// send sends the effects of jobs. Alerts and removals of contents come first, so that an alert never comes
+// after the status of the same end. The other effects follow in batches by queue, in the order of the
+// queues' first messages.
 func (e *Engine) send(ctx context.Context, jobs []*Job) {
 	p := post{sender: e, jobs: jobs, now: e.Clock.Now()}
 	for i := range jobs {
@@ -133,13 +134,13 @@ type post struct {
 	sender *Engine
 	jobs   []*Job
 	now    time.Time
-	routes []route // one for each queue; a linear search is fast, because there are few
+	routes []route // one for each queue; a linear search is fast, because there are few queues
 }
 
 type route struct {
 	key      string
 	queue    port.Sender
-	err      error // the queue was not found
+	err      error // error if the queue was not found
 	letters  []letter
 	messages []port.Message
 }
@@ -159,8 +160,8 @@ func (p *post) alert(ctx context.Context, i int) {
 	}
 }
 
-// erase removes contents. A repeated message repeats the removal, so that a crash leaves no content behind
-// (P52, erase removes content, not identity).
+// erase removes contents. A redelivered message repeats the removal, so that a crash leaves no content (P52,
+// erase removes content, not identity).
 func (p *post) erase(ctx context.Context, i int) {
 	for _, e := range p.jobs[i].effects {
 		if c, ok := e.(core.EraseContent); ok {
@@ -201,14 +202,14 @@ func (p *post) add(i int, effect core.Effect) {
 	case core.ChildEnded:
 		p.put(port.Tasks, i, e, port.Message{Value: &message.Child{Schema: message.Schema, Ended: &e}})
 	case core.SendStatus:
-		if p.jobs[i].err == nil { // the job's alert was raised
+		if p.jobs[i].err == nil { // the alert of the job, if it has one, was raised
 			p.report(i, e)
 		}
 	}
 }
 
-// delay returns the delay of a Wake in the queue. If it is longer than the longest delay, the Supervisor
-// sends the Wake.
+// delay returns the delay of a Wake in the queue. It returns false if the delay is too long for a queue. The
+// Supervisor then sends the Wake.
 func (p *post) delay(e core.SendWake) (time.Duration, bool) {
 	if e.WakeAt == 0 {
 		return 0, true
@@ -217,15 +218,19 @@ func (p *post) delay(e core.SendWake) (time.Duration, bool) {
 	return d, d <= port.MaxDelay
 }
 
-// report adds a status. If no such reply-to is deployed any more, it counts the status and leaves it out,
-// because trying again would not help.
+// report adds a status to the messages to send. If the reply-to is no longer deployed, report counts and
+// drops the status, because another try would not help.
 func (p *post) report(i int, e core.SendStatus) {
 	key := "reply-to:" + e.ReplyTo
 	r := p.route(key)
 	if r == nil {
 		q, err := p.sender.Queues.ReplyTo(e.ReplyTo)
 		if errors.Is(err, port.ErrNotFound) {
-			p.sender.Logger.Warn("status not sent: no such reply-to is deployed", "order", e.Status.OrderID,
+			log := p.sender.Logger.Warn
+			if e.ReplyTo == core.Events { // dev warns of the workflow at its start; the construct refuses it
+				log = p.sender.Logger.Info
+			}
+			log("status not sent: no such reply-to is deployed", "order", e.Status.OrderID,
 				"replyTo", e.ReplyTo, "status", e.Status.Kind)
 			p.sender.count("status not sent", "unknown reply-to")
 			return
@@ -244,7 +249,7 @@ func (p *post) put(name string, i int, effect core.Effect, m port.Message) {
 	r.append(i, effect, m)
 }
 
-// route returns the messages of a queue, or nil if there are none yet.
+// route returns the route for a queue, or nil if the queue has no messages yet.
 func (p *post) route(key string) *route {
 	for i := range p.routes {
 		if p.routes[i].key == key {
@@ -283,7 +288,7 @@ func (p *post) send(ctx context.Context, r *route) {
 	}
 }
 
-// unsent handles messages that a queue did not take.
+// unsent handles a message that a queue did not take.
 func (p *post) unsent(ctx context.Context, r *route, l letter, err error) {
 	if errors.Is(err, port.ErrTooLarge) {
 		switch e := l.effect.(type) {

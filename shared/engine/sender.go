@@ -9,20 +9,20 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// Sender identifies who sent a reply.
+// Sender identifies the sender of a reply.
 type Sender struct {
-	Agent string // name in the reply; empty if the reply has none
-	Role  string // role ID that the queue reports; empty if it is unknown
+	Agent string // name in the reply; "" if the reply has none
+	Role  string // role ID that the queue reports; "" if the role is unknown
 }
 
-// notAsked refuses a reply whose agent is not the one that the step asked (P3, a reply names request and
+// notAsked refuses a reply from an agent that is not an agent of the step (P3, a reply names request and
 // sender). A refused reply goes to quarantine. A role that belongs to no agent is accepted, because SQS does
 // not report the original sender of a message that an operator has redriven.
 func (e *Engine) notAsked(def *core.Definition, step string, from Sender) error {
 	if def == nil || def.Index(step) < 0 {
 		return nil
 	}
-	// a step may use any of its agents (P44, several agents can do one step)
+	// A step may use any of its agents (P44, several agents can do one step).
 	asked := def.Steps[def.Index(step)].AllAgents()
 	if (from.Agent == "" || slices.Contains(asked, from.Agent)) && !e.ofOthers(asked, from.Role) {
 		return nil
@@ -33,7 +33,7 @@ func (e *Engine) notAsked(def *core.Definition, step string, from Sender) error 
 		step, from.Agent, from.Role, strings.Join(asked, " or "))}
 }
 
-// ofOthers reports whether the role belongs to an agent, but to none of the given agents.
+// ofOthers reports whether the role belongs to other agents only.
 func (e *Engine) ofOthers(agents []string, role string) bool {
 	if slices.ContainsFunc(agents, func(a string) bool {
 		return len(e.Senders[a]) == 0 || slices.Contains(e.Senders[a], role)

@@ -1,12 +1,12 @@
-// Package eventbus puts events on an event bus of EventBridge.
+// Package eventbus sends statuses as events to an event bus of EventBridge.
 //
-// Authority: only this package decides the form of a status as an event: the source, the status as the
-// detail's type, and the message as the detail. Package core decides which statuses exist.
+// Authority: this package decides the form of an event: the source, the kind of status as the detail type,
+// and the status message as the detail. Package core decides which statuses exist.
 //
 // States: none.
 //
-// Failures: an entry that the bus refused, and every entry of a failed call, is port.ErrUnavailable. The bus
-// may have accepted it, and the engine sends it again (P12, effects are emitted again).
+// Failures: if the bus refuses an event, or a call fails, the error is port.ErrUnavailable. The bus may have
+// accepted the event nevertheless. The engine emits the status again (P12, effects are emitted again).
 package eventbus
 
 import (
@@ -23,26 +23,27 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Source is the source of the events of statuses.
+// Source is the source of all events that this package sends.
 const Source = "stepkeeper"
 
-// maxBytes is the most bytes of the entries of one call. EventBridge accepts less than 256 KiB.
+// maxBytes limits the size of the entries in one call, in bytes. EventBridge accepts less than 256 KiB.
 const maxBytes = 255 << 10
 
-// overhead is the most bytes that an entry has besides its detail: its source, type and time.
+// overhead is the largest size of an entry without its detail, in bytes: source, type and time.
 const overhead = 64
 
-// Put is the call of the SDK's client. An interface would make the linker keep all of the client's operations
-// in programs that look up methods by name.
+// Put is the type of the method PutEvents of the SDK's client. It is a function, because an interface can
+// make the linker keep all methods of the client.
 type Put func(ctx context.Context, in *eventbridge.PutEventsInput,
 	options ...func(*eventbridge.Options)) (*eventbridge.PutEventsOutput, error)
 
-// Refused is the error of an entry that its bus refused.
+// Refused is the error for an event that the bus refused.
 type Refused struct{ Code, Text string }
 
 func (r *Refused) Error() string { return r.Code + ": " + r.Text }
 
-// Entries makes one call. It returns the ID of each event, and a *Refused for each refused entry.
+// Entries sends the events in one call. It returns the ID of each event, and a *Refused in errs for each
+// refused event.
 func (p Put) Entries(ctx context.Context, entries ...types.PutEventsRequestEntry) (ids []string, errs []error,
 	err error) {
 	out, err := p(ctx, &eventbridge.PutEventsInput{Entries: entries})
@@ -62,16 +63,16 @@ func (p Put) Entries(ctx context.Context, entries ...types.PutEventsRequestEntry
 	return ids, errs, nil
 }
 
-// Bus is an event bus that gets statuses. It is safe for concurrent use.
+// Bus is an event bus that receives statuses. It implements port.Sender and is safe for concurrent use.
 type Bus struct {
 	put       Put
 	name, arn string
 }
 
-// New returns a Bus with its logical name and ARN, and a client's PutEvents for the bus's Region.
+// New returns a Bus. put must be the method of a client for the Region of the bus.
 func New(put Put, name, arn string) *Bus { return &Bus{put, name, arn} }
 
-// Open returns a Bus with a client for its Region.
+// Open returns a Bus with a new client for the Region of the bus.
 func Open(c aws.Config, name string, bus arn.ARN) *Bus {
 	c.Region = bus.Region
 	client := eventbridge.NewFromConfig(c, func(o *eventbridge.Options) {
@@ -80,13 +81,13 @@ func Open(c aws.Config, name string, bus arn.ARN) *Bus {
 	return New(client.PutEvents, name, bus.String())
 }
 
-// Queues holds the queues and buses that orders may name.
+// Queues contains the queues and the buses that orders may name as reply-to.
 type Queues struct {
 	port.Queues
-	Buses map[string]*Bus // keys are logical names
+	Buses map[string]*Bus // buses by logical name
 }
 
-// ReplyTo returns a bus, or a queue that orders may name.
+// ReplyTo returns the bus or the queue for a reply-to.
 func (q Queues) ReplyTo(name string) (port.Sender, error) {
 	if bus := q.Buses[name]; bus != nil {
 		return bus, nil
@@ -94,14 +95,14 @@ func (q Queues) ReplyTo(name string) (port.Sender, error) {
 	return q.Queues.ReplyTo(name)
 }
 
-// Name returns the logical name.
+// Name returns the logical name of the bus.
 func (b *Bus) Name() string { return b.name }
 
-// Send puts each status on the bus as one event. The values of the messages must be statuses.
+// Send sends each status as one event. The value of every message must be a *message.Status.
 func (b *Bus) Send(ctx context.Context, messages []port.Message) []error {
 	errs := make([]error, len(messages))
 	var entries []types.PutEventsRequestEntry
-	var at []int // indexes of the entries' messages
+	var at []int // indexes of the messages in entries
 	size := 0
 	flush := func() {
 		b.send(ctx, entries, at, errs)

@@ -11,16 +11,16 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
-// check walks a syntax tree once. It refuses constructs that the language does not have, or that cannot be
-// evaluated safely.
+// check walks a syntax tree once. It refuses constructs that the language does not have, or that this package
+// cannot evaluate safely.
 type check struct {
 	scope   Scope
 	program *program
-	// steps that certainly were not skipped if the conditions around the node hold
+	// results of notSkipped for the conditions that are certainly met at the current node
 	done []string
 }
 
-// node checks n. inside counts the surrounding predicates.
+// node checks n. The argument inside is the number of predicates around n.
 func (c *check) node(n ast.Node, inside int) error {
 	switch n := n.(type) {
 	case nil, *ast.NilNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.StringNode:
@@ -126,7 +126,7 @@ func noFunction(name string) error {
 		suggest.DidYouMean(name, names, "these functions exist: "+strings.Join(names, ", ")))
 }
 
-// member recognises steps.<name>.output and checks all other accesses.
+// member checks an access such as steps.<name>.output or order.total.
 func (c *check) member(n *ast.MemberNode, inside int) error {
 	if step, property, ok := ofStep(n); ok {
 		return c.step(n, step, property)
@@ -147,7 +147,7 @@ func (c *check) member(n *ast.MemberNode, inside int) error {
 	return c.node(n.Property, inside)
 }
 
-// decision returns an error if n reads a member that no answer has (core.Decided).
+// decision returns an error if n reads a member that the output of a waiting step never has (core.Decided).
 func (c *check) decision(n *ast.MemberNode) error {
 	step := c.program.steps[unchain(n.Node)]
 	_, decided := c.scope.Decided[step]
@@ -173,7 +173,7 @@ func (c *check) stepAlone(n *ast.MemberNode) error {
 	return fail("steps."+name+" is read without its output", "write steps."+name+".output")
 }
 
-// ofStep splits steps.<name>.output, and the properties of a step's failure.
+// ofStep divides an access to a step's output or failure into the step's name and the property.
 func ofStep(n *ast.MemberNode) (step, property string, ok bool) {
 	p, ok := n.Property.(*ast.StringNode)
 	if !ok || p.Value != "output" && p.Value != factFailed && p.Value != factError {
@@ -201,7 +201,7 @@ func unchain(n ast.Node) ast.Node {
 	}
 }
 
-// step resolves the name of a step, written with underscores.
+// step finds the step that an access names. A step's name is written with underscores or with dashes.
 func (c *check) step(n *ast.MemberNode, written, property string) error {
 	for _, step := range c.scope.Steps {
 		if written != step && written != strings.ReplaceAll(step, "-", "_") {
@@ -231,8 +231,8 @@ func noStep(written string, steps []string) error {
 		"write steps.<name>.output; the steps are "+strings.Join(names, ", ")))
 }
 
-// builtin checks the arguments of a function. A loop inside a predicate may only run over the current
-// element, so that all loops together visit the data once, instead of once per element.
+// builtin checks the call of a function. Inside a predicate, a loop may run only over the current element.
+// All loops together then visit the data once, instead of once for each element.
 func (c *check) builtin(n *ast.BuiltinNode, inside int) error {
 	if !iterators[n.Name] {
 		if functions[n.Name].call == nil {
@@ -264,7 +264,7 @@ func (c *check) arguments(name string, arguments []ast.Node, inside int) error {
 	return c.all(inside, arguments...)
 }
 
-// ofElement reports whether n is the current element, or a part of it.
+// ofElement reports whether n is the current element of a predicate, or a part of that element.
 func ofElement(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.PointerNode:

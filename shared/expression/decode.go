@@ -11,22 +11,22 @@ import (
 )
 
 var (
-	errDepth = fail(fmt.Sprintf("the JSON it reads is nested deeper than %d levels", MaxDepth),
-		"flatten the order")
+	errDepth = fail(fmt.Sprintf("the data that it reads is nested deeper than %d levels", MaxDepth),
+		"flatten the data")
 	errResult = fail(fmt.Sprintf("the result is nested deeper than %d levels", rawjson.MaxLevels),
 		"pass fewer levels of the data, or a reference to it")
 	errNumber = fail(fmt.Sprintf("a number has more than %d characters, or an exponent beyond ±%d",
 		rawjson.MaxNumber, rawjson.MaxExponent), "send it as a text")
-	errBadJSON = fail("what it reads is not valid JSON", "")
+	errBadJSON = fail("the data that it reads is not valid JSON", fixValue)
 )
 
-const white = " \n\t\r" // between the parts of JSON
+const white = " \n\t\r" // white space in JSON
 
-// checkRead refuses JSON that is nested too deep or has a number out of bounds, before any recursive code
-// reads it.
+// checkRead refuses JSON that is nested too deeply or contains a number out of range. Recursive code reads
+// the JSON only after this check.
 func checkRead(data []byte) error { return bounds(data, MaxDepth, errDepth) }
 
-// checkResult applies the bounds of stored and sent values to the result of a template.
+// checkResult checks the result of a template against the limits for stored and sent values.
 func checkResult(result []byte) error { return bounds(result, rawjson.MaxLevels, errResult) }
 
 func bounds(data []byte, levels int, deep error) error {
@@ -41,12 +41,12 @@ func bounds(data []byte, levels int, deep error) error {
 	return errBadJSON
 }
 
-// loose accepts the same JSON as rawjson.CheckLoose, and keeps texts unchanged.
+// loose makes jsontext accept the same JSON as rawjson.CheckLoose, and keep texts unchanged.
 var loose = []jsontext.Options{
 	jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true),
 }
 
-// decode returns the values of JSON. Numbers keep their digits.
+// decode decodes JSON into values. Numbers keep their digits. Empty data is null.
 func decode(data []byte) (any, error) {
 	if len(data) == 0 {
 		return nil, nil
@@ -57,7 +57,7 @@ func decode(data []byte) (any, error) {
 	return readValue(jsontext.NewDecoder(bytes.NewBuffer(data), loose...))
 }
 
-// readValue reads the next value of JSON that was checked.
+// readValue decodes the next value. checkRead has already checked the JSON.
 func readValue(d *jsontext.Decoder) (any, error) {
 	switch d.PeekKind() {
 	case jsontext.KindBeginObject:
@@ -81,7 +81,7 @@ func readValue(d *jsontext.Decoder) (any, error) {
 }
 
 func readList(d *jsontext.Decoder) (any, error) {
-	_, _ = d.ReadToken() // the bracket that was peeked
+	_, _ = d.ReadToken() // the bracket that PeekKind has seen
 	list := []any{}
 	for d.PeekKind() != jsontext.KindEndArray {
 		v, err := readValue(d)
@@ -95,14 +95,14 @@ func readList(d *jsontext.Decoder) (any, error) {
 }
 
 func readObject(d *jsontext.Decoder) (any, error) {
-	_, _ = d.ReadToken() // the bracket that was peeked
+	_, _ = d.ReadToken() // the brace that PeekKind has seen
 	object := map[string]any{}
 	for d.PeekKind() != jsontext.KindEndObject {
 		name, err := d.ReadToken()
 		if err != nil {
 			return nil, errBadJSON
 		}
-		key := name.String() // valid only until the next read
+		key := name.String() // copied, because name is valid only until the next read
 		if object[key], err = readValue(d); err != nil {
 			return nil, err
 		}

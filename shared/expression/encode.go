@@ -12,8 +12,9 @@ var errLarge = fail(fmt.Sprintf("the result is larger than %d bytes", MaxResult)
 	"pass a reference instead of the data")
 
 // appendValue appends a value as compact JSON with sorted keys, so that equal values give equal bytes (P12,
-// effects are emitted again). It returns an error as soon as the result is larger than MaxResult. A small
-// value can become very large, because its parts may be shared. MaxDepth and MaxNodes bound the depth.
+// effects are emitted again). It returns an error as soon as the result is larger than MaxResult. The early
+// check is necessary because a value may contain the same part many times. The recursion is limited by
+// MaxDepth and MaxNodes.
 func appendValue(b []byte, v any) ([]byte, error) {
 	var err error
 	switch v := v.(type) {
@@ -32,7 +33,7 @@ func appendValue(b []byte, v any) ([]byte, error) {
 	case map[string]any:
 		b, err = appendObject(b, v)
 	default:
-		err = fail("the result is no JSON value", "")
+		err = fail("the result is not a JSON value", fixValue)
 	}
 	if err == nil && len(b) > MaxResult {
 		err = errLarge
@@ -78,7 +79,7 @@ func sortedKeys(object map[string]any) []string {
 	return keys
 }
 
-// appendString writes a JSON string with as few escapes as JSON allows.
+// appendString appends a JSON string. It escapes only the characters that JSON requires.
 func appendString(b []byte, s string) []byte {
 	b, _ = jsontext.AppendQuote(b, s) // bytes that are not UTF-8 become U+FFFD
 	return b

@@ -5,15 +5,15 @@ import (
 	"unicode/utf8"
 )
 
-// Error is the reason why an expression was refused or failed. Its text holds the expression, which the
-// author of the workflow wrote, and never data of the order.
+// Error is the reason why an expression was refused or failed. The text of an Error quotes the expression,
+// which the author of the workflow has written. The text contains no data of the order.
 type Error struct {
 	Expression string
 	What       string
-	Fix        string // remedy; "" if What already states it
+	Fix        string // remedy; "" if What already states the remedy
 }
 
-// maxQuoted is the longest part of an expression that an error shows, in bytes.
+// maxQuoted limits the part of an expression that an error shows, in bytes.
 const maxQuoted = 160
 
 func (e *Error) Error() string {
@@ -24,7 +24,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// shorten cuts s to at most n bytes of whole runes.
+// shorten cuts s to at most n bytes, without cutting a character.
 func shorten(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -35,14 +35,17 @@ func shorten(s string, n int) string {
 	return s[:n] + "…"
 }
 
-// failure is the reason of an Error before its expression is known.
+// failure is an Error without the expression. The function at adds the expression.
 type failure struct{ what, fix string }
 
 func (f *failure) Error() string { return f.what }
 
+// fixValue is the remedy for an expression that is right for other data.
+const fixValue = "correct the data that it reads, or change the expression in the workflow"
+
 func fail(what, fix string) error { return &failure{what, fix} }
 
-// at adds the expression to an error.
+// at adds the expression to a failure. It returns other errors unchanged.
 func at(source string, err error) error {
 	if f, ok := err.(*failure); ok {
 		return &Error{Expression: source, What: f.what, Fix: f.fix}

@@ -7,13 +7,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// evaluation is the state of evaluating one template or condition. It decodes each document at most once.
+// evaluation is the state of the evaluation of one template or condition. It decodes each document at most
+// once.
 type evaluation struct {
 	meter   meter
 	env     *core.Environment
 	program *program
-	decoded map[string]any // "order" and, under "steps.", outputs
-	element []item         // items of the enclosing predicates, innermost last
+	decoded map[string]any // decoded documents by name, such as "order" or "steps.charge"
+	element []item         // elements of the predicates around the node, innermost last
 }
 
 type item struct {
@@ -61,7 +62,7 @@ func (e *evaluation) eval(n ast.Node) (any, error) {
 	}
 }
 
-// compound evaluates the constructs made of several expressions.
+// compound evaluates nodes that contain several expressions.
 func (e *evaluation) compound(n ast.Node) (any, error) {
 	switch n := n.(type) {
 	case *ast.SliceNode:
@@ -86,7 +87,7 @@ func (e *evaluation) compound(n ast.Node) (any, error) {
 		return list, nil
 	case *ast.MapNode:
 		return e.object(n)
-	case *ast.CallNode: // the parser uses this node for functions that its library does not have
+	case *ast.CallNode: // the parser uses this node for functions that the library does not define
 		return e.call(n.Callee.String(), n.Arguments)
 	}
 	return nil, fail("it uses a construct that workflows do not have", "")
@@ -123,7 +124,7 @@ func (e *evaluation) identifier(name string) (any, error) {
 	case "index":
 		return int64(e.env.Index), nil
 	}
-	return int64(e.env.Run), nil // "run"; the parser refuses other names
+	return int64(e.env.Run), nil // name is "run", because the check refuses all other names
 }
 
 func (e *evaluation) document(name string, data []byte) (any, error) {
@@ -145,15 +146,15 @@ func (e *evaluation) document(name string, data []byte) (any, error) {
 }
 
 func (e *evaluation) pointer(n *ast.PointerNode) (any, error) {
-	top := e.element[len(e.element)-1] // the parser accepts a # only within a predicate
+	top := e.element[len(e.element)-1] // not empty, because # is valid only in a predicate
 	if n.Name == "index" {
 		return int64(top.index), nil
 	}
 	return top.value, nil
 }
 
-// chain evaluates a chain of members. short reports whether a ?. was applied to null, which ends the whole
-// chain.
+// chain evaluates an access to a member, with all accesses before it. The result short reports whether a ?.
+// was applied to null, which makes the result of the whole chain null.
 func (e *evaluation) chain(n ast.Node) (v any, short bool, err error) {
 	switch n := n.(type) {
 	case *ast.ChainNode:
@@ -189,32 +190,33 @@ func (e *evaluation) chain(n ast.Node) (v any, short bool, err error) {
 	return v, false, err
 }
 
-// memberOf returns a member of an object or a list. Its errors never show a computed property, which may be
-// data of the order.
+// memberOf returns a member of an object or a list. Its errors do not show a computed name, because the name
+// may be data of the order.
 func memberOf(base, property any) (any, error) {
 	switch base := base.(type) {
 	case map[string]any:
 		if name, ok := property.(string); ok {
 			return base[name], nil
 		}
-		return nil, fail("a field of an object is named by "+kind(property)+", not by a text", "")
+		return nil, fail("a field of an object is read by "+kind(property)+", not by its name",
+			"give the name as a text; string(…) converts a number")
 	case []any:
 		index, ok := property.(int64)
 		if !ok {
-			return nil, fail("an element of a list is chosen by "+kind(property)+", not by a whole number",
-				"")
+			return nil, fail("an element of a list is read by "+kind(property)+", not by its position",
+				"give the position as a whole number; the first is 0")
 		}
 		if index < 0 {
 			index += int64(len(base))
 		}
 		if index < 0 || index >= int64(len(base)) {
-			return nil, fail("the index is outside of the list", "")
+			return nil, fail("the list has no element at this position", fixPosition)
 		}
 		return base[index], nil
 	case nil:
-		return nil, fail("a member is read from null", "write ?. if the part before it may be absent")
+		return nil, fail("it reads a member of null", fixNull)
 	}
-	return nil, fail("a member is read from "+kind(base), "")
+	return nil, fail("it reads a member of "+kind(base), fixValue)
 }
 
 func (e *evaluation) boolean(doing string, n ast.Node) (bool, error) {
@@ -256,7 +258,8 @@ func (e *evaluation) whole(doing string, n ast.Node, absent int64) (int64, error
 	return i, nil
 }
 
-// slice cuts a list or a text. Positions past the ends mean the ends, and negative ones count from the end.
+// slice cuts a list or a text. A negative position counts from the end. Positions outside mean the nearest
+// end.
 func (e *evaluation) slice(n *ast.SliceNode) (any, error) {
 	base, err := e.eval(n.Node)
 	if err != nil {

@@ -151,30 +151,49 @@ func TestValues(t *testing.T) {
 // secret stands in the order wherever an error could quote it.
 const secret = "S3CRET"
 
+// Remedies of several errors.
+const (
+	fixData     = "; fix: correct the data that it reads, or change the expression in the workflow"
+	fixNull     = "; fix: write ?. if the part before it may be absent; otherwise provide the data"
+	fixPosition = "; fix: test the length first, as in len(order.items) > 2 ? order.items[2] : nil"
+	fixZero     = "; fix: test the divisor first, as in order.count == 0 ? 0 : order.total / order.count"
+)
+
+// The expressions that a remedy proposes have a value for orders that would fail otherwise.
+func TestRemediesWork(t *testing.T) {
+	env := environment(`{"items":[1],"count":0,"total":5}`)
+	for remedy, want := range map[string]string{fixPosition: "null", fixZero: "0"} {
+		_, proposed, _ := strings.Cut(remedy, ", as in ")
+		if got, err := input(t, quote("${ "+proposed+" }"), env); err != nil || got != want {
+			t.Errorf("%s: %s, %v; want %s", proposed, got, err, want)
+		}
+	}
+}
+
 // Errors name the expression and the reason, and never contain data of the order.
 func TestFailures(t *testing.T) {
 	order := `{"name":"` + secret + `","nested":{"` + secret + `":1},"n":42137,"list":["` + secret +
 		`"],"none":null,"yes":true,"max":9223372036854775807,"huge":1e400}`
 	for _, c := range []struct{ source, want string }{
-		{`order.none.x`, `.x is read from null; fix: write ?. if the part before it may be absent`},
-		{`order.none[3]`, `[3] is read from null; fix: write ?. if the part before it may be absent`},
-		{`order.name.x`, `.x is read from a text`}, {`order.n.x`, `.x is read from a number`},
-		{`order.list.x`, `.x is read from a list`}, {`(order.n + 1).x`, `a member is read from a number`},
-		{`order.nested[0]`, `[0] is read from an object`},
-		{`order.list[7]`, `[7] is outside of the list`},
-		{`order.list[-7]`, `the index is outside of the list`},
+		{`order.none.x`, `it reads .x of null` + fixNull},
+		{`order.none[3]`, `it reads [3] of null` + fixNull},
+		{`order.name.x`, `it reads .x of a text` + fixData}, {`order.n.x`, `it reads .x of a number` + fixData},
+		{`order.list.x`, `it reads .x of a list` + fixData}, {`(order.n + 1).x`, `it reads a member of a number` + fixData},
+		{`order.nested[0]`, `it reads [0] of an object` + fixData},
+		{`order.list[7]`, `the list has no element [7]` + fixPosition},
+		{`order.list[-7]`, `the list has no element at this position` + fixPosition},
 		{`lower(order.none.x)`,
-			`a member is read from null; fix: write ?. if the part before it may be absent`},
+			`it reads a member of null` + fixNull},
 		{`order[order.name].x`,
-			`a member is read from null; fix: write ?. if the part before it may be absent`},
+			`it reads a member of null` + fixNull},
 		{
-			`order.list[order.name]`, `an element of a list is chosen by a text, not by a whole number`,
-		}, {`order.nested[order.n]`, `a field of an object is named by a number, not by a text`},
-		{`order.name + 1`, `+ joins a text and a number; fix: convert with string(…)`},
-		{`order.name * 2`, `* needs numbers, got a text`},
+			`order.list[order.name]`, `an element of a list is read by a text, not by its position; fix: give the position as a whole number; the first is 0`,
+		}, {`order.nested[order.n]`, `a field of an object is read by a number, not by its name; fix: give the name as a text; string(…) converts a number`},
+		{`order.name + 1`, `+ cannot join a text and a number; fix: convert both to texts with string(…)`},
+		{`order.name * 2`, `* needs numbers, got a text` + fixData},
 		{`order.discount * 2`,
 			`* needs numbers, got null; fix: give a default with ??, as in (order.discount ?? 0)`},
-		{`-order.name`, `- needs a number, got a text`}, {
+		{`-order.name`, `- needs a number, got a text` + fixData}, {
 			`+order.none`,
 			`+ needs a number, got null; fix: give a default with ??, as in (order.discount ?? 0)`,
 		},
@@ -183,49 +202,49 @@ func TestFailures(t *testing.T) {
 			`< needs two numbers or two texts, got null; fix: give a default with ??, as in (order.discount ?? 0)`,
 		}, {
 			`order.name > order.list`,
-			`> compares a text with a list; fix: it needs two numbers or two texts`,
+			`> cannot compare a text with a list; fix: compare two numbers or two texts; string(…) makes a text`,
 		},
-		{`lower(order.n)`, `lower needs a text, got a number`}, {
-			`order.nested[0:1]`, `[from:to] needs a list or a text, got an object`,
-		}, {`order.yes.x`, `.x is read from a boolean`},
+		{`lower(order.n)`, `lower needs a text, got a number` + fixData}, {
+			`order.nested[0:1]`, `[from:to] needs a list or a text, got an object` + fixData,
+		}, {`order.yes.x`, `it reads .x of a boolean` + fixData},
 		{
-			`order.name > 2`, `> compares a text with a number; fix: it needs two numbers or two texts`,
-		}, {`order.name && true`, `&& needs true or false, got a text`},
+			`order.name > 2`, `> cannot compare a text with a number; fix: compare two numbers or two texts; string(…) makes a text`,
+		}, {`order.name && true`, `&& needs true or false, got a text` + fixData},
 		{
 			`order.none ? 1 : 2`,
 			`a condition needs true or false, got null; fix: give a default with ??, as in (order.discount ?? 0)`,
-		}, {`!order.n`, `! needs true or false, got a number`},
+		}, {`!order.n`, `! needs true or false, got a number` + fixData},
 		{
-			`filter(order.list, #)`, `the condition of filter needs true or false, got a text`,
-		}, {`map(order.name, #)`, `map needs a list, got a text`},
-		{`sum(order.list)`, `sum needs numbers, got a text`},
-		{`1 / (order.n - order.n)`, `it divides by zero`}, {`1 % 0`, `it divides by zero`},
+			`filter(order.list, #)`, `the condition of filter needs true or false, got a text` + fixData,
+		}, {`map(order.name, #)`, `map needs a list, got a text` + fixData},
+		{`sum(order.list)`, `sum needs numbers, got a text` + fixData},
+		{`1 / (order.n - order.n)`, `it divides by zero` + fixZero}, {`1 % 0`, `it divides by zero` + fixZero},
 		{
 			`order.max * order.max * order.max`,
 			`the result is a whole number of more than 34 digits; fix: write one of the numbers with a point, as in 2.0, if its last digits do not matter`,
 		},
-		{`order.huge * order.huge * order.huge`, `the result has an exponent beyond ±999`},
-		{`1 / order.huge / order.huge / order.huge`, `the result has an exponent beyond ±999`},
-		{`order.huge % 2`, `% needs whole numbers`}, {`order.huge / 0`, `it divides by zero`},
-		{`1.5 % 2`, `% needs whole numbers`},
-		{`len(order.n)`, `len needs a text, a list or an object, got a number`}, {
-			`order.name[1:order.name]`, `[from:to] needs a whole number, got a text`,
-		}, {`{(order.n): 1}`, `a key needs a text, got a number`},
+		{`order.huge * order.huge * order.huge`, `the result has an exponent beyond ±999; fix: compute with smaller numbers, or let the agent compute it`},
+		{`1 / order.huge / order.huge / order.huge`, `the result has an exponent beyond ±999; fix: compute with smaller numbers, or let the agent compute it`},
+		{`order.huge % 2`, `% needs two whole numbers` + fixData}, {`order.huge / 0`, `it divides by zero` + fixZero},
+		{`1.5 % 2`, `% needs two whole numbers` + fixData},
+		{`len(order.n)`, `len needs a text, a list or an object, got a number` + fixData}, {
+			`order.name[1:order.name]`, `[from:to] needs a whole number, got a text` + fixData,
+		}, {`{(order.n): 1}`, `a key needs a text, got a number` + fixData},
 		{
 			`addTime(order.name, "1h")`,
-			`addTime is given a text that is no time in RFC 3339; fix: give one like 2026-01-31T08:00:00Z`,
-		}, {`addTime(order.n, "1h")`, `addTime needs a time in RFC 3339 as a text, got a number`},
+			`addTime got a text that is not a time in RFC 3339; fix: pass a time like 2026-01-31T08:00:00Z`,
+		}, {`addTime(order.n, "1h")`, `addTime needs a time in RFC 3339 as a text, got a number` + fixData},
 		{
 			`addTime("2026-01-31T08:00:00Z", order.name)`,
-			`addTime is given a text that is no time span; fix: give one like '-72h', '90m' or '3d'`,
-		}, {`addTime("2026-01-31T08:00:00Z", 5)`, `addTime needs a time span as a text, got a number`},
-		{`addTime("9999-12-31T08:00:00Z", "1d")`, `addTime leaves the years 0 to 9999`}, {
+			`addTime got a text that is not a time span; fix: pass a time span like '-72h', '90m' or '3d', at most 100000d`,
+		}, {`addTime("2026-01-31T08:00:00Z", 5)`, `addTime needs a time span as a text, got a number` + fixData},
+		{`addTime("9999-12-31T08:00:00Z", "1d")`, `the result of addTime is outside the years 0 to 9999` + fixData}, {
 			`addTime("2026-01-31T08:00:00Z", "100001d")`,
-			`addTime is given a text that is no time span; fix: give one like '-72h', '90m' or '3d'`,
+			`addTime got a text that is not a time span; fix: pass a time span like '-72h', '90m' or '3d', at most 100000d`,
 		},
-		{`order.n in order.nested`, `in an object needs a text, got a number`}, {
-			`order.n in order.name`, `in needs a list or an object on its right, got a text`,
-		}, {`order.n contains "x"`, `contains works on two texts, got a number and a text`},
+		{`order.n in order.nested`, `in an object needs a text, got a number` + fixData}, {
+			`order.n in order.name`, `in needs a list or an object on its right, got a text` + fixData,
+		}, {`order.n contains "x"`, `contains needs two texts, got a number and a text; fix: convert with string(…)`},
 	} {
 		t.Run(c.source, func(t *testing.T) {
 			_, err := input(t, quote("${ "+c.source+" }"), environment(order))
@@ -259,7 +278,7 @@ func TestAFailureAnywhereFailsAll(t *testing.T) {
 		"all(order.list, @)", "@ in order.list", "1 in @", "@ contains 'x'", "'x' contains @", "@ == 1",
 		"1 == @", "@ < 1", "1 < @",
 	} {
-		const want = ": a member is read from null; fix: write ?. if the part before it may be absent"
+		const want = ": it reads a member of null" + fixNull
 		if got, err := evaluated(source); err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%s: %s, %v", source, got, err)
 		}
@@ -297,9 +316,9 @@ func TestEach(t *testing.T) {
 	for order, want := range map[string]string{
 		`{"parts":[{"sku":"a"},{"sku":"b"}]}`: `{"of":"a","all":[{"sku":"a"},0],"place":0} {"of":"b","all":[{"sku":"b"},1],"place":1} 2 <nil>`,
 		`{"parts":[]}`:                        `0 <nil>`,
-		`{"parts":{}}`:                        `0 each is not a list`,
-		`{}`:                                  `0 each is not a list`,
-		`{"parts":[1,2`:                       `0 expression "order.parts": what it reads is not valid JSON`,
+		`{"parts":{}}`:                        `0 the value of each is not a list; fix: give a list, or [] if there are no children`,
+		`{}`:                                  `0 the value of each is not a list; fix: give a list, or [] if there are no children`,
+		`{"parts":[1,2`:                       `0 expression "order.parts": the data that it reads is not valid JSON` + fixData,
 	} {
 		env, got := core.Environment{Order: json.RawMessage(order)}, ""
 		n, err := x.Items(0, env, func(index int, item json.RawMessage) {
@@ -339,9 +358,9 @@ func TestTokens(t *testing.T) {
 		want  string
 	}{
 		{`{"who":"ANN"}`, made, `["T-approve-","t-approve-ann"] <nil>`},
-		{`{"who":""}`, made, ` expression "lower(token('approve', order.who))": token needs the name of a person as a text, got a text`},
-		{`{"who":5}`, made, ` expression "lower(token('approve', order.who))": token needs the name of a person as a text, got a number`},
-		{`{"who":"ANN"}`, nil, ` expression "token('approve')": there is no key for tokens here`},
+		{`{"who":""}`, made, ` expression "lower(token('approve', order.who))": token needs the name of a person as a text, got a text` + fixData},
+		{`{"who":5}`, made, ` expression "lower(token('approve', order.who))": token needs the name of a person as a text, got a number` + fixData},
+		{`{"who":"ANN"}`, nil, ` expression "token('approve')": this deployment has no key for tokens; fix: deploy one, as docs/how-to/answer-links.md shows`},
 		{`{"who":"ANN"}`, func(string, string) (string, error) {
 			return "", errors.New("the key is away")
 		}, ` expression "token('approve')": the key is away`},
@@ -360,9 +379,9 @@ func TestWhen(t *testing.T) {
 		err  string
 	}{
 		{"", true, ""}, {"order.yes", true, ""}, {"order.n > 5", false, ""}, {"not order.yes", false, ""},
-		{"order.n", false, `expression "order.n": when needs true or false, got a number`},
+		{"order.n", false, `expression "order.n": when needs true or false, got a number` + fixData},
 		{"order.missing", false, `expression "order.missing": when needs true or false, got null; fix: give a default with ??, as in (order.discount ?? 0)`},
-		{"orderId", false, `expression "orderId": when needs true or false, got a text`},
+		{"orderId", false, `expression "orderId": when needs true or false, got a text` + fixData},
 	} {
 		x, err := expression.Compile(definition("null", c.when))
 		if err != nil {

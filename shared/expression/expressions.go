@@ -14,36 +14,36 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schema"
 )
 
-// Check returns the fault of one expression as an *Error, or nil.
+// Check returns an *Error if the expression is invalid, and otherwise nil.
 func Check(source string, scope Scope) error {
 	_, err := parse(source, scope)
 	return err
 }
 
-// Expressions holds the compiled templates and conditions of one definition. It is immutable and safe for
+// Expressions contains the compiled templates and conditions of one definition. It is immutable and safe for
 // concurrent use.
 type Expressions struct {
-	inputs []*template // nil if the step has no input
-	orders []*template // orders of children
+	inputs []*template // inputs by step; nil if a step has no input
+	orders []*template // templates of child orders, by step
 	undos  []*template
 	whens  []*program
 
 	refusals []*program
 	output   *template
-	schemas  []*schema.Schema // schemas of the values of events; nil allows any value
-	order    *schema.Schema   // schema of orders; nil allows any order
+	schemas  []*schema.Schema // schemas of event values, by step; nil means that any value is valid
+	order    *schema.Schema   // schema of orders; nil means that any order is valid
 }
 
 var _ core.Expressions = (*Expressions)(nil)
 
-// Compile compiles all expressions of a definition. An error names the step. A definition that package source
-// has checked gives no error.
+// Compile compiles all expressions of a definition. The error names the step. There is no error for a
+// definition that package source has checked.
 func Compile(d *core.Definition) (*Expressions, error) {
 	scope, answered := Scope{Steps: make([]string, len(d.Steps))}, map[string]bool{}
 	for i := range d.Steps {
 		scope.Steps[i] = d.Steps[i].Name
 		if d.Steps[i].Answer != nil {
-			answered[d.Steps[i].Name] = false // package source has checked whether a token needs a person
+			answered[d.Steps[i].Name] = false // package source has checked whether a token must name a person
 		}
 	}
 	n := len(d.Steps)
@@ -69,7 +69,7 @@ func Compile(d *core.Definition) (*Expressions, error) {
 	return x, nil
 }
 
-// MakesTokens reports whether an input makes tokens of answers (P39, a token is an answer's permission).
+// MakesTokens reports whether an input makes tokens (P39, a token is an answer's permission).
 func (x *Expressions) MakesTokens() bool {
 	for _, t := range x.inputs {
 		if t != nil && slices.ContainsFunc(t.holes, func(p *program) bool { return p.tokens }) {
@@ -119,20 +119,21 @@ func (x *Expressions) compileStep(i int, s *core.StepDefinition, scope Scope,
 	return err
 }
 
-// Input evaluates a step's input. It returns nil if the step has none.
+// Input evaluates the input of a step. It returns nil if the step has no input.
 func (x *Expressions) Input(step int, env core.Environment) (json.RawMessage, error) {
 	return evaluate(x.inputs[step], &env)
 }
 
-// InputReads returns the names of the steps whose outputs or failures the input of a step reads, sorted.
+// InputReads returns the sorted names of the steps whose outputs or failures the input of a step reads.
 func (x *Expressions) InputReads(step int) []string {
 	reads := map[string]bool{}
 	if t := x.inputs[step]; t != nil {
 		for _, p := range t.holes {
-			for _, name := range p.steps { // The loop runs in any order because the names are sorted below.
+			// The loops read the maps in any order, because slices.Sorted sorts the names.
+			for _, name := range p.steps {
 				reads[name] = true
 			}
-			for _, f := range p.facts { // This loop also runs in any order.
+			for _, f := range p.facts { // read in any order, as above
 				reads[f.step] = true
 			}
 		}
@@ -140,7 +141,8 @@ func (x *Expressions) InputReads(step int) []string {
 	return slices.Sorted(maps.Keys(reads))
 }
 
-// Items yields the elements of the list that the input of a step evaluates to.
+// Items evaluates the input of a step as a list, and calls the function each for every element. It returns
+// the number of elements.
 func (x *Expressions) Items(step int, env core.Environment,
 	each func(index int, item json.RawMessage)) (count int, err error) {
 	text, err := evaluate(x.inputs[step], &env)
@@ -148,7 +150,8 @@ func (x *Expressions) Items(step int, env core.Environment,
 		return 0, err
 	}
 	if jsontext.Value(text).Kind() != '[' {
-		return 0, errors.New("each is not a list")
+		return 0, errors.New("the value of each is not a list; fix: give a list, or [] if there are no " +
+			"children")
 	}
 	for item, err := range rawjson.Elements(text) {
 		if err != nil {
@@ -160,7 +163,8 @@ func (x *Expressions) Items(step int, env core.Environment,
 	return count, nil
 }
 
-// ChildOrder evaluates the order of a child. It returns nil if the step has no template for it.
+// ChildOrder evaluates the content of a child order. It returns nil if the step has no template for child
+// orders.
 func (x *Expressions) ChildOrder(step int, env core.Environment) (json.RawMessage, error) {
 	return evaluate(x.orders[step], &env)
 }
@@ -170,7 +174,7 @@ func (x *Expressions) UndoInput(step int, env core.Environment) (json.RawMessage
 	return evaluate(x.undos[step], &env)
 }
 
-// Output evaluates the workflow's output. It returns nil if there is none.
+// Output evaluates the output of the workflow. It returns nil if the workflow has no output.
 func (x *Expressions) Output(env core.Environment) (json.RawMessage, error) {
 	return evaluate(x.output, &env)
 }
@@ -182,7 +186,7 @@ func evaluate(t *template, env *core.Environment) (json.RawMessage, error) {
 	return t.evaluate(env)
 }
 
-// When evaluates a step's condition. A step without one always runs.
+// When evaluates the condition of a step. It returns true if the step has no condition.
 func (x *Expressions) When(step int, env core.Environment) (bool, error) {
 	return condition("when", x.whens[step], &env, true)
 }
@@ -201,22 +205,23 @@ func condition(what string, p *program, env *core.Environment, absent bool) (boo
 	return false, at(p.source, err)
 }
 
-// Refused reports whether the value of an answer is a refusal. Without a condition no value is a refusal.
+// Refused reports whether the value of an answer is a refusal. It returns false if the step has no condition
+// refuse.
 func (x *Expressions) Refused(step int, env core.Environment) (bool, error) {
 	return condition("refuse", x.refusals[step], &env, false)
 }
 
-// CheckAnswer returns an error if a value does not match the schema of an event.
+// CheckAnswer returns an error if the value of an event does not match the schema of the step.
 func (x *Expressions) CheckAnswer(step int, value json.RawMessage) error {
 	return x.schemas[step].Check(value)
 }
 
-// CheckOrder returns an error if an order does not match the workflow's schema.
+// CheckOrder returns an error if the order does not match the schema of the workflow.
 func (x *Expressions) CheckOrder(order json.RawMessage) error {
 	return x.order.Check(order)
 }
 
-// value evaluates one program. It reads a plain path without decoding the whole document.
+// value evaluates a program. If the program is only a path, value decodes only the part at the path.
 func (p *program) value(env *core.Environment) (any, error) {
 	if p.path == nil {
 		e := evaluation{env: env}

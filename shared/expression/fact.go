@@ -8,13 +8,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// fact is a property of a step whose failure does not stop the order (P42, orders can go on after
-// failures).
+// fact is a property that describes the failure of a step with onFailure: continue (P42, orders can go on
+// after failures).
 type fact struct{ step, name string }
 
 const (
 	factFailed = "failed" // true or false
-	factError  = "error"  // the code of its failure; null if it has not failed
+	factError  = "error"  // code of the step's failure; null if the step has not failed
 )
 
 func (f fact) of(env *core.Environment) any {
@@ -28,7 +28,7 @@ func (f fact) of(env *core.Environment) any {
 	return code
 }
 
-// reads returns the text for errors that describes a step's property.
+// reads describes a property of a step for an error text.
 func reads(property string) string {
 	if property == "output" {
 		return property
@@ -36,8 +36,8 @@ func reads(property string) string {
 	return "failure"
 }
 
-// fact returns an error if a failure of the step always stops or undoes the order, because the fact would
-// then always be false.
+// fact returns an error if the step does not have onFailure: continue, because the property would then never
+// change.
 func (c *check) fact(n *ast.MemberNode, f fact) error {
 	if c.scope.Continues != nil && !c.scope.Continues[f.step] {
 		return fail("steps."+strings.ReplaceAll(f.step, "-", "_")+"."+f.name+

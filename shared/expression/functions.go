@@ -33,7 +33,6 @@ var functions = map[string]function{
 	"token":   {1, 2, token},
 }
 
-// functionNames lists all functions for an error text.
 func functionNames() []string {
 	names := slices.AppendSeq(slices.Collect(maps.Keys(functions)), maps.Keys(iterators))
 	slices.Sort(names)
@@ -100,8 +99,8 @@ func addTime(e *evaluation, args []any) (any, error) {
 	}
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return nil, fail("addTime is given a text that is no time in RFC 3339",
-			"give one like 2026-01-31T08:00:00Z")
+		return nil, fail("addTime got a text that is not a time in RFC 3339",
+			"pass a time like 2026-01-31T08:00:00Z")
 	}
 	if text, ok = args[1].(string); !ok {
 		return nil, mismatch("addTime", "a time span as a text", args[1])
@@ -119,16 +118,16 @@ func addTime(e *evaluation, args []any) (any, error) {
 		}
 	}
 	if err != nil {
-		return nil, fail("addTime is given a text that is no time span",
-			"give one like '-72h', '90m' or '3d'")
+		return nil, fail("addTime got a text that is not a time span",
+			"pass a time span like '-72h', '90m' or '3d', at most 100000d")
 	}
 	if t = t.Add(span); t.Year() < 0 || t.Year() > 9999 {
-		return nil, fail("addTime leaves the years 0 to 9999", "")
+		return nil, fail("the result of addTime is outside the years 0 to 9999", fixValue)
 	}
 	return t.Format(time.RFC3339Nano), nil
 }
 
-const costOfTime = 5 // charge for reading and writing a time, besides its bytes
+const costOfTime = 5 // charge for parsing and formatting a time, besides the charge for its text
 
 // maxDays is the largest number of days in a time span.
 const maxDays = 100_000

@@ -62,7 +62,7 @@ func hostile() []attack {
 		{"objects in each turn", "count(order.numbers, order.one == order.two)", budget},
 		{"a long span in each turn", "map(order.numbers, addTime('2026-01-01T00:00:00Z', order.span))",
 			budget},
-		{"a long time in each turn", "map(order.numbers, addTime(order.long, '1h'))", "no time in RFC 3339"},
+		{"a long time in each turn", "map(order.numbers, addTime(order.long, '1h'))", "not a time in RFC"},
 		{"a long name in each turn", "count(order.numbers, order.one[order.long] == 1)", budget},
 		{"a long name of an object in each turn", "count(order.numbers, ({(order.long): 1}) == 1)", budget},
 		{"a long name sought in each turn", "count(order.numbers, order.long in order.one)", budget},

@@ -2,7 +2,7 @@ package expression
 
 import "github.com/expr-lang/expr/ast"
 
-// iterate evaluates a function that loops over a list. It charges the work of the predicate for each element.
+// iterate evaluates a function that loops over a list. Each evaluation of the predicate is charged.
 func (e *evaluation) iterate(n *ast.BuiltinNode) (any, error) {
 	v, err := e.eval(n.Arguments[0])
 	if err != nil {
@@ -25,7 +25,8 @@ func (e *evaluation) iterate(n *ast.BuiltinNode) (any, error) {
 	return e.search(n.Name, list, predicate)
 }
 
-// each evaluates the predicate with # set to every element until visit stops it.
+// each evaluates the predicate once for every element. In the predicate, # is the current element. each stops
+// when visit returns true or an error.
 func (e *evaluation) each(list []any, predicate ast.Node,
 	visit func(i int, v any) (stop bool, err error)) error {
 	e.element = append(e.element, item{})
@@ -72,7 +73,7 @@ func (e *evaluation) sum(list []any, predicate ast.Node) (any, error) {
 	return total, err
 }
 
-// search runs the loops whose predicate is a condition.
+// search evaluates the functions whose predicate is a condition.
 func (e *evaluation) search(name string, list []any, predicate ast.Node) (any, error) {
 	found := 0
 	result := []any{}
@@ -106,5 +107,5 @@ func (e *evaluation) search(name string, list []any, predicate ast.Node) (any, e
 	case "all":
 		return found == len(list), nil
 	}
-	return found > 0, nil // any
+	return found > 0, nil // name is "any"
 }

@@ -5,30 +5,34 @@ import (
 	"math/bits"
 )
 
-// Limits of the language. They bound the time and the memory of one evaluation for every expression and
-// order. Each operation is charged for the data that it uses, before it or directly after it. One charged
-// step takes up to a hundred nanoseconds.
+// Limits of the language. They limit the time and the memory of an evaluation, for every expression and
+// order. Each operation is charged for the data that it uses. One charged step takes at most about a hundred
+// nanoseconds.
 const (
-	// MaxSource is the length of one expression in bytes. Stepkeeper refuses the file.
+	// MaxSource is the length of the longest expression, in bytes. Stepkeeper refuses a workflow file with a
+	// longer expression.
 	MaxSource = 4096
-	MaxNodes  = 500 // nodes of one expression's syntax tree
+	MaxNodes  = 500 // nodes in the syntax tree of one expression
 	MaxHoles  = 256 // expressions in one template
-	// MaxSteps is the number of metered steps of one evaluation; see charge. The step with the expression
-	// fails.
+	// MaxSteps is the largest number of metered steps in one evaluation, see charge. Beyond this limit, the
+	// workflow step with the expression fails.
 	MaxSteps = 1_000_000
-	// MaxResult is the size of the JSON result of one evaluation in bytes. The step with the expression
-	// fails.
+	// MaxResult is the size of the largest result of an evaluation, as JSON in bytes. Beyond this limit, the
+	// workflow step with the expression fails.
 	MaxResult = 64 << 10
 	// MaxDepth limits the nesting of the JSON that an expression reads. The limit of its result is
 	// rawjson.MaxLevels.
 	MaxDepth = 200
 )
 
-// meter counts the work of one evaluation.
 type meter struct{ steps int }
 
-// charge adds n steps, or fails if the budget is used up. A step is a node of the expression, an element, a
-// byte of a text that is made or searched, or four bytes of a decoded document.
+// charge adds n steps. It returns an error if the sum exceeds MaxSteps. One step pays, for example, for one
+// of these:
+//
+//   - a node of the expression or an element of a list,
+//   - a byte of a text that is made or searched,
+//   - four bytes of a decoded document.
 func (m *meter) charge(n int) error {
 	if n < 0 || n > MaxSteps || m.steps > MaxSteps-n {
 		m.steps = MaxSteps

@@ -12,10 +12,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// lazyOperators lists the operators that evaluate their right side only if it matters.
+// lazyOperators lists the operators that evaluate their right side only if the result depends on it.
 var lazyOperators = map[string]bool{"&&": true, "and": true, "||": true, "or": true, "??": true}
 
-// operators holds the functions of operators, which compute with the values of both sides.
+// operators contains the functions that implement the other binary operators.
 var operators = map[string]func(e *evaluation, op string, a, b any) (any, error){
 	"+": add, "-": arithmetic, "*": arithmetic, "/": arithmetic, "%": arithmetic,
 	"==": equality, "!=": equality,
@@ -69,7 +69,8 @@ func (e *evaluation) binary(n *ast.BinaryNode) (any, error) {
 	return operators[n.Operator](e, n.Operator, a, b)
 }
 
-// add adds numbers and joins texts. The bytes of a joined text are charged, which bounds repeated doubling.
+// add adds numbers and joins texts. The length of a joined text is charged, so that repeated joining is
+// limited.
 func add(e *evaluation, op string, a, b any) (any, error) {
 	x, ok1 := a.(string)
 	y, ok2 := b.(string)
@@ -77,7 +78,7 @@ func add(e *evaluation, op string, a, b any) (any, error) {
 		return arithmetic(e, op, a, b)
 	}
 	if !ok1 || !ok2 {
-		return nil, fail("+ joins "+kind(a)+" and "+kind(b), "convert with string(…)")
+		return nil, fail("+ cannot join "+kind(a)+" and "+kind(b), "convert both to texts with string(…)")
 	}
 	if err := e.meter.charge(len(x) + len(y)); err != nil {
 		return nil, err
@@ -85,8 +86,8 @@ func add(e *evaluation, op string, a, b any) (any, error) {
 	return x + y, nil
 }
 
-// computed is the context of computations. They use decimals of up to 34 digits, as IEEE 754 decimal128 does.
-// Operations on whole numbers are exact, or fail.
+// computed is the context of all computations. They use decimals of up to 34 digits, as IEEE 754 decimal128
+// does. Addition, subtraction and multiplication of whole numbers are exact or fail.
 var computed = apd.Context{Precision: 34, MaxExponent: rawjson.MaxExponent, MinExponent: -rawjson.MaxExponent,
 	Rounding: apd.RoundHalfEven, Traps: apd.DefaultTraps | apd.Subnormal}
 
@@ -122,16 +123,18 @@ func arithmetic(e *evaluation, op string, a, b any) (any, error) {
 		c, err = computed.Mul(d, x, y)
 	default:
 		if op == "%" && !integers {
-			return nil, fail("% needs whole numbers", "")
+			return nil, fail("% needs two whole numbers", fixValue)
 		}
 		if y.IsZero() {
-			return nil, fail("it divides by zero", "")
+			return nil, fail("it divides by zero",
+				"test the divisor first, as in order.count == 0 ? 0 : order.total / order.count")
 		}
 		c, err = computed.Quo(d, x, y)
 	}
 	switch {
 	case err != nil:
-		return nil, fail(fmt.Sprintf("the result has an exponent beyond ±%d", rawjson.MaxExponent), "")
+		return nil, fail(fmt.Sprintf("the result has an exponent beyond ±%d", rawjson.MaxExponent),
+			"compute with smaller numbers, or let the agent compute it")
 	case op != "/" && c.Inexact() && whole(a) && whole(b):
 		return nil, fail(fmt.Sprintf("the result is a whole number of more than %d digits",
 			computed.Precision),
@@ -140,7 +143,7 @@ func arithmetic(e *evaluation, op string, a, b any) (any, error) {
 	return valueOf(d), nil
 }
 
-// smallIntegers computes with 64-bit integers. ok reports whether the result fits.
+// smallIntegers computes with 64-bit integers. ok reports whether the result fits into 64 bits.
 func smallIntegers(op string, i, j int64) (v int64, ok bool) {
 	switch op {
 	case "+":
@@ -167,8 +170,8 @@ func magnitude(i int64) uint64 {
 	return uint64(i)
 }
 
-// digits returns the charge for a computation: one step for eight digits of both numbers, written with the
-// same number of decimals.
+// digits returns the charge for a computation: one step for eight digits. It counts the digits of both
+// numbers, and the places from the highest digit to the lowest, because an addition aligns the numbers.
 func digits(x, y *apd.Decimal) int {
 	low := min(x.Exponent, y.Exponent)
 	high := max(x.NumDigits()+int64(x.Exponent), y.NumDigits()+int64(y.Exponent))
@@ -180,8 +183,8 @@ func equality(e *evaluation, op string, a, b any) (any, error) {
 	return same == (op == "=="), err
 }
 
-// equal reports whether two values are equal at every depth. It charges each comparison, because shared parts
-// are compared several times.
+// equal reports whether two values are equal, including all their parts. It charges each comparison, because
+// a value may contain the same part many times.
 func (e *evaluation) equal(a, b any) (bool, error) {
 	if err := e.meter.charge(1); err != nil {
 		return false, err
@@ -212,7 +215,7 @@ func (e *evaluation) equal(a, b any) (bool, error) {
 		if err := e.meter.charge(costOfKeys(x)); err != nil {
 			return false, err
 		}
-		// The keys are sorted, so that the charge does not depend on the order of a map.
+		// The keys are sorted, so that the charge does not depend on the order of the map.
 		for _, k := range sortedKeys(x) {
 			v, ok := y[k]
 			if !ok {
@@ -258,7 +261,8 @@ func order(e *evaluation, op string, a, b any) (any, error) {
 	case a == nil || b == nil:
 		return nil, mismatch(op, "two numbers or two texts", nil)
 	default:
-		return nil, fail(op+" compares "+kind(a)+" with "+kind(b), "it needs two numbers or two texts")
+		return nil, fail(op+" cannot compare "+kind(a)+" with "+kind(b),
+			"compare two numbers or two texts; string(…) makes a text")
 	}
 	switch op {
 	case "<":
@@ -315,7 +319,7 @@ func textual(e *evaluation, op string, a, b any) (any, error) {
 	text, ok1 := a.(string)
 	part, ok2 := b.(string)
 	if !ok1 || !ok2 {
-		return nil, fail(op+" works on two texts, got "+kind(a)+" and "+kind(b), "")
+		return nil, fail(op+" needs two texts, got "+kind(a)+" and "+kind(b), "convert with string(…)")
 	}
 	if err := e.meter.charge(len(text) + len(part)); err != nil {
 		return nil, err

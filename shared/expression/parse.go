@@ -12,37 +12,41 @@ import (
 	"github.com/expr-lang/expr/parser"
 )
 
-// Scope lists the names that an expression may refer to.
+// Scope lists what an expression may read. It depends on where the expression stands in the workflow.
 type Scope struct {
-	// Steps holds all steps of the workflow.
+	// Steps contains the names of all steps of the workflow.
 	Steps []string
-	// Visible holds the steps whose output the expression may read: those that its step comes after, directly
-	// or not, because only their outputs are the same at every evaluation (P12, effects are emitted again).
-	// Nil means all steps.
+	// Visible contains the steps whose output the expression may read: all direct and indirect predecessors
+	// of its step. Only their outputs are the same at every evaluation (P12, effects are emitted again). nil
+	// means all steps.
 	Visible map[string]bool
-	// Value allows the expression to read the value of an answer, as value.
+	// Value reports whether the expression may read the value of an answer, as value.
 	Value bool
-	// Answered holds the steps that end with an answer, and whether they ask particular people. Nil means
-	// that the expression makes no tokens (P39, a token is an answer's permission).
+	// Answered contains the steps that wait for an answer. The value is true if a token must name a person.
+	// nil means that the expression must not make tokens (P39, a token is an answer's permission).
 	Answered map[string]bool
-	// Decided has the steps of Answered as its keys. The output of these steps has only the members of
-	// core.Decided. Nil allows every member.
+	// Decided contains the steps that wait for an answer, as keys. The outputs of these steps have only the
+	// members of core.Decided. nil means that every member is allowed.
 	Decided map[string]bool
-	// Item allows the expression to read an element of a list, as item, and its place, as index.
+	// Item reports whether the expression may read item and index. item is an element of the list for which a
+	// step starts child orders, and index is the position of the element.
 	Item bool
-	// Step is the step of the expression, or "" for the workflow's output.
+	// Step is the step to which the expression belongs, or "" for the output of the workflow.
 	Step string
-	// Undo marks an expression in the input of the step's undo. It may read the step's own output, but must
-	// also work without it, because the output may be lost (P24, an undo needs no output).
+	// Undo reports whether the expression is in the input of an undo. The expression may then read the output
+	// of its own step. But it must also work without the output, which may be lost (P24, an undo needs no
+	// output).
 	Undo bool
-	// Skippable holds the steps that may be skipped, with their conditions. The output of a skipped step is
-	// null. So an expression must read its members with ?., unless When or the expression itself ensures that
-	// the step was not skipped.
+	// Skippable contains the steps that may be skipped, with their conditions. The output of a skipped step
+	// is null. Therefore an expression must read the output's members with ?., unless a condition ensures
+	// that the step was not skipped. The condition may be When or a part of the expression.
 	Skippable map[string]string
-	// Continues holds the steps whose failure does not stop the order. The output of such a step is null
-	// after its failure, and only these steps have the property failed. Nil means that all steps have it.
+	// Continues contains the steps with onFailure: continue. If one of these steps fails, the output of the
+	// step is null. Only these steps have the properties failed and error. nil means that all steps have the
+	// two properties.
 	Continues map[string]bool
-	// When is the condition that holds if the expression is evaluated; "" means no condition.
+	// When is the condition of the step, which is true when the expression is evaluated. "" means no
+	// condition.
 	When string
 }
 
@@ -50,25 +54,25 @@ type Scope struct {
 type program struct {
 	source string
 	root   ast.Node
-	path   *path               // set if the expression is a plain path, whose JSON is copied unchanged
-	steps  map[ast.Node]string // nodes that read a step's output, and the step
-	facts  map[ast.Node]fact   // nodes that read a step's failure
+	path   *path               // set if the expression is only a path
+	steps  map[ast.Node]string // names of the steps whose output the nodes read
+	facts  map[ast.Node]fact   // failures that the nodes read
 
 	tokens bool // the expression makes tokens (P39)
 }
 
-// newProgram returns a program without steps and facts. The check of the tree adds them.
+// newProgram returns a program without steps and facts. The check of the tree adds both.
 func newProgram(source string, root ast.Node) *program {
 	return &program{source: source, root: root, steps: map[ast.Node]string{}, facts: map[ast.Node]fact{}}
 }
 
-// iterators lists the functions that run a predicate for each element of a list.
+// iterators lists the functions that evaluate a predicate for each element of a list.
 var iterators = map[string]bool{
 	"all": true, "any": true, "count": true, "filter": true, "map": true, "sum": true,
 }
 
-// settings returns the settings of the library's parser. Only the functions that this package implements
-// exist.
+// settings configures the parser of the library. It removes the functions that this package does not
+// implement.
 func settings() *conf.Config {
 	c := conf.CreateNew()
 	c.MaxNodes = MaxNodes
@@ -82,7 +86,6 @@ func settings() *conf.Config {
 	return c
 }
 
-// parse reads and checks one expression.
 func parse(source string, scope Scope) (*program, error) {
 	p, err := parseProgram(source, scope)
 	if err != nil {
@@ -114,17 +117,17 @@ func parseProgram(source string, scope Scope) (*program, error) {
 	return c.program, nil
 }
 
-// fixComment names the most frequent cause: the # of a predicate.
+// fixComment advises on the most frequent cause of an incomplete expression: YAML reads a # as a comment.
 const fixComment = "complete it; in YAML, put it in quotes if it holds a # after a blank, which starts a " +
 	"comment"
 
 const fixSyntax = "write one expression, as in order.total * 2; a text stands in quotes, == compares, " +
 	"docs/reference/expressions.md has the language"
 
-// syntaxFailure keeps the library's reason and removes the picture of the source below it.
+// syntaxFailure converts an error of the parser. It drops the quoted source from the text.
 func syntaxFailure(err error) error {
 	f := &file.Error{Message: "it cannot be read"}
-	_ = errors.As(err, &f) // the library returns only this type
+	_ = errors.As(err, &f) // the parser returns only this type
 	if strings.Contains(f.Message, "exceeds maximum allowed nodes") {
 		return fail(fmt.Sprintf("it has more than %d parts", MaxNodes), "let the agent compute it")
 	}

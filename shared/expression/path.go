@@ -11,24 +11,24 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// path is an expression that is only a path, like order.items[0].sku. Its value is copied from the raw JSON,
-// byte for byte, without decoding the document.
+// path is an expression that is only a path, such as order.items[0].sku. Its value is read from the JSON,
+// without decoding the whole document.
 type path struct {
-	// "order", "orderId", "run", "value", "item", "index", "steps", or a property of a step's failure
+	// name of the document, such as "order" or "steps", or the property of a step's failure
 	root    string
-	step    string // step of "steps" or of a failure's property
+	step    string // step whose output or failure is read
 	members []member
 }
 
-// member is one access of a path: a field, or an element of a list.
+// member is one access in a path: a field of an object, or an element of a list.
 type member struct {
 	name     string
 	index    int
 	element  bool
-	optional bool // the access is ?., which returns null for a member of null
+	optional bool // the access is written ?., so it returns null if the object is null
 }
 
-// pathOf returns n as a path, or nil if n is not a path.
+// pathOf returns n as a path, or nil if n is not a plain path.
 func pathOf(p *program, n ast.Node) *path {
 	if step, ok := p.steps[n]; ok {
 		return &path{root: "steps", step: step}
@@ -61,7 +61,7 @@ func pathOf(p *program, n ast.Node) *path {
 	return nil
 }
 
-// document returns the JSON that the path is read from; nil stands for null.
+// document returns the JSON from which the path reads. nil means null.
 func (p *path) document(env *core.Environment) json.RawMessage {
 	switch p.root {
 	case "order":
@@ -88,7 +88,7 @@ func (p *path) document(env *core.Environment) json.RawMessage {
 	return nil
 }
 
-// raw returns the JSON at the path; nil stands for null.
+// raw returns the JSON of the value at the path. nil means null.
 func (p *path) raw(env *core.Environment) (json.RawMessage, error) {
 	at := p.document(env)
 	for _, m := range p.members {
@@ -114,18 +114,25 @@ func (m member) String() string {
 	return "." + m.name
 }
 
+const (
+	fixNull     = "write ?. if the part before it may be absent; otherwise provide the data"
+	fixPosition = "test the length first, as in len(order.items) > 2 ? order.items[2] : nil"
+)
+
 func ofNull(m member) error {
-	return fail(m.String()+" is read from null", "write ?. if the part before it may be absent")
+	return fail("it reads "+m.String()+" of null", fixNull)
 }
 
-func outside(index int) error { return fail(fmt.Sprintf("[%d] is outside of the list", index), "") }
+func outside(index int) error {
+	return fail(fmt.Sprintf("the list has no element [%d]", index), fixPosition)
+}
 
 func wrongBase(m member, kind string) error {
-	return fail(m.String()+" is read from "+kind, "")
+	return fail("it reads "+m.String()+" of "+kind, fixValue)
 }
 
-// of finds a member in the JSON of an object or a list. If a field occurs twice, the last one counts, as in
-// encoding/json.
+// of returns the JSON of the member in the JSON data. If an object has a field twice, the last field counts,
+// as in encoding/json.
 func (m member) of(data json.RawMessage) (json.RawMessage, error) {
 	switch data[0] {
 	case '{':

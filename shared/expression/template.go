@@ -12,9 +12,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Unwrap reads a string of a template. If the whole string is `${ … }`, it is an expression, and Unwrap
-// returns its source. Otherwise Unwrap returns the string itself, with `${` for `$${`. An expression inside a
-// longer string is an error that states how to write it.
+// Unwrap reads a string in a template. If the whole string is `${ … }`, Unwrap returns the expression inside.
+// Otherwise it returns the string, with `$${` replaced by `${`. It returns an error for an expression inside
+// a longer string.
 func Unwrap(s string) (text string, isExpression bool, err error) {
 	if strings.HasPrefix(s, "${") {
 		if inner, ok := strings.CutSuffix(strings.TrimRight(s, " \t\n"), "}"); ok {
@@ -41,7 +41,8 @@ func Unwrap(s string) (text string, isExpression bool, err error) {
 	return strings.ReplaceAll(s, "$${", "${"), false, nil
 }
 
-// template is a JSON document with holes. After each part of literal bytes, except the last, comes a program.
+// template is a JSON document with expressions, divided into the literal parts and the expressions between
+// them. The first and the last part are literals.
 type template struct {
 	literals [][]byte
 	holes    []*program
@@ -60,14 +61,14 @@ func parseTemplate(data json.RawMessage, scope Scope) (*template, error) {
 	from := 0
 	for d := jsontext.NewDecoder(bytes.NewBuffer(src), loose...); d.PeekKind() != jsontext.KindInvalid; {
 		if d.PeekKind() != jsontext.KindString {
-			_, _ = d.ReadToken() // the JSON was checked above
+			_, _ = d.ReadToken() // cannot fail, because checkRead has checked the JSON
 			continue
 		}
 		quoted, _ := d.ReadValue()
 		here := int(d.InputOffset())
 		start := here - len(quoted)
 		if here < len(src) && src[here] == ':' || !bytes.ContainsAny(quoted, `$\`) {
-			continue // the string is a key, or no expression
+			continue // the string is a key, or contains no expression
 		}
 		plain, _ := jsontext.AppendUnquote(nil, quoted)
 		text, isExpression, err := Unwrap(string(plain))
@@ -95,8 +96,8 @@ func parseTemplate(data json.RawMessage, scope Scope) (*template, error) {
 	return t, nil
 }
 
-// evaluate fills the holes. Callers must not change the result, because a template without holes returns its
-// own bytes.
+// evaluate replaces the expressions by their values. The caller must not change the result, because it may be
+// a part of the template.
 func (t *template) evaluate(env *core.Environment) (json.RawMessage, error) {
 	if len(t.holes) == 0 {
 		return slices.Clip(t.literals[0]), at(string(t.literals[0]), checkResult(t.literals[0]))
@@ -126,7 +127,7 @@ func (t *template) evaluate(env *core.Environment) (json.RawMessage, error) {
 	return b, at(t.holes[0].source, checkResult(b))
 }
 
-// splice appends the raw JSON at a path, without white space and with all digits.
+// splice appends the JSON at a path without white space. Numbers keep their digits.
 func splice(b []byte, p *path, env *core.Environment) ([]byte, error) {
 	raw, err := p.raw(env)
 	if err != nil {
@@ -135,7 +136,7 @@ func splice(b []byte, p *path, env *core.Environment) ([]byte, error) {
 	if raw = bytes.Trim(raw, white); len(raw) == 0 {
 		return append(b, "null"...), nil
 	}
-	if len(raw) > 4*MaxResult { // without white space it may be smaller than MaxResult
+	if len(raw) > 4*MaxResult { // AppendFormat removes white space, so raw may be longer than MaxResult
 		return nil, errLarge
 	}
 	b, err = jsontext.AppendFormat(b, raw, loose...)

@@ -8,11 +8,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
-// functionToken is the name of the function that makes tokens of answers (P39, a token is an answer's
-// permission).
+// functionToken is the name of the function that makes tokens (P39, a token is an answer's permission).
 const functionToken = "token"
 
-// token returns the token with which a person, or anyone who has it, answers a step.
+// token returns a token for a step. With a second argument, only the named person may use the token.
 func token(e *evaluation, args []any) (any, error) {
 	step, person := args[0].(string), ""
 	if len(args) > 1 {
@@ -22,7 +21,8 @@ func token(e *evaluation, args []any) (any, error) {
 		}
 	}
 	if e.env.Token == nil {
-		return nil, fail("there is no key for tokens here", "")
+		return nil, fail("this deployment has no key for tokens",
+			"deploy one, as docs/how-to/answer-links.md shows")
 	}
 	text, err := e.env.Token(step, person)
 	if err != nil {
@@ -31,10 +31,11 @@ func token(e *evaluation, args []any) (any, error) {
 	return text, e.meter.charge(costOfToken)
 }
 
-// costOfToken is the charge for a token, in steps: a hash of some hundred bytes.
+// costOfToken is the charge for making a token, which hashes some hundred bytes.
 const costOfToken = 100
 
-// token checks that the function is in an allowed place, and names a step that waits for an answer.
+// token checks that a call of the function token is allowed here, and that it names a step that waits for an
+// answer.
 func (c *check) token(arguments []ast.Node) error {
 	if c.scope.Answered == nil {
 		return fail(

@@ -11,11 +11,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
-// Unknown returns the paths that an expression reads and the schema of the order does not declare, and what
-// the schema states about the expression's own value. item is the part for the item of a child's order.
+// Unknown returns an error for each path that an expression reads and the schema of the order does not
+// declare. It also returns the part of the schema that describes the value of the expression. The argument
+// item is the part of the schema for the name item, from which a step makes a child order.
 func Unknown(source string, order, item schema.Part) (value schema.Part, unknown []*Error) {
 	tree, err := parser.ParseWithConfig(source, settings())
-	if err != nil { // Check reports it
+	if err != nil { // Check reports the error
 		return schema.Part{}, nil
 	}
 	r := &reader{order: order, item: item}
@@ -23,10 +24,10 @@ func Unknown(source string, order, item schema.Part) (value schema.Part, unknown
 	return value, r.unknown
 }
 
-// reader walks an expression with the parts of the schema that its nodes read.
+// reader walks an expression, and finds the part of the schema that describes each node.
 type reader struct {
 	order, item schema.Part
-	elements    []schema.Part // elements of the predicates around the node
+	elements    []schema.Part // elements of the predicates around the node, innermost last
 	unknown     []*Error
 }
 
@@ -101,7 +102,7 @@ func (r *reader) member(n *ast.MemberNode) schema.Part {
 	return member
 }
 
-// builtin walks a function. A predicate reads the elements of the list before it.
+// builtin walks the call of a function. Inside a predicate, # is an element of the list.
 func (r *reader) builtin(n *ast.BuiltinNode) schema.Part {
 	if !iterators[n.Name] {
 		r.nodes(n.Arguments...)

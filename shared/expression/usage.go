@@ -6,14 +6,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Usage is how much of their limits the expressions of a definition use.
+// Usage states how much of the limits a definition's expressions use.
 type Usage struct {
-	Parts int // parts of the largest expression; the limit is MaxNodes
-	Steps int // steps of the costliest evaluation; the limit is MaxSteps
+	Parts int // nodes of the largest expression; the limit is MaxNodes
+	Steps int // steps of the most expensive evaluation; the limit is MaxSteps
 }
 
-// Usage evaluates all templates and conditions in an environment. If an evaluation fails, for example because
-// an output is missing, its steps up to the failure count.
+// Usage evaluates the templates, except those of child orders, and the conditions in an environment. If an
+// evaluation fails, for example because an output is missing, Usage counts the steps before the failure.
 func (x *Expressions) Usage(env core.Environment) Usage {
 	var u Usage
 	for _, t := range append(append([]*template{x.output}, x.inputs...), x.undos...) {
@@ -29,7 +29,7 @@ func (x *Expressions) Usage(env core.Environment) Usage {
 	return u
 }
 
-// add counts programs that one evaluation runs. A plain path is read without being evaluated.
+// add counts the nodes and steps of the programs of one evaluation. A plain path counts no steps.
 func (u *Usage) add(env *core.Environment, programs ...*program) {
 	e := evaluation{env: env}
 	for _, p := range programs {
@@ -37,7 +37,7 @@ func (u *Usage) add(env *core.Environment, programs ...*program) {
 		ast.Walk(&p.root, &parts)
 		u.Parts = max(u.Parts, int(parts))
 		if p.path == nil {
-			_, _ = e.run(p) // only the number of steps is needed
+			_, _ = e.run(p) // the result is not needed, because add only counts steps
 		}
 	}
 	u.Steps = max(u.Steps, e.meter.steps)

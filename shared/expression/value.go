@@ -7,16 +7,17 @@ import (
 	"github.com/cockroachdb/apd/v3"
 )
 
-// The values of an evaluation are nil, bool, int64, *number, string, []any and map[string]any.
+// The value of an expression has one of these types: nil, bool, int64, *number, string, []any,
+// map[string]any.
 
-// number is a JSON number that is not a 64-bit integer in its shortest form. It is parsed once, and keeps the
-// digits of its text until something is computed with it.
+// number is a JSON number that numberOf does not return as an int64. It keeps its text, so that all digits
+// stay.
 type number struct {
 	text  string
 	value apd.Decimal
 }
 
-// numberOf chooses the value for the text of a JSON number.
+// numberOf returns the value for the text of a JSON number: an int64 if possible, and otherwise a *number.
 func numberOf(text string) (any, error) {
 	if n := len(text); n > 0 && n <= 20 {
 		if i, err := strconv.ParseInt(text, 10, 64); err == nil && text != "-0" {
@@ -30,7 +31,7 @@ func numberOf(text string) (any, error) {
 	return n, nil
 }
 
-// decimal returns a numeric value as a decimal.
+// decimal returns a number as a decimal. The second result is false if v is not a number.
 func decimal(v any) (*apd.Decimal, bool) {
 	switch v := v.(type) {
 	case int64:
@@ -41,14 +42,14 @@ func decimal(v any) (*apd.Decimal, bool) {
 	return nil, false
 }
 
-// whole reports whether a numeric value is written without a decimal point or an exponent.
+// whole reports whether a number is written without a decimal point and without an exponent.
 func whole(v any) bool {
 	n, ok := v.(*number)
 	return !ok || !strings.ContainsAny(n.text, ".eE")
 }
 
-// valueOf returns the result of a computation as a 64-bit integer if it is one, and otherwise as a number
-// with its shortest text.
+// valueOf returns the result of a computation as an int64 if it fits, and otherwise as a number with its
+// shortest text.
 func valueOf(d *apd.Decimal) any {
 	d.Reduce(d)
 	if d.IsZero() {
@@ -64,7 +65,7 @@ func valueOf(d *apd.Decimal) any {
 	return &number{text: d.Text(format), value: *d}
 }
 
-// kind names the type of a value for people.
+// kind names the type of a value for an error text.
 func kind(v any) string {
 	switch v.(type) {
 	case nil:
@@ -83,10 +84,10 @@ func kind(v any) string {
 	return "an unknown value"
 }
 
-// mismatch returns an error for an operand of the wrong type. If the operand is null, the error advises how
-// to write a default.
+// mismatch returns an error for a value of the wrong type. If the value is null, the error advises to write a
+// default.
 func mismatch(doing, want string, got any) error {
-	fix := ""
+	fix := fixValue
 	if got == nil {
 		fix = "give a default with ??, as in (order.discount ?? 0)"
 	}

@@ -18,60 +18,61 @@ import (
 )
 
 const (
-	// Key is the key of the document. No order's ID holds a '#'.
+	// Key is the ledger key of the document. It cannot be an order ID, because no order ID contains a '#'.
 	Key = "#incidents"
-	// MostOpen is the number of separate incidents. Orders of all further incidents are counted in one
-	// incident without a name. With the longest texts the document stays below 200 KB.
+	// MostOpen is the largest number of separate incidents. The orders of all other incidents share one
+	// incident without a name. With the longest texts, the document is smaller than 200 KB.
 	MostOpen = 50
-	// DefaultWindow is the time for which an incident gathers orders before their number is published.
+	// DefaultWindow is the time for which an incident collects orders before an alert reports their number.
 	DefaultWindow = 15 * time.Minute
-	// DefaultReminder is the time between two alerts of an incident that lasts.
+	// DefaultReminder is the time between two alerts about an incident that has not ended.
 	DefaultReminder = 24 * time.Hour
-	// noteEvery is the shortest interval between two writes that record further stopped orders. It is short
-	// enough that an incident does not end while orders stop, and long enough that a thousand orders do not
-	// cause a thousand writes.
+	// noteEvery is the shortest time between two writes that record stopped orders of an open incident. It is
+	// shorter than quietTime, so that an incident does not end while orders still stop. It is long enough to
+	// save most writes when many orders stop at once.
 	noteEvery = 10 * time.Second
-	// quietTime is the time without a stopped order after which an incident is over. It is longer than
-	// noteEvery, and than the lag of an index behind its table and of one clock behind another.
+	// quietTime is the time without a stopped order after which an incident may end. It is longer than
+	// noteEvery, than the delay of an index, and than the difference between two clocks.
 	quietTime = time.Minute
-	// publishTime is the time in which the process that opened an incident has to publish its alert. After
-	// that time a sweep of any process publishes it.
+	// publishTime is the time in which the process that opened an incident must publish the first alert.
+	// After that time, a sweep of any process publishes the alert.
 	publishTime = 30 * time.Second
-	// mostCounted bounds the orders in Error that one sweep reads.
+	// mostCounted limits the orders in Error that one sweep reads.
 	mostCounted = 10_000
 	pageSize    = 1_000
-	// tryAgain is the time between two attempts of a process to publish an alert.
+	// tryAgain is the shortest time between two attempts of a process to publish the same alert.
 	tryAgain = time.Minute
-	// mostNoted bounds the incidents that a process remembers.
+	// mostNoted limits the number of incidents in Incidents.noted.
 	mostNoted = 1_000
-	// tries bounds the writes of the document. A conflict means that another incident was opened at the same
-	// moment.
+	// tries limits the attempts to write the document. A conflict means that another process has changed the
+	// document.
 	tries = 8
 )
 
-// ID identifies an incident. Without a workflow it stands for the orders beyond MostOpen.
+// ID identifies an incident. Unless Intake is true, an ID without a workflow stands for all orders beyond
+// MostOpen.
 type ID struct {
 	Workflow string `json:"workflow"`
 	Step     string `json:"step,omitempty"`
 	Code     string `json:"code,omitempty"`
-	// the incident is about undone orders; they need no operator and are not counted
+	// the incident is about undone orders, which need no operator and are not counted
 	Undone bool `json:"undone,omitempty"`
-	Intake bool `json:"intake,omitempty"` // the incident is about the intake, which refuses new orders
+	Intake bool `json:"intake,omitempty"` // the incident is about new orders that intake refuses
 }
 
 // Incident is an open incident.
 type Incident struct {
 	ID
 	Opened core.Time       `json:"opened"`
-	First  core.RaiseAlert `json:"first"` // alert of the order that opened it
+	First  core.RaiseAlert `json:"first"` // alert of the order that opened the incident
 	Last   core.Time       `json:"last"`  // time of the last stopped order, accurate to noteEvery
 	//nolint:misspell // the stored name of: when its last alert was published
 	Published core.Time `json:"told,omitzero"`
-	// end of the incident, set until the alert about it is published
+	// time when a sweep found that no order is in Error; set until the last alert is published
 	Over   core.Time `json:"over,omitzero"`
-	Orders int       `json:"orders"` // number of orders in the latest alert
-	Most   int       `json:"most"`   // highest number of orders in Error at once, as counted by sweeps
-	// more orders were undone since the latest alert; only for incidents of undone orders
+	Orders int       `json:"orders"` // number of orders in the most recent alert
+	Most   int       `json:"most"`   // highest number of orders in Error that a sweep has counted
+	// more orders were undone after the most recent alert; used only if Undone is true
 	More bool `json:"more,omitempty"`
 }
 
@@ -80,19 +81,20 @@ type document struct {
 	Open []Incident `json:"open"`
 }
 
-// Config holds the dependencies and times of Incidents. Records, Tasks, Publish, Go and Clock are required.
+// Config configures Incidents. Records, Tasks, Publish, Go and Clock are required.
 type Config struct {
 	Records port.Ledger
 	Tasks   Tasks
-	// Publish returns nil when the operator will see the alert. It bounds its own time, and the number of
-	// alerts that it sends at once.
+	// Publish publishes an alert. It returns nil only if the operator will see the alert. It must limit its
+	// own time, and the number of alerts that it sends at once.
 	Publish func(ctx context.Context, alert message.Alert) error
-	// Go starts a publication and returns at once, because the actors that call Raise wait for nothing
-	// outside their store and queues. The publication's context ends only when the process stops.
+	// Go starts a publication in a goroutine and returns at once. A caller of Raise must not wait for systems
+	// other than its store and its queues. The context of the publication must end only when the process
+	// stops.
 	Go       func(publication func(ctx context.Context))
 	Clock    port.Clock
 	Window   time.Duration // 0 means DefaultWindow
-	Reminder time.Duration // 0 means DefaultReminder, a negative value no reminders
+	Reminder time.Duration // 0 means DefaultReminder; a negative value means no reminders
 	Log      *slog.Logger
 }
 
@@ -105,17 +107,18 @@ type Tasks interface {
 type Incidents struct {
 	cfg Config
 
-	// a lock with a value while this process changes the document, so that its own writes do not conflict
+	// semaphore that is full while this process writes the document, so that two writes of this process do
+	// not conflict
 	writing chan struct{}
 
 	mu       sync.Mutex
 	attempts map[instance]attempt
-	ended    int              // number of ended publications
-	noted    map[ID]core.Time // time of the last stopped order that this process has seen stored, by incident
-	left     map[ID]core.Time // last check that found orders in Error with a request in flight, by incident
+	ended    int              // number of publications that have ended
+	noted    map[ID]core.Time // latest Incident.Last that this process has seen, by ID
+	left     map[ID]core.Time // time when isLeft last found an order or failed, by incident
 }
 
-// New returns Incidents.
+// New returns an Incidents with this configuration.
 func New(cfg Config) *Incidents {
 	cfg.Window = cmp.Or(cfg.Window, DefaultWindow)
 	cfg.Reminder = cmp.Or(cfg.Reminder, DefaultReminder)
@@ -126,8 +129,9 @@ func New(cfg Config) *Incidents {
 	}
 }
 
-// Raise returns when the order's incident is stored. If the order opens the incident, Raise starts the
-// publication of its alert, and does not wait for it. A later sweep repeats a publication that fails.
+// Raise returns after the incident of the order is stored. If the order opens the incident, Raise starts the
+// publication of the first alert, and does not wait for it. If the publication fails, a sweep repeats the
+// publication.
 func (s *Incidents) Raise(ctx context.Context, a core.RaiseAlert) error {
 	if err := s.raise(ctx, ID{Workflow: a.Workflow, Step: a.Step, Code: a.Code, Undone: a.Undone},
 		a); err != nil {
@@ -136,8 +140,8 @@ func (s *Incidents) Raise(ctx context.Context, a core.RaiseAlert) error {
 	return nil
 }
 
-// Refused opens the incident of an intake that refuses new orders, as Raise does for an order. The caller
-// repeats the call while the intake refuses orders. A sweep ends the incident if no call came for quietTime.
+// Refused opens the incident about refused new orders. The caller must call Refused again and again while
+// intake refuses orders. A sweep ends the incident quietTime after the last call.
 func (s *Incidents) Refused(ctx context.Context, code, reason string) error {
 	a := core.RaiseAlert{Code: code, Message: reason, At: core.TimeOf(s.cfg.Clock.Now())}
 	if err := s.raise(ctx, ID{Code: code, Intake: true}, a); err != nil {
@@ -162,11 +166,11 @@ func (s *Incidents) raise(ctx context.Context, id ID, a core.RaiseAlert) error {
 		switch {
 		case x == nil:
 			d.Open = append(d.Open, fresh)
-		case x.Over != 0: // the incident is over, so a new one begins
+		case x.Over != 0: // the old incident has ended, so a new one begins
 			*x = fresh
 		default:
 			note := now.Sub(x.Last).Std() >= noteEvery
-			// the same order may be reported twice
+			// an alert of the same order may be raised twice
 			if a.Undone && !x.More && (a.OrderID != x.First.OrderID || a.Run != x.First.Run) {
 				x.More, note = true, true
 			}
@@ -174,7 +178,7 @@ func (s *Incidents) raise(ctx context.Context, id ID, a core.RaiseAlert) error {
 				x.Last = max(x.Last, now)
 				last = x.Last
 			}
-			if note && id.Intake { // a reminder names the newest number of orders
+			if note && id.Intake { // a reminder shows the most recent number of orders
 				x.First = a
 			}
 			return note
@@ -194,9 +198,10 @@ func (s *Incidents) raise(ctx context.Context, id ID, a core.RaiseAlert) error {
 	return nil
 }
 
-// isNoted reports whether this process has seen a stored stop of the incident that is less than noteEvery
-// old. Then the incident stays open for at least quietTime, and no write is needed. Undone orders are always
-// written, because the incident must know whether there are several.
+// isNoted reports whether this process knows that the document records an order of the incident which stopped
+// within the last noteEvery. The incident then stays open for long enough, so no write is necessary. For
+// undone orders isNoted returns false, because the incident must record whether there is more than one undone
+// order.
 func (s *Incidents) isNoted(id ID, now core.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -220,8 +225,8 @@ func (d *document) find(id ID) *Incident {
 	return nil
 }
 
-// same returns the incident as it is stored now. It returns nil if the incident has ended, or if another one
-// has begun with its ID.
+// same returns the stored version of the incident x. It returns nil if x has ended, even if a new incident
+// has the same ID.
 func (d *document) same(x Incident) *Incident {
 	if y := d.find(x.ID); y != nil && y.Opened == x.Opened && y.First.OrderID == x.First.OrderID {
 		return y
@@ -233,7 +238,7 @@ func (s *Incidents) load(ctx context.Context) (d document, e port.LedgerEntry, e
 	if e, err = s.cfg.Records.Entry(ctx, Key); err != nil || len(e.Output) == 0 {
 		return d, e, err
 	}
-	// the document was changed by hand; the next stopped orders open incidents again
+	// the document is damaged, for example by hand; later stopped orders open their incidents again
 	if err := json.Unmarshal(e.Output, &d); err != nil {
 		s.cfg.Log.ErrorContext(ctx, "the record of open incidents cannot be read, and begins anew", "key",
 			Key, "error", err)
@@ -242,7 +247,8 @@ func (s *Incidents) load(ctx context.Context) (d document, e port.LedgerEntry, e
 	return d, e, nil
 }
 
-// change stores the change of f on the newest version. f reports whether it has changed anything.
+// change applies f to the newest version of the document, and stores the result. f reports whether it changed
+// anything.
 func (s *Incidents) change(ctx context.Context, f func(*document) bool) (err error) {
 	select {
 	case s.writing <- struct{}{}:
@@ -259,7 +265,7 @@ func (s *Incidents) change(ctx context.Context, f func(*document) bool) (err err
 		if !f(&d) {
 			return nil
 		}
-		e.Output, _ = json.Marshal(d) // texts, numbers and times always encode
+		e.Output, _ = json.Marshal(d) // encoding texts, numbers and times cannot fail
 		e.Key, e.State = Key, "open"
 		if err = s.cfg.Records.Move(ctx, e); !errors.Is(err, port.ErrConflict) {
 			return err
@@ -268,23 +274,23 @@ func (s *Incidents) change(ctx context.Context, f func(*document) bool) (err err
 	return err
 }
 
-// Sweep starts the publication of the alerts that are due, and counts the orders in Error by workflow. It
-// does not wait for the publications, which log their failures. The counts are nil if no incident is open.
+// Sweep starts the publication of all alerts that are due. It does not wait for the publications, which log
+// their errors. Sweep returns the number of orders in Error, by workflow. The result is nil if no open
+// incident is about orders in Error. If the count or a change of the document fails, Sweep returns an error.
 func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) {
 	l := look{now: s.cfg.Clock.Now(), seen: s.seen()}
 	d, _, err := s.load(ctx)
 	if err != nil || len(d.Open) == 0 {
 		return nil, err
 	}
+	var errs []error
 	if slices.ContainsFunc(d.Open, func(x Incident) bool { return !x.Undone && !x.Intake }) {
-		// Too many orders may be in Error to be listed. First alerts are published nevertheless, and no
-		// incident is over.
+		// If the count fails, the alerts that need no count are published nevertheless.
 		if l.counted, err = s.countOf(ctx, d, port.Query{}, l.now); err != nil {
-			s.cfg.Log.WarnContext(ctx, "orders in Error were not counted", "error", err)
+			errs = append(errs, fmt.Errorf("the orders in Error were not counted: %w", err))
 		}
 	}
 	s.forget(d, l.seen)
-	var errs []error
 	for _, x := range d.Open {
 		if err := s.visit(ctx, x, l); err != nil {
 			errs = append(errs, fmt.Errorf("incident of workflow %q at %q, %q: %w", x.Workflow, x.Step,
@@ -294,7 +300,7 @@ func (s *Incidents) Sweep(ctx context.Context) (map[string]port.Stopped, error) 
 	return l.workflows, errors.Join(errs...)
 }
 
-// drop removes an incident, unless more orders have joined it.
+// drop removes an incident from the document, unless more orders have joined the incident.
 func (s *Incidents) drop(ctx context.Context, x Incident) error {
 	return s.change(ctx, func(d *document) bool {
 		if y := d.same(x); y == nil || y.More {
@@ -305,11 +311,11 @@ func (s *Incidents) drop(ctx context.Context, x Incident) error {
 	})
 }
 
-// quietEnd ends an incident of undone orders without an alert, because no operator was needed.
+// quietEnd means that an incident of undone orders ends without an alert. Such an incident needs no operator.
 const quietEnd message.AlertKind = "quiet"
 
-// due returns the alert that is due for an incident with that many orders in Error, or "". whole means that
-// all orders in Error were read, so that the count is complete.
+// due returns the kind of alert that is due for an incident, or "" if no alert is due. The argument orders is
+// the number of orders of the incident in Error, and whole states whether all were counted.
 func (s *Incidents) due(x Incident, orders int, whole bool, now time.Time) message.AlertKind {
 	age := now.Sub(x.Opened.Std())
 	since := now.Sub(x.Published.Std())
@@ -341,12 +347,12 @@ func (s *Incidents) due(x Incident, orders int, whole bool, now time.Time) messa
 	return ""
 }
 
-// found holds the counted orders of an incident.
+// found describes the orders of one incident that a sweep has counted.
 type found struct {
 	orders int
-	// alert of an order in Error now: the first to stop among the orders that were read
+	// alert for the counted order that stopped first
 	example core.RaiseAlert
-	first   bool // the order that opened the incident is one of them
+	first   bool // the order that opened the incident was counted
 }
 
 func (f *found) add(t *view.Summary, first core.RaiseAlert) {
@@ -361,15 +367,15 @@ func (f *found) add(t *view.Summary, first core.RaiseAlert) {
 	}
 }
 
-// counted holds the orders in Error that were counted.
+// counted contains the results of a count of the orders in Error.
 type counted struct {
 	orders    map[ID]found
 	workflows map[string]port.Stopped
-	whole     bool // every such order was counted
+	whole     bool // all orders in Error were counted; false if there are more than mostCounted
 }
 
-// countOf counts the orders in Error that the query selects, newest first. Unless the query says otherwise,
-// these are the orders with no request in flight.
+// countOf counts at most mostCounted orders in Error that the query selects. Without q.InFlight, an adapter
+// may omit orders with a step in flight or an end to report.
 func (s *Incidents) countOf(ctx context.Context, d document, q port.Query, now time.Time) (counted, error) {
 	all := counted{orders: map[ID]found{}, workflows: map[string]port.Stopped{}}
 	q.State, q.Limit = string(core.Error), pageSize

@@ -434,6 +434,24 @@ func TestFirstIsReportedAlthoughItWasNotRead(t *testing.T) {
 	d.want("later", "first 0")
 }
 
+// If the orders in Error cannot be counted, a sweep returns an error instead of a count of none. First alerts
+// are published nevertheless.
+func TestOrdersThatCannotBeCounted(t *testing.T) {
+	d := newDesk(t, nil)
+	d.broken = errors.New("no mail")
+	d.stop("o-1", "order", "pay", "declined")
+	d.unlisted, d.broken, d.now = errors.New("throttled"), nil, d.now.Add(time.Minute)
+	counts, err := d.Sweep(marked)
+	if counts != nil || err == nil || !strings.Contains(err.Error(), "not counted") {
+		t.Errorf("%v, %v", counts, err)
+	}
+	d.want("later", "first 0")
+	d.unlisted = nil
+	if counts := d.sweepAfter(time.Minute); len(counts) != 1 {
+		t.Errorf("%v", counts)
+	}
+}
+
 // A later alert names an order that is in Error now, and no command that was accepted at another time.
 func TestLaterAlertsNameWhatIsInError(t *testing.T) {
 	d := newDesk(t, nil)
@@ -600,12 +618,6 @@ func TestRaiseIsStored(t *testing.T) {
 	d = newDesk(t, func(c *incident.Config) { c.Records = unreadLedger{c.Records} })
 	if err := d.Raise(marked, core.RaiseAlert{OrderID: "o-1"}); !errors.Is(err, port.ErrUnavailable) {
 		t.Errorf("%v", err)
-	}
-	d = newDesk(t, nil)
-	d.stop("o-1", "order", "pay", "declined")
-	d.unlisted = errors.New("throttled")
-	if counts, err := d.Sweep(marked); err != nil || counts != nil { // first alerts do not need it
-		t.Errorf("%v, %v", counts, err)
 	}
 }
 

@@ -11,24 +11,28 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// instance identifies one of several successive incidents with the same ID.
+// instance identifies an incident. Successive incidents with the same ID are different instances.
 type instance struct {
 	ID
 	opened core.Time
 	order  string
 }
 
-// attempt is the last publication of an incident's alert by this process.
+// attempt describes the last attempt of this process to publish an alert of an incident.
 type attempt struct {
 	running bool
-	ended   int       // number of the attempt among the ended publications, from 1
-	failed  core.Time // time when it failed; 0 if it did not
+	ended   int       // number of the attempt among the publications that have ended, from 1
+	failed  core.Time // time when the attempt failed; 0 if it succeeded
 }
 
-// start publishes an alert of the incident concurrently. seen is the number of ended publications when the
-// caller read the incident. start does nothing in three cases: this process is publishing an alert of the
-// incident, it failed to do so less than tryAgain ago, or it has ended a publication since the caller read
-// the incident. The publication records its success in the document. Until then the alert stays due.
+// start publishes an alert of the incident in a new goroutine. The argument seen is the value of
+// Incidents.seen from before the caller read the incident. start does nothing in three cases:
+//
+//   - This process already publishes an alert of the incident.
+//   - An attempt has failed less than tryAgain ago.
+//   - A publication of the incident has ended after the caller read the incident.
+//
+// The publication records its success in the document. Until then the alert stays due.
 func (s *Incidents) start(x Incident, seen int, publication func(ctx context.Context) error) {
 	key := instance{x.ID, x.Opened, x.First.OrderID}
 	s.mu.Lock()
@@ -45,7 +49,7 @@ func (s *Incidents) start(x Incident, seen int, publication func(ctx context.Con
 		if err := port.Guard(s.cfg.Log, "publishing an alert",
 			func() error { return publication(ctx) }); err != nil {
 			next.failed = core.TimeOf(s.cfg.Clock.Now())
-			if ctx.Err() == nil { // otherwise the process stops, and the next one finds the alert due
+			if ctx.Err() == nil { // if the process stops, the next process publishes the alert
 				s.cfg.Log.ErrorContext(ctx,
 					"an alert could not be published; a sweep tries again after a minute", "order",
 					x.First.OrderID, "workflow", x.Workflow, "step", x.Step, "code", x.Code, "error", err)
@@ -59,14 +63,14 @@ func (s *Incidents) start(x Incident, seen int, publication func(ctx context.Con
 	})
 }
 
-// seen returns the number of ended publications.
+// seen returns the number of publications that have ended.
 func (s *Incidents) seen() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ended
 }
 
-// forget drops the attempts that no longer affect a reader of the document.
+// forget removes the attempts that no longer influence start.
 func (s *Incidents) forget(d document, seen int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,14 +83,13 @@ func (s *Incidents) forget(d document, seen int) {
 	})
 }
 
-// look holds the data that one sweep has read.
 type look struct {
 	now  time.Time
-	seen int // number of publications that had ended before the incidents were read
+	seen int // value of Incidents.seen before the sweep read the incidents
 	counted
 }
 
-// visit starts the publication of an incident's due alert.
+// visit starts the publication of the incident's alert if one is due.
 func (s *Incidents) visit(ctx context.Context, x Incident, l look) error {
 	f, now := l.orders[x.ID], l.now
 	orders := f.orders
@@ -94,7 +97,7 @@ func (s *Incidents) visit(ctx context.Context, x Incident, l look) error {
 	case quietEnd:
 		return s.drop(ctx, x)
 	case "":
-		if orders <= x.Most || x.Published == 0 { // the first alert stores the number too
+		if orders <= x.Most || x.Published == 0 { // announce stores the number with the first alert
 			return nil
 		}
 		return s.change(ctx, func(d *document) bool {
@@ -110,7 +113,7 @@ func (s *Incidents) visit(ctx context.Context, x Incident, l look) error {
 		}
 		s.start(x, l.seen, func(ctx context.Context) error { return s.over(ctx, x, now) })
 	default:
-		// The accepted commands may have changed; `show` lists them.
+		// the accepted commands may have changed since the order stopped; the command `show` lists them
 		shown := x
 		if shown.First.Accepts = (core.Accepted{}); f.orders > 0 && !f.first {
 			shown.First = f.example
@@ -120,9 +123,9 @@ func (s *Incidents) visit(ctx context.Context, x Incident, l look) error {
 	return nil
 }
 
-// isLeft reports whether orders of the incident are in Error and still have a request in flight. A sweep does
-// not count such orders, so isLeft is called before an incident ends. It reads every open order. If it finds
-// such an order, or cannot read the orders, it checks again only after Window.
+// isLeft reports whether orders of the incident are in Error with a step in flight or an end to report. A
+// sweep may omit these orders, so isLeft must check before an incident ends. The check reads all open orders.
+// If the check finds an order or fails, isLeft returns true for the duration Window without another check.
 func (s *Incidents) isLeft(ctx context.Context, x Incident, now time.Time) bool {
 	s.mu.Lock()
 	at, was := s.left[x.ID]
@@ -145,7 +148,7 @@ func (s *Incidents) isLeft(ctx context.Context, x Incident, now time.Time) bool 
 	return left
 }
 
-// announce publishes an alert of the incident x, and stores that it did.
+// announce publishes an alert with the data of shown, and records the publication in the document.
 func (s *Incidents) announce(ctx context.Context, x, shown Incident, kind message.AlertKind,
 	orders int) error {
 	if err := s.publish(ctx, shown, kind, orders); err != nil {
@@ -158,7 +161,8 @@ func (s *Incidents) announce(ctx context.Context, x, shown Incident, kind messag
 	return nil
 }
 
-// over ends an incident, unless another order has stopped since it was read.
+// over ends an incident and publishes its last alert. It does nothing if another order has stopped in the
+// meantime.
 func (s *Incidents) over(ctx context.Context, x Incident, now time.Time) error {
 	ended := false
 	err := s.change(ctx, func(d *document) bool {
@@ -177,7 +181,7 @@ func (s *Incidents) over(ctx context.Context, x Incident, now time.Time) error {
 	return s.drop(ctx, x)
 }
 
-// published returns the change of the document after an alert was published.
+// published returns a change of the document that records a published alert.
 func published(x Incident, now time.Time, orders int) func(*document) bool {
 	return func(d *document) bool {
 		y := d.same(x)
@@ -185,14 +189,14 @@ func published(x Incident, now time.Time, orders int) func(*document) bool {
 			return false
 		}
 		y.Published, y.Orders, y.Most = core.TimeOf(now), orders, max(y.Most, orders)
-		y.More = y.More && (!x.More || y.Last != x.Last) // more orders joined during the publication
+		y.More = y.More && (!x.More || y.Last != x.Last) // true if orders joined during the publication
 		return true
 	}
 }
 
 func (s *Incidents) publish(ctx context.Context, x Incident, kind message.AlertKind, orders int) error {
 	if x.Undone || x.Intake {
-		orders = 0 // no order is in Error
+		orders = 0 // none of these orders is in Error
 	}
 	return s.cfg.Publish(ctx, message.Alert{
 		Kind: kind, RaiseAlert: x.First, Orders: orders, Most: max(x.Most, orders), Since: x.Opened,

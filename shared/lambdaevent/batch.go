@@ -13,35 +13,39 @@ import (
 )
 
 // Reserve is the time between the end of a handler's context and Lambda's own deadline. In this time the
-// handler returns unfinished messages and writes a last line to the log (rule 3).
+// function returns unfinished messages to the queue and writes to the log (rule 3 of
+// docs/reference/aws-rules.md).
 const Reserve = 2 * time.Second
 
-// Handle handles deliveries of one queue, identified by its ARN. It returns the deliveries that must come
-// again. The others are deleted.
+// Handle handles deliveries from the queue with this ARN. It returns the deliveries that must be delivered
+// again. Lambda deletes all other messages.
 type Handle func(ctx context.Context, queueARN string, deliveries []port.Delivery) (failed []Failed)
 
-// Failed is a delivery that must come again.
+// Failed is a delivery whose message must be delivered again.
 type Failed struct {
 	Receipt string
-	// After is the wait before the delivery comes again; 0 means a wait that grows with each delivery
+	// After is the delay before the next delivery. 0 means a delay that grows with each delivery
 	// (port.Delivery.Backoff).
 	After time.Duration
 }
 
-// Queue finds the queue that an event came from. It returns an error if the queue is not the deployment's.
+// Queue returns the queue with this ARN. It returns an error for a queue that does not belong to the
+// deployment.
 type Queue func(queueARN string) (port.Queue, error)
 
-// Function handles an SQS event. Package lambda starts it.
+// Function handles an SQS event, as package lambda calls it.
 type Function func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error)
 
-// Batch returns a Function of a Handle. The Function's error is always nil, because Lambda would repeat a
-// failed batch with all its successful messages (rule 2).
+// Batch returns a Function that calls handle. The error of the Function is always nil. After an error, Lambda
+// would deliver the whole batch again, including the handled messages (rule 2).
 //
-// If handle panics, Batch passes the deliveries to it again, one by one. Only the deliveries that panic again
-// come again. Whatever handle did before must be safe to repeat (P12, effects are emitted again).
+// If handle panics, the Function calls handle again for each delivery alone. The deliveries with a second
+// panic are delivered again, like the deliveries that handle returns. The effects of handle must be safe to
+// repeat (P12, effects are emitted again).
 //
-// Batch returns failed messages to their queue. Otherwise they would stay hidden for the rest of the
-// visibility timeout, six times the function's timeout, and their steps would be counted as failed (rule 30).
+// The Function changes the visibility timeout of each failed message. The queue's own timeout is six times
+// the timeout of the function. The step of the message would count as failed before the end of the queue's
+// own timeout (rule 30).
 func Batch(handle Handle, queue Queue, log *slog.Logger) Function {
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 		visibility := visibilityOf(ctx)
@@ -73,11 +77,12 @@ func Batch(handle Handle, queue Queue, log *slog.Logger) Function {
 	}
 }
 
-// noDeadline is the visibility timeout if Lambda's deadline is unknown, as in a test.
+// noDeadline is the visibility timeout if the context has no deadline, as in a test.
 const noDeadline = 3 * time.Minute
 
-// visibilityOf returns the visibility timeout of the function's queues: six times the function's timeout
-// (rule 3). The timeout is the time until the deadline, because the invocation has just begun.
+// visibilityOf returns the visibility timeout of the function's queues, which is six times the function's
+// timeout (rule 3). The function's timeout is the time until the deadline, because the invocation has just
+// begun.
 func visibilityOf(ctx context.Context) time.Duration {
 	if deadline, bounded := ctx.Deadline(); bounded {
 		return min(6*max(time.Until(deadline), 0), port.MaxVisibility)
@@ -85,8 +90,8 @@ func visibilityOf(ctx context.Context) time.Duration {
 	return noDeadline
 }
 
-// nack makes deliveries come again at their times. It works within the reserve, because the handler's time
-// may be over.
+// nack changes the visibility timeouts of failed messages. It has its own time limit within Reserve, because
+// the time of the handler may be over.
 func (b *batch) nack(ctx context.Context, queue Queue, back []port.Extension, log *slog.Logger) {
 	if len(back) == 0 {
 		return
@@ -108,8 +113,8 @@ func (b *batch) nack(ctx context.Context, queue Queue, back []port.Extension, lo
 	}
 }
 
-// WithReserve returns a context that ends Reserve before the deadline. A context without a deadline stays
-// unchanged.
+// WithReserve returns a context that ends earlier than the deadline of ctx. The difference is Reserve. If ctx
+// has no deadline, the returned context has no deadline either.
 func WithReserve(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, bounded := ctx.Deadline()
 	if !bounded {
@@ -118,8 +123,8 @@ func WithReserve(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(ctx, deadline.Add(-Reserve))
 }
 
-// batch holds the deliveries of one queue in an event. Lambda never mixes queues in one event; an event
-// injected by hand may.
+// batch contains the deliveries from one queue. An event from Lambda contains messages from one queue, but a
+// test event may contain messages from several.
 type batch struct {
 	queueARN   string
 	deliveries []port.Delivery
@@ -140,9 +145,9 @@ func batches(records []events.SQSMessage) []*batch {
 	return all
 }
 
-// delivery converts a record to a delivery of the port. Without a valid receive count it is a first delivery,
-// for which the Scheduler emits no earlier effects again (P12a, who emits again). The sweep at the task's due
-// time then sends lost effects (P9, tasks not at rest are due).
+// delivery converts an SQS record to a port.Delivery. A record without a valid receive count becomes a first
+// delivery. For a first delivery the Scheduler does not emit effects again (P12a, who emits again). If
+// effects are missing, the Supervisor emits them when the task is due (P9, tasks not at rest are due).
 func delivery(r *events.SQSMessage) port.Delivery {
 	d := port.Delivery{Message: port.Message{Body: []byte(r.Body)}, ID: r.MessageId, Receipt: r.ReceiptHandle,
 		Received: 1, Sender: r.Attributes["SenderId"]}
@@ -165,7 +170,7 @@ func (b *batch) handle(ctx context.Context, handle Handle, log *slog.Logger) []F
 	failed = nil
 	for i := range b.deliveries {
 		d := b.deliveries[i : i+1]
-		d[0].Received = max(d[0].Received, 1) + 1 // it may have been handled before (P12a)
+		d[0].Received = max(d[0].Received, 1) + 1 // the message may have been handled before (P12a)
 		again, err := b.guarded(ctx, handle, d, log)
 		if err != nil {
 			log.ErrorContext(ctx, "handling a message panicked; it is returned to the queue", "queue",
@@ -177,7 +182,7 @@ func (b *batch) handle(ctx context.Context, handle Handle, log *slog.Logger) []F
 	return failed
 }
 
-// guarded calls handle. It logs a panic and returns it as an error.
+// guarded calls handle. If handle panics, guarded logs the panic and returns it as an error.
 func (b *batch) guarded(ctx context.Context, handle Handle, deliveries []port.Delivery,
 	log *slog.Logger) (failed []Failed, err error) {
 	err = port.Guard(log, "handling messages", func() error {

@@ -10,45 +10,46 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// AlertKind is the kind of an alert about orders in Error of one workflow, step and code.
+// AlertKind states why the operator gets an alert about an incident.
 type AlertKind string
 
 // Kinds of alerts.
 const (
-	AlertFirst    AlertKind = "first"    // the first order of the incident has stopped
-	AlertMore     AlertKind = "more"     // more orders have stopped, or were undone, since the last alert
-	AlertReminder AlertKind = "reminder" // the orders are still in Error
-	AlertOver     AlertKind = "over"     // no order is in Error any more
+	AlertFirst    AlertKind = "first"    // the first order of the incident stopped
+	AlertMore     AlertKind = "more"     // further orders stopped or were undone since the last alert
+	AlertReminder AlertKind = "reminder" // orders of the incident are still in Error
+	AlertOver     AlertKind = "over"     // the incident has ended
 )
 
-// Alert notifies the operator of orders that stopped, with the commands that they accept now. It has the same
-// content in a mail, in a program and in the log.
+// Alert is a message to the operator about the orders of one incident. It lists the commands that the orders
+// accept now. Mails, logs and programs get the same content.
 type Alert struct {
 	Kind            AlertKind `json:"kind"`
-	Deployment      string    `json:"deployment"` // the stack, or the address of the server
-	core.RaiseAlert           // alert of the incident's first order
-	// number of the incident's orders in Error now; 0 if its orders were undone
+	Deployment      string    `json:"deployment"` // name of the stack, or address of the server
+	core.RaiseAlert           // details of the incident's first order
+	// Orders is the number of the incident's orders in Error now. It is 0 for undone or refused orders.
 	Orders int       `json:"orders"`
-	Most   int       `json:"most"`  // highest number of orders in Error at once
+	Most   int       `json:"most"`  // highest number of orders that were in Error at the same time
 	Since  core.Time `json:"since"` // beginning of the incident
-	// the alert covers all incidents beyond MostOpen
+	// Others marks the alert about all incidents beyond incident.MostOpen.
 	Others bool `json:"others,omitempty"`
-	// the alert is about no order: the intake refuses new orders, for the reason in code and message
+	// Intake marks an alert about the intake, which refuses new orders. Code and Message state the reason.
 	Intake   bool     `json:"intake,omitempty"`
-	Logs     string   `json:"logs,omitempty"` // location of the order's log
+	Logs     string   `json:"logs,omitempty"` // location of the first order's log
 	Commands []string `json:"commands"`
-	purposes []string // purposes of the commands
+	purposes []string // purposes[i] describes Commands[i]
 }
 
-// For returns the alert with the deployment and the commands that the order accepts. deployment is the stack
-// or the address of the server. options holds the flags with which the command line reaches the deployment,
-// such as "--stack Shop", or "".
+// For returns a copy of the alert with the deployment and with the commands that the orders accept. The
+// argument deployment is the name of the stack or the address of the server. The argument options contains
+// the command-line flags that select the deployment, such as "--stack Shop", or is empty.
 func (a Alert) For(deployment, options string) Alert {
 	a.Deployment, a.Commands, a.purposes = deployment, []string{}, nil
 	add := func(purpose string, words ...string) {
 		line := append([]string{"stepkeeper"}, strings.Fields(options)...)
 		for i := range words {
-			words[i] = Quoted(words[i]) // the error codes of an agent may contain any character
+			// A word may be an agent's error code, which may contain any character.
+			words[i] = Quoted(words[i])
 		}
 		a.Commands = append(a.Commands, strings.Join(append(line, words...), " "))
 		a.purposes = append(a.purposes, purpose)
@@ -79,7 +80,8 @@ func (a Alert) For(deployment, options string) Alert {
 		}
 		add(purpose, "resubmit", a.OrderID)
 	}
-	if a.Accepts.Undo && a.Phase != core.Undoing { // during an undo, Undo has the same effect as Resubmit
+	// During an undo, the commands Undo and Resubmit have the same effect.
+	if a.Accepts.Undo && a.Phase != core.Undoing {
 		add("Undo the order", "undo", a.OrderID)
 	}
 	if a.Accepts.Resolve {
@@ -96,7 +98,7 @@ func (a Alert) For(deployment, options string) Alert {
 // plain matches a word that needs no quotes in any shell.
 var plain = regexp.MustCompile(`^[A-Za-z0-9._:/=,@%+~-]+$`)
 
-// Quoted quotes a word for a POSIX shell, and removes control characters.
+// Quoted returns the word without control characters, in quotes for a POSIX shell if necessary.
 func Quoted(word string) string {
 	if plain.MatchString(word) {
 		return word
@@ -110,8 +112,8 @@ func Quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// many adds commands for all orders of the incident. A dry run comes first, because one order may refuse a
-// command that another accepts.
+// many adds commands for all orders of the incident. A dry run comes before the repair, because some of the
+// orders may refuse the command.
 func (a Alert) many(add func(purpose string, words ...string)) {
 	add("Show the first one", "show", a.OrderID)
 	if a.Others {
@@ -134,7 +136,7 @@ func (a Alert) many(add func(purpose string, words ...string)) {
 		words = append(words, "--code", a.Code)
 	}
 	add("List them", words...)
-	// the flag --where cannot express such a code
+	// The flag --where cannot express a code with a comma, an equals sign or a quotation mark.
 	if strings.ContainsFunc(a.Code, func(r rune) bool { return r == ',' || r == '=' || r == '"' }) {
 		return
 	}
@@ -144,10 +146,10 @@ func (a Alert) many(add func(purpose string, words ...string)) {
 		"--reason", "fixed", "--canary", "5")
 }
 
-// Fact is a detail of an alert's order.
+// Fact is one detail of an alert.
 type Fact struct{ Name, Value string }
 
-// Facts returns the known details besides order and workflow.
+// Facts returns the known details of the alert. The order and the workflow are not included.
 func (a Alert) Facts() []Fact {
 	number := func(n int) string {
 		if n == 0 {
@@ -181,7 +183,6 @@ func (a Alert) Facts() []Fact {
 	return known
 }
 
-// tried returns the times of the step's first and last attempt.
 func (a Alert) tried() string {
 	switch {
 	case a.FirstTry == 0:
@@ -192,7 +193,7 @@ func (a Alert) tried() string {
 	return a.FirstTry.String() + " to " + a.LastTry.String()
 }
 
-// Title returns one line for a lock screen: workflow and step, how many orders, and since when.
+// Title returns the alert in one line: workflow, step, number of orders, and start of the incident.
 func (a Alert) Title() string {
 	still := ""
 	if a.Kind == AlertReminder {
@@ -215,7 +216,7 @@ func (a Alert) Title() string {
 	return fmt.Sprintf("%s: order %s %sin Error%s", a.place(), a.OrderID, still, a.since())
 }
 
-// since returns when the incident began, to the minute.
+// since returns the start of the incident, rounded to the minute, or "" if the start is unknown.
 func (a Alert) since() string {
 	if a.Since == 0 {
 		return ""
@@ -233,8 +234,8 @@ func (a Alert) place() string {
 	return a.Workflow + ", step " + a.Step
 }
 
-// Text returns the alert for people. The first line has the cause and the command that shows more. The other
-// lines have the facts and the commands that are accepted now.
+// Text returns the alert as text for people. The first line contains the cause and the command that shows
+// details. The other lines contain the facts and all commands.
 func (a Alert) Text() string {
 	var first []string
 	switch cause := a.cause(); {
@@ -266,7 +267,6 @@ func (a Alert) Text() string {
 	return b.String()
 }
 
-// cause returns the error's message with its code, or whichever of the two is known.
 func (a Alert) cause() string {
 	message := strings.TrimRight(a.RaiseAlert.Message, ". ")
 	if message == "" || a.Code == "" {

@@ -8,17 +8,18 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// Child is a message of the queue "tasks" from one task to another: a step's request to a child, or the end
-// of a child (P41, parent and child talk by messages). Only the Scheduler writes and reads that queue.
+// Child is a message in the queue "tasks" between a parent task and its child (P41, parent and child talk by
+// messages). It contains a step's request to the child, or the end of the child. Only the Scheduler writes
+// and reads the queue.
 type Child struct {
 	Schema int `json:"schema"`
-	// a step's request to a child; either Ask or Ended is set
+	// Ask is a step's request to the child. Exactly one of Ask and Ended is set.
 	Ask   *core.AskChild   `json:"ask,omitempty"`
-	Ended *core.ChildEnded `json:"ended,omitempty"` // the end of a child
+	Ended *core.ChildEnded `json:"ended,omitempty"` // end of the child
 }
 
-// Encode returns the message as JSON. It does not escape characters for HTML, because the order could then
-// exceed the limit of a message.
+// Encode returns the message as JSON. It does not escape characters for HTML, because escapes could make the
+// message longer than the limit of a message.
 func (m *Child) Encode() ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -27,7 +28,7 @@ func (m *Child) Encode() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Check returns an error if the message breaks a rule.
+// Check returns an error if a field of the message is missing or invalid.
 func (m *Child) Check() error {
 	if err := checkSchema(m.Schema); err != nil {
 		return err

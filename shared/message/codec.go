@@ -11,26 +11,27 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// Encode writes the message's JSON. It makes the envelope a port.Value, which a queue in memory passes on
-// unchanged.
+// Encode returns the submission as JSON. Every message type of this file has the method Encode and is
+// therefore a port.Value, which an in-memory queue does not need to encode.
 func (m *SubmitOrder) Encode() ([]byte, error) { return json.Marshal(m) }
 
-// Encode writes the message's JSON.
+// Encode returns the request as JSON.
 func (m *Request) Encode() ([]byte, error) { return json.Marshal(m) }
 
-// Encode writes the message's JSON.
+// Encode returns the reply as JSON.
 func (m *Reply) Encode() ([]byte, error) { return json.Marshal(m) }
 
-// Encode writes the message's JSON.
+// Encode returns the control message as JSON.
 func (m *Control) Encode() ([]byte, error) { return json.Marshal(m) }
 
-// Encode writes the message's JSON.
+// Encode returns the status as JSON.
 func (m *Status) Encode() ([]byte, error) { return json.Marshal(m) }
 
-// Encode writes the message's JSON.
+// Encode returns the quarantined message as JSON.
 func (m *Quarantined) Encode() ([]byte, error) { return json.Marshal(m) }
 
-// SubmitOf reads a submission from a delivery: from its value or, without one, from its body.
+// SubmitOf returns the submission in a delivery. If the delivery's value is a *SubmitOrder, SubmitOf checks
+// and returns the value. Otherwise it decodes the delivery's body.
 func SubmitOf(d port.Delivery) (SubmitOrder, error) {
 	if v, ok := d.Value.(*SubmitOrder); ok {
 		return *v, v.Check()
@@ -42,8 +43,8 @@ func SubmitOf(d port.Delivery) (SubmitOrder, error) {
 	return DecodeSubmit(body)
 }
 
-// IntakeOf reads a message of the intake queue: a submission or a command. Any application may send to this
-// queue, so IntakeOf accepts only the commands Cancel, and Answer with a token.
+// IntakeOf reads a message of the intake queue: a submission or a command. Any application may send to the
+// intake queue, so IntakeOf accepts only the commands that ForApplications permits.
 func IntakeOf(d port.Delivery) (SubmitOrder, *Control, error) {
 	o, err := SubmitOf(d)
 	if err == nil {
@@ -53,7 +54,7 @@ func IntakeOf(d port.Delivery) (SubmitOrder, *Control, error) {
 	if !is {
 		body, unread := d.Bytes()
 		var names struct {
-			OrderID string      `json:"orderId"` // a submission has it
+			OrderID string      `json:"orderId"` // only a submission has this field
 			Kind    ControlKind `json:"kind"`
 		}
 		if unread != nil || json.Unmarshal(body, &names) != nil || names.OrderID != "" || names.Kind == "" {
@@ -72,14 +73,13 @@ func IntakeOf(d port.Delivery) (SubmitOrder, *Control, error) {
 	return SubmitOrder{}, c, nil
 }
 
-// checked is a message with a method that checks it.
 type checked[T any] interface {
 	*T
 	Check() error
 }
 
-// Of reads a message from a delivery: from its value or, without one, from its body. The errors are those of
-// Decode.
+// Of returns the message of type T in a delivery. If the delivery's value is a *T, Of checks and returns the
+// value. Otherwise it decodes the delivery's body. It returns the same errors as Decode.
 func Of[T any, M checked[T]](d port.Delivery) (*T, error) {
 	if v, ok := any(d.Value).(*T); ok {
 		return v, M(v).Check()
@@ -91,7 +91,7 @@ func Of[T any, M checked[T]](d port.Delivery) (*T, error) {
 	return Decode[T, M](body)
 }
 
-// Decode reads a message. The error is ErrNewer, or ErrUnreadable with the reason.
+// Decode decodes and checks a message. The error is ErrNewer, or wraps ErrUnreadable and states the reason.
 func Decode[T any, M checked[T]](data []byte) (*T, error) {
 	m := new(T)
 	if err := rawjson.CheckLoose(data, rawjson.MaxLevels+envelope(m)); err != nil {
@@ -101,7 +101,7 @@ func Decode[T any, M checked[T]](data []byte) (*T, error) {
 		switch {
 		case newer(data):
 			return nil, ErrNewer
-		case errors.Is(err, ErrUnreadable): // the error comes from Control.UnmarshalJSON
+		case errors.Is(err, ErrUnreadable): // Control.UnmarshalJSON returned the error
 			return nil, err
 		}
 		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
@@ -112,8 +112,9 @@ func Decode[T any, M checked[T]](data []byte) (*T, error) {
 	return m, nil
 }
 
-// envelope returns how many levels of JSON a message adds around a value from outside. For example, the
-// output in a status may be a list of child orders' outputs.
+// envelope returns the number of JSON levels that a message adds around a value of an application or a
+// service. The number for a status is 3, because the output in a status may be a list of the outputs of child
+// orders.
 func envelope(m any) int {
 	switch m.(type) {
 	case *Child:
@@ -125,7 +126,7 @@ func envelope(m any) int {
 }
 
 // newer reports whether the message has a newer major schema. It reads only the field schema, because a newer
-// major schema may have changed the type of every other field.
+// major schema may change the types of all other fields.
 func newer(data []byte) bool {
 	var m struct {
 		Schema int `json:"schema"`
@@ -133,7 +134,7 @@ func newer(data []byte) bool {
 	return json.Unmarshal(data, &m) == nil && m.Schema > Schema
 }
 
-// Reason returns the fault of a message, without the text of ErrUnreadable.
+// Reason returns the text of err without the prefix from ErrUnreadable.
 func Reason(err error) string { return strings.TrimPrefix(err.Error(), ErrUnreadable.Error()+": ") }
 
 func unreadable(format string, args ...any) error {
@@ -150,7 +151,7 @@ func checkSchema(schema int) error {
 	return nil
 }
 
-// Check checks a request against its rules.
+// Check returns an error if a field of the request is missing or invalid.
 func (m *Request) Check() error {
 	if err := checkSchema(m.Schema); err != nil {
 		return err
@@ -171,7 +172,7 @@ func (m *Request) Check() error {
 	return nil
 }
 
-// Check checks a reply against its rules.
+// Check returns an error if a field of the reply is missing or invalid.
 func (m *Reply) Check() error {
 	if err := checkSchema(m.Schema); err != nil {
 		return err
@@ -200,8 +201,6 @@ func (m *Reply) Check() error {
 	return checkOutput(m.Output)
 }
 
-// checkOutput checks the output of a service or a child against the bounds of values. An empty output is
-// valid.
 func checkOutput(output json.RawMessage) error {
 	if len(output) == 0 {
 		return nil
@@ -226,7 +225,7 @@ func (m *Reply) checkProgress() error {
 	return nil
 }
 
-// maxCode is the longest code of an error, in bytes.
+// maxCode is the maximum length of an error code in bytes.
 const maxCode = 128
 
 func checkStep(orderID string, run int, step string, attempt int, op core.Operation) error {
@@ -245,7 +244,7 @@ func checkStep(orderID string, run int, step string, attempt int, op core.Operat
 	return nil
 }
 
-// Check checks a status against its rules.
+// Check returns an error if a field of the status is missing or invalid.
 func (m *Status) Check() error {
 	if err := checkSchema(m.Schema); err != nil {
 		return err
@@ -256,5 +255,5 @@ func (m *Status) Check() error {
 	return nil
 }
 
-// Check checks a quarantined message against its rules.
+// Check returns an error if the message has an invalid or newer schema.
 func (m *Quarantined) Check() error { return checkSchema(m.Schema) }

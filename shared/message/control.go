@@ -10,16 +10,16 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// Control is a message to the control queue: a wake or a settle of our own actors, a command, or an answer.
-// Applications send some of them to the intake queue, see ForApplications.
+// Control is a message to the control queue: a command, an answer, or a Wake or Settle from an actor of
+// Stepkeeper. Applications send some commands and answers to the intake queue instead, see ForApplications.
 type Control struct {
 	OrderID string
-	Event   core.Event // one of the events in kinds
-	ReplyTo string     // queue that gets a refusal; "" means the reply-to of the order
-	Tries   int        // number of times that an answer was sent again because its order did not exist yet
+	Event   core.Event // event of one of the types in kinds
+	ReplyTo string     // logical name of the queue for a refusal; "" means the order's reply-to
+	Tries   int        // number of times that an answer was sent again because the order did not exist
 }
 
-// ControlKind names a control message.
+// ControlKind names the event of a control message.
 type ControlKind string
 
 // Kinds of messages in the control queue.
@@ -36,8 +36,8 @@ const (
 	Answer   ControlKind = "answer"
 )
 
-// kinds lists the events that a control message can hold, with their names and rules. The struct tags of the
-// events name the members in JSON.
+// kinds lists the event types that a control message can contain, each with its name and its check. The
+// struct tags of an event type name its JSON members.
 var kinds = []kind{
 	kindOf(Wake, checkWake),
 	kindOf(Settle, func(core.Settle) error { return nil }),
@@ -73,7 +73,8 @@ func kindOf[E core.Event](name ControlKind, check func(E) error) kind {
 	}
 }
 
-// kind returns the entry of the event in kinds. If the event is not listed, the entry has no name.
+// kind returns the entry in kinds for the message's event, or an empty entry if kinds does not list the
+// event.
 func (m Control) kind() kind {
 	for _, k := range kinds {
 		if k.holds(m.Event) {
@@ -83,17 +84,17 @@ func (m Control) kind() kind {
 	return kind{}
 }
 
-// Kind returns the name of the event.
+// Kind returns the name of the message's event.
 func (m Control) Kind() ControlKind { return m.kind().name }
 
-// ID returns the ID of a command or an answer (P5, commands have a number and an ID), or "" for another
-// message.
+// ID returns the ID of a command or an answer (P5, commands have a number and an ID). It returns "" for a
+// Wake or a Settle.
 func (m Control) ID() string {
 	return core.CommandOf(m.Event).ID
 }
 
-// ForApplications reports whether an application may send the command to the intake queue: a Cancel, or an
-// Answer with a token. Only an operator may send the other commands, to the control queue.
+// ForApplications reports whether an application may send the message to the intake queue. An application may
+// send a Cancel, and an Answer with a token. All other commands are for operators, who use the control queue.
 func (m Control) ForApplications() bool {
 	answer, ok := m.Event.(core.Answered)
 	return m.Kind() == Cancel || ok && answer.Token != ""
@@ -122,7 +123,7 @@ func (m Control) MarshalJSON() ([]byte, error) {
 	return append(append(h[:len(h)-1], ','), event[1:]...), nil
 }
 
-// UnmarshalJSON reads the event by its kind.
+// UnmarshalJSON decodes the event. The member "kind" of the JSON object determines the type of the event.
 func (m *Control) UnmarshalJSON(data []byte) error {
 	var h head
 	if err := json.Unmarshal(data, &h); err != nil {
@@ -142,7 +143,7 @@ func (m *Control) UnmarshalJSON(data []byte) error {
 	return unreadable("kind %.40q is not known", h.Kind)
 }
 
-// Check returns an error if the message breaks a rule.
+// Check returns an error if a field of the message is missing or invalid.
 func (m *Control) Check() error {
 	k := m.kind()
 	switch {
@@ -175,7 +176,7 @@ func checkCounts(a, b int) error {
 	return nil
 }
 
-// checkName returns an error if the text is no name of a step. "" means no step.
+// checkName returns an error if step is not a valid name of a step. The empty string is valid.
 func checkName(step string) error {
 	if step != "" && !stepPattern.MatchString(step) {
 		return unreadable("step %.60q is no step's name", step)
@@ -183,15 +184,15 @@ func checkName(step string) error {
 	return nil
 }
 
-// MaxBy is the longest name of a command's sender, in bytes.
+// MaxBy is the maximum length of the name of a command's sender, in bytes.
 const MaxBy = 128
 
 var hashPattern = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
-// Latest names the definition that new orders get.
+// Latest stands for the definition that new orders get. A command may name Latest instead of a hash.
 const Latest = "latest"
 
-// IsDefinition reports whether the text names a definition in a command: Latest, or a hash.
+// IsDefinition reports whether the text is Latest or the hash of a definition.
 func IsDefinition(text string) bool { return text == Latest || hashPattern.MatchString(text) }
 
 func checkDefinition(text string) error {
@@ -202,8 +203,8 @@ func checkDefinition(text string) error {
 	return nil
 }
 
-// IsCommandID reports whether a command or an answer may have this ID. A token is not an ID, because the ID
-// is stored with the verdict (P39, a token is an answer's permission).
+// IsCommandID reports whether a command or an answer may have this ID. The ID must not be the token of an
+// answer, because the task stores the ID with the verdict (P39, a token is an answer's permission).
 func IsCommandID(id string) bool { return idPattern.MatchString(id) && core.RedactText(id) == id }
 
 func checkID(id string) error {
@@ -227,7 +228,7 @@ func checkCommand(id string, number int, from core.Sender) error {
 	return CheckTexts(from.By, from.Reason)
 }
 
-// checkSigned requires By and Reason, because they are stored with the effect.
+// checkSigned is checkCommand for a command that also needs the sender's name and a reason.
 func checkSigned(id string, number int, from core.Sender) error {
 	err := checkCommand(id, number, from)
 	switch {
@@ -251,8 +252,8 @@ func badReason(reason string) error {
 		"an erase has it", len(reason), core.MaxMessage)
 }
 
-// CheckTexts returns an error if the name of a command's sender, or the reason, contains a character that
-// could control a terminal or forge a line.
+// CheckTexts returns an error if the sender's name or the reason of a command contains an unprintable
+// character, as core.Unprintable defines.
 func CheckTexts(by, reason string) error {
 	switch {
 	case strings.ContainsFunc(by, core.Unprintable):
@@ -299,7 +300,8 @@ func checkResolve(c core.Resolve) error {
 	return checkStated("output", c.Output, core.MaxOutput)
 }
 
-// checkStated returns an error if a value that the operator gives to a step breaks a rule.
+// checkStated returns an error if a value that the operator gives to a step is too long, null, or not valid
+// JSON.
 func checkStated(name string, value json.RawMessage, limit int) error {
 	switch {
 	case len(value) > limit:

@@ -1,22 +1,23 @@
-// Package message holds the messages between application, Scheduler, Agents, Supervisor and operator: their
+// Package message defines the messages between application, Scheduler, Agents, Supervisor and operator: their
 // Go types, codecs, limits and JSON Schemas.
 //
-// Authority: a message states a fact or makes a request. It never contains the address of a receiver, and
-// never changes a state by itself. Submissions are read strictly: an unknown field causes an error that names
-// the field. Messages between actors tolerate unknown fields, so that old and new programs can run together.
+// Authority: a message states a fact or makes a request. Only the receiver of the message changes a state. A
+// message contains logical names of queues, never their addresses. DecodeSubmit is strict: it refuses a
+// submission with an unknown field. Messages between actors may contain unknown fields, so that old and new
+// programs can run together.
 //
-// Failures: a message that is malformed or over its limit is refused with a [Refusal] or an error for
-// quarantine. ErrNewer means a newer major schema. Such a message has to be returned to its queue, for a
-// newer program.
+// Failures: the error for a submission that is malformed or too large is a [Refusal]. The error for any other
+// malformed message wraps ErrUnreadable, and the message belongs in quarantine. ErrNewer means that the
+// message has a newer major schema. The caller returns the message to its queue, for a newer program.
 package message
 
 import "errors"
 
-// Schema is the major version of every envelope. A program returns a message of a newer one to its queue.
+// Schema is the major schema version of all messages that this program reads and writes.
 const Schema = 1
 
 var (
-	// ErrNewer means that the message has a newer major schema. Another instance may be able to read it.
+	// ErrNewer means that the message has a newer major schema. A newer program can read the message.
 	ErrNewer = errors.New(
 		"message has a newer schema than this program knows; deploy the newer program, the message waits")
 	// ErrUnreadable means that the message can never be read and belongs in quarantine.

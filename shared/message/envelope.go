@@ -14,9 +14,9 @@ type SubmitOrder struct {
 	Schema   int             `json:"schema"`
 	OrderID  string          `json:"orderId"`
 	Workflow string          `json:"workflow"`
-	Order    json.RawMessage `json:"order"`              // any JSON; numbers keep their digits
+	Order    json.RawMessage `json:"order"`              // any JSON value except null
 	Priority string          `json:"priority,omitempty"` // "normal" (default) or "high"
-	ReplyTo  string          `json:"replyTo,omitempty"`  // logical name of the application's queue
+	ReplyTo  string          `json:"replyTo,omitempty"`  // logical name of the queue or bus for statuses
 	Deadline core.Time       `json:"deadline,omitzero"`
 }
 
@@ -39,53 +39,57 @@ type Reply struct {
 	Output     json.RawMessage `json:"output,omitempty"`
 	Error      *ReplyError     `json:"error,omitempty"`
 	RetryAfter core.Duration   `json:"retryAfter,omitempty"` // milliseconds
-	// NoEffect is for failed or retry-later replies of a point of no return: the key has had no effect, and
-	// no call for this or an older attempt begins any more (P22a, a proven refusal permits undo).
+	// NoEffect states that the step's key has had no effect (P22a, a proven refusal permits undo). It also
+	// states that no call of this attempt or of an earlier attempt will begin. Only a failed or retry-later
+	// reply to a do may set NoEffect.
 	NoEffect bool `json:"noEffect,omitempty"`
-	// progress: latest time of the next report; the zero value means after the step's timeout
+	// Until is the latest time of the next report, in a progress reply. The zero value means that the next
+	// report comes within the step's timeout.
 	Until   core.Time `json:"until,omitzero"`
-	Percent int       `json:"percent,omitempty"` // progress: 0 to 100
-	// progress: text for people; the task keeps at most core.MaxNote bytes
+	Percent int       `json:"percent,omitempty"` // 0 to 100, in a progress reply
+	// Note is a text for people, in a progress reply. The task keeps at most core.MaxNote bytes of the text.
 	Note string `json:"note,omitempty"`
-	// milliseconds from claimedAt to receipt, never negative (P32, queue time is not a failure)
+	// Waited is the time from the request's claimedAt to the receipt of the request. The time is never
+	// negative (P32, queue time is not a failure).
 	Waited core.Duration `json:"waited"`
 }
 
-// Progress is the outcome of a Reply whose operation still runs (P43, long work reports progress).
+// Progress is the outcome of a reply about an operation that is still running (P43, long work reports
+// progress).
 const Progress core.Outcome = "progress"
 
-// ReplyError states why a reply is not done. A retry-later reply whose code core.Uncounted accepts does not
-// count as a failure (P45, "not now" is not a failure).
+// ReplyError states why an operation did not succeed. If core.Uncounted returns true for the code, a
+// retry-later reply does not count as a failure (P45, "not now" is not a failure).
 type ReplyError struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }
 
-// Status is a message to the application about its order.
+// Status is a message to an application about its order.
 type Status struct {
 	Schema int `json:"schema"`
 	core.Status
 }
 
-// Quarantined is a message that could not be read, with the reason.
+// Quarantined is a message in the quarantine queue. It contains a rejected message and the reason.
 type Quarantined struct {
 	Schema int       `json:"schema"`
 	Queue  string    `json:"queue"`
-	ID     string    `json:"id"` // ID given by the queue
+	ID     string    `json:"id"` // message ID that the queue assigned
 	Reason string    `json:"reason"`
 	At     core.Time `json:"at"`
-	SHA256 string    `json:"sha256"` // hash of the received message
-	// Body holds at most MaxQuarantined bytes of the message in base64, without tokens of answers (P39, a
+	SHA256 string    `json:"sha256"` // hash of the complete body
+	// Body contains the first MaxQuarantined bytes of the rejected message, without tokens of answers (P39, a
 	// token is an answer's permission).
 	Body []byte `json:"body"`
 }
 
-// MaxQuarantined is the number of bytes of a body that the quarantine keeps.
+// MaxQuarantined is the maximum length of Quarantined.Body in bytes.
 const MaxQuarantined = 40_000
 
-// Quarantine returns the message that keeps a rejected delivery for the operator, with the reason.
+// Quarantine returns the quarantine message for a delivery that was rejected for the given reason.
 func Quarantine(queue string, d port.Delivery, reason string, at core.Time) *Quarantined {
-	body, _ := d.Bytes() // a value that cannot be encoded leaves the body empty
+	body, _ := d.Bytes() // the body is empty if the value cannot be encoded
 	sum := sha256.Sum256(body)
 	body = core.RedactJSON(body)
 	return &Quarantined{

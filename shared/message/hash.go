@@ -11,8 +11,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// HashOf returns the hash of a task's submission. If the task holds the order, HashOf computes the hash. The
-// hash is empty if a Cancel created the task before its order came (P17, a cancel is kept).
+// HashOf returns the hash of the submission of a task. If the task contains the order, HashOf computes the
+// hash. Otherwise it returns the stored hash. The hash is empty if a Cancel created the task and no
+// submission has arrived (P17, a cancel is kept).
 func HashOf(t *core.Task) string {
 	if len(t.Order) == 0 {
 		return t.ContentHash
@@ -21,14 +22,14 @@ func HashOf(t *core.Task) string {
 		ReplyTo: t.ReplyTo})
 }
 
-// ContentHash returns the same text for two submissions of the same order (P14, submit creates once). It is
-// the first 16 bytes, in hexadecimal, of SHA-256 over the canonical JSON of workflow, order, priority and
-// reply-to. White space, the order of fields, escapes, and the spelling of numbers (1.0 or 1) make no
-// difference.
+// ContentHash returns the hash of a submission. Repeated submissions of the same order have the same hash
+// (P14, submit creates once). The hash consists of the first 16 bytes of SHA-256, in hexadecimal. The input
+// is the canonical JSON of workflow, order, priority and reply-to. White space, the sequence of members,
+// escapes, and the spelling of numbers (1.0 or 1) do not change the hash.
 func ContentHash(o SubmitOrder) string {
 	b := append(make([]byte, 0, 128+len(o.Order)), `{"order":`...)
 	b, err := rawjson.AppendCanonical(b, o.Order)
-	if err != nil { // a child's order may contain a key twice if it is the output of a service
+	if err != nil { // a child's order that a service produced may contain a member twice
 		b = append(b, o.Order...)
 	}
 	for _, m := range [...][2]string{

@@ -2,9 +2,9 @@ package message
 
 import "embed"
 
-// Schemas holds the JSON Schemas (draft 2020-12) of all envelopes, for applications and agents in
-// any language: schema/submit-order.json, request.json, reply.json, control.json, status.json,
-// quarantined.json.
+// Schemas holds the JSON Schemas (draft 2020-12) of all messages except Child, which only the Scheduler
+// writes and reads. The files are schema/submit-order.json, request.json, reply.json, control.json,
+// status.json and quarantined.json.
 //
 //go:embed schema/*.json
 var Schemas embed.FS

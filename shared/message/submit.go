@@ -18,7 +18,7 @@ const (
 	PriorityHigh   = "high"
 )
 
-// Codes of refused submissions: short, stable words for programs.
+// Codes of malformed submissions. The codes never change, so that programs can compare them.
 const (
 	CodeTooLarge     = "too-large"
 	CodeNotJSON      = "not-json"
@@ -28,28 +28,29 @@ const (
 	CodeNewerSchema  = "newer-schema"
 )
 
-// Codes of messages that are readable but refused.
+// Codes of well-formed messages that the Scheduler refuses.
 const (
 	CodeUnknownWorkflow = "unknown-workflow"
 	CodeBrokenWorkflow  = "broken-workflow"
 	CodeUnknownReplyTo  = "unknown-reply-to"
 	CodeExpired         = "expired"
-	// CodeOtherAgent is the code of a reply by an agent that its step did not ask (P3, a reply names request
-	// and sender).
+	// CodeOtherAgent refuses a reply from an agent that did not get the step's request (P3, a reply names
+	// request and sender).
 	CodeOtherAgent = "other-agent"
 )
 
-// Refusal is the reason why a submission is not accepted: what happened, to what, and what to do.
+// Refusal is the error for a submission that is not accepted. Its text states what is wrong and how to
+// correct the submission.
 type Refusal struct {
 	Code  string `json:"code"`
-	Field string `json:"field,omitempty"` // "orderId", "order" …; "" for the whole message
+	Field string `json:"field,omitempty"` // wrong field; "" means the whole message
 	Text  string `json:"text"`
 	err   error
 }
 
 func (r *Refusal) Error() string { return r.Text }
 
-// Unwrap returns ErrNewer for a newer schema, and ErrUnreadable for everything else.
+// Unwrap returns ErrNewer if the schema is newer, and ErrUnreadable for any other refusal.
 func (r *Refusal) Unwrap() error {
 	if r.err == nil {
 		return ErrUnreadable
@@ -61,7 +62,7 @@ func refuse(code, field, format string, args ...any) *Refusal {
 	return &Refusal{Code: code, Field: field, Text: fmt.Sprintf(format, args...)}
 }
 
-// Mismatch refuses an order that does not match the schema of its workflow.
+// Mismatch returns the Refusal of an order that does not match the schema of its workflow.
 func Mismatch(workflow string, why error) *Refusal {
 	return refuse(CodeInvalid, "order", "the order does not match the schema of the workflow %s: %v",
 		workflow, why)
@@ -75,17 +76,17 @@ const (
 
 var (
 	idPattern = patternOf(letters+digits+"._:-", letters+digits+"._:-", 128)
-	// The ID of a child contains core.ChildMark.
+	// taskPattern also permits core.ChildMark, which is part of a child's ID.
 	taskPattern     = patternOf(letters+digits+"._:~-", letters+digits+"._:~-", 128)
 	workflowPattern = patternOf(small, small+digits+"-", 64)
 	replyToPattern  = patternOf(letters+digits, letters+digits+"._-", 80)
 	stepPattern     = patternOf(small, small+digits+"-", 40)
 )
 
-// pattern is the form of a name. It is faster than a regular expression, which matters because every message
-// contains several names.
+// pattern defines valid names. Every message contains several names, and a pattern checks them faster than a
+// regular expression.
 type pattern struct {
-	first, rest [256]bool // bytes that may be the first, or any later one
+	first, rest [256]bool // bytes permitted at the first position, and at the later ones
 	longest     int
 }
 
@@ -100,7 +101,7 @@ func patternOf(first, rest string, longest int) *pattern {
 	return p
 }
 
-// MatchString reports whether the name has this form. An empty name does not.
+// MatchString reports whether the name is valid. An empty name is invalid.
 func (p *pattern) MatchString(name string) bool {
 	if name == "" || len(name) > p.longest || !p.first[name[0]] {
 		return false
@@ -113,9 +114,9 @@ func (p *pattern) MatchString(name string) bool {
 	return true
 }
 
-// DecodeSubmit reads a submission strictly. The error is a *Refusal, which wraps ErrNewer for a newer schema.
-// With an error the returned order still has its ID and reply-to if they are readable, so that the sender can
-// be notified.
+// DecodeSubmit decodes and checks a submission. It refuses unknown fields. The error is a *Refusal, which
+// wraps ErrNewer if the schema is newer. If there is an error, the result contains the ID and the reply-to if
+// they are readable. The caller can then notify the sender.
 func DecodeSubmit(data []byte) (SubmitOrder, error) {
 	if len(data) > port.MaxOrder {
 		return senderOf(data), refuse(CodeTooLarge, "", "the submission has %d bytes, the limit is %d; "+
@@ -139,7 +140,7 @@ func DecodeSubmit(data []byte) (SubmitOrder, error) {
 	return o, o.checkFields()
 }
 
-// senderOf reads the ID and the reply-to of a submission that is too large, and nothing else.
+// senderOf reads only the ID and the reply-to of a submission that is too large.
 func senderOf(data []byte) SubmitOrder {
 	if rawjson.Check(data, rawjson.MaxLevels+1) != nil {
 		return SubmitOrder{}
@@ -149,8 +150,8 @@ func senderOf(data []byte) SubmitOrder {
 	return SubmitOrder{OrderID: o.OrderID, ReplyTo: o.ReplyTo}
 }
 
-// submitOf fills the submission. It reads all fields before it returns the error of the first wrong one, so
-// that the ID and the reply-to are known in any case.
+// submitOf returns the submission with the given fields. It reads the ID and the reply-to before all other
+// fields, so that the result contains them even if there is an error.
 func submitOf(fields map[string]json.RawMessage) (SubmitOrder, error) {
 	var o SubmitOrder
 	var first *Refusal
@@ -182,7 +183,7 @@ func submitOf(fields map[string]json.RawMessage) (SubmitOrder, error) {
 	read("priority", &o.Priority, `"normal" or "high"`)
 	read("deadline", &o.Deadline, `a time in RFC 3339, like "2026-11-21T10:00:00.000Z"`)
 	o.Order = fields["order"]
-	// the field contains the year 1, or the first millisecond of 1970
+	// The zero core.Time stands for the year 1 and for the first millisecond of 1970.
 	if first == nil && fields["deadline"] != nil && o.Deadline == 0 {
 		first = refuse(CodeInvalid, "deadline", "deadline must be between the years 1970 and 9999")
 	}
@@ -204,7 +205,7 @@ func unknownField(fields map[string]json.RawMessage) error {
 	if len(unknown) == 0 {
 		return nil
 	}
-	first := slices.Min(unknown) // the smallest name makes the error the same each time
+	first := slices.Min(unknown) // so that the error does not depend on the map's order
 	if len(first) > maxShown {
 		first = strings.ToValidUTF8(first[:maxShown], "") + "…"
 	}
@@ -212,10 +213,10 @@ func unknownField(fields map[string]json.RawMessage) error {
 		strings.Join(submitFields, ", "))
 }
 
-// maxShown is the number of bytes of an unknown field's name that are shown.
+// maxShown is the maximum number of bytes of an unknown field's name in an error.
 const maxShown = 60
 
-// Check checks a submission that DecodeSubmit has not read. The error is a *Refusal.
+// Check checks a submission that does not come from DecodeSubmit. The error is a *Refusal.
 func (o *SubmitOrder) Check() error {
 	if err := o.checkFields(); err != nil {
 		return err
@@ -257,16 +258,17 @@ func (o *SubmitOrder) checkFields() error {
 	return nil
 }
 
-// orderID reports whether a new order may have this ID. "." and ".." vanish from the paths of links, and a
-// command line takes a leading "-" for a flag. Orders of an older version may have such IDs.
+// orderID reports whether a new order may have this ID. It excludes "." and ".." because browsers remove them
+// from the path of a URL. It excludes a leading "-" because a command line would read the ID as a flag. Older
+// versions accepted such IDs, so idPattern permits them.
 func orderID(id string) bool {
 	return idPattern.MatchString(id) && id[0] != '-' && id != "." && id != ".."
 }
 
-// maxDeadline is the last millisecond of the year 9999, the end of RFC 3339.
+// maxDeadline is the last millisecond of the year 9999. RFC 3339 cannot express a later time.
 const maxDeadline = core.Time(253402300799999)
 
-// Notes returns the parts of an accepted submission that have no effect, for people.
+// Notes returns texts for people about fields of an accepted submission that have no effect.
 func Notes(priority string) []string {
 	if priority != PriorityHigh {
 		return nil
@@ -275,8 +277,8 @@ func Notes(priority string) []string {
 		`priority "high" is stored with the order and has no effect: orders are handled as they come`}
 }
 
-// Known returns the ID and the reply-to, or "" for one that has a wrong form, so that the refusal of a
-// submission uses only valid names.
+// Known returns the ID and the reply-to of a refused submission. It replaces an invalid value by "", so that
+// the message about the refusal contains only valid names.
 func (o *SubmitOrder) Known() (orderID, replyTo string) {
 	if idPattern.MatchString(o.OrderID) {
 		orderID = o.OrderID
@@ -288,7 +290,7 @@ func (o *SubmitOrder) Known() (orderID, replyTo string) {
 }
 
 // Tenant returns the tenant of an order from its ID: the part before the first colon, as in "acme:1001", or
-// "" if there is none. Fair queues use tenants (rule 4 of docs/reference/aws-rules.md).
+// "" if the ID has no colon. Fair queues use tenants (rule 4 of docs/reference/aws-rules.md).
 func Tenant(orderID string) string {
 	tenant, _, found := strings.Cut(orderID, ":")
 	if !found {

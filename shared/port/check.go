@@ -7,8 +7,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// CheckWrite returns an error for a write that is wrong regardless of the stored records: ErrTooLarge, or an
-// error without a sentinel for a write that the caller must not make. Every Store calls it first.
+// CheckWrite returns an error for a write that is invalid whatever records are stored. The error wraps
+// ErrTooLarge if the document or the order is too large. Any other error is a mistake of the caller and wraps
+// no sentinel. Every Store calls CheckWrite first.
 func CheckWrite(w *Write) error {
 	id := w.Record.ID
 	switch {
@@ -33,8 +34,8 @@ func CheckWrite(w *Write) error {
 	return nil
 }
 
-// CheckDefinition returns an error if the bytes do not match the hash. Every Definitions calls it first,
-// because a wrong definition could never be read or replaced.
+// CheckDefinition returns an error if the bytes do not match the hash. Every implementation of Definitions
+// calls CheckDefinition first, because a wrong definition could never be read or replaced.
 func CheckDefinition(hash string, data []byte) error {
 	if of := core.DefinitionHash(data); of != hash {
 		return fmt.Errorf(
@@ -44,8 +45,8 @@ func CheckDefinition(hash string, data []byte) error {
 	return nil
 }
 
-// CheckMessage returns an error for a message that is wrong for every queue: ErrTooLarge for a body over
-// MaxMessage, or an error without a sentinel for a message that must not be sent.
+// CheckMessage returns an error for a message that no queue may accept. The error wraps ErrTooLarge if the
+// body is larger than MaxMessage. Any other error is a mistake of the caller and wraps no sentinel.
 func CheckMessage(m *Message) error {
 	switch {
 	case len(m.Body) == 0 && m.Value == nil:
@@ -58,7 +59,7 @@ func CheckMessage(m *Message) error {
 	return nil
 }
 
-// CheckReceive returns an error for wrong arguments of Queue.Receive.
+// CheckReceive returns an error if an argument of Queue.Receive is out of its bounds.
 func CheckReceive(max int, wait, visibility time.Duration) error {
 	switch {
 	case max < 1:

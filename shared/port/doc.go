@@ -1,41 +1,46 @@
-// Package port defines the actors' interfaces to the outside, the records that cross them, and their errors.
-// Actors import this package and never an adapter. Every adapter passes the suites storetest and queuetest.
+// Package port defines the interfaces between the actors and their infrastructure, such as stores and queues.
+// It also defines the records and the errors of these interfaces. An adapter implements the interfaces for
+// one infrastructure, such as AWS or SQLite. Actors import this package and never an adapter. Every adapter
+// passes the tests of the packages storetest and queuetest.
 //
-// Authority: a Store accepts a write only if the version is the one expected, and creates a task only if no
-// order of its ID was ever stored. A Ledger accepts a move only from the entry that was read. Leases save
-// work and protect nothing. The index behind Due is a hint.
+// Authority: a Store replaces a record only if the stored version is the expected version. It creates a task
+// only if no order with the task's ID was ever stored. A Ledger changes an entry only if the entry has not
+// changed after it was read. Leases only save work, and no result depends on them. The index that Due reads
+// is a hint and may be outdated.
 //
-// States: a message is visible, in flight for its visibility timeout, or deleted; it can be delivered more
-// than once and in any order.
+// States: a message is visible, in flight for its visibility timeout, or deleted. A queue can deliver a
+// message more than once, and messages in any order.
 //
-// Failures: each method's comment names its errors. ErrUnavailable means "perhaps": the call may have taken
-// effect, and repeating it must be safe. ErrConflict and ErrNotFound are definite.
+// Failures: each method's comment names the method's errors. After ErrUnavailable the call may have taken
+// effect, so it must be safe to repeat the call. After ErrConflict or ErrNotFound the call has had no effect.
 package port
 
 import "errors"
 
 var (
-	// ErrExists means that a record exists that had to be absent.
+	// ErrExists means that the record to create exists already.
 	ErrExists = errors.New("already exists")
 	// ErrNotFound means that the record, queue or definition does not exist.
 	ErrNotFound = errors.New("not found")
-	// ErrConflict means that the stored version is not the expected one. Load and decide again.
+	// ErrConflict means that the stored version is not the expected version. The caller loads the record and
+	// decides again.
 	ErrConflict = errors.New("version conflict")
 	// ErrTooLarge means that the document or message exceeds the limit. Retrying does not help.
 	ErrTooLarge = errors.New("too large")
-	// ErrUnavailable means throttled, disk full or shutting down. The call may have taken effect. Retry
-	// later.
+	// ErrUnavailable means that the service throttles calls or is shutting down, or that its disk is full.
+	// The call may have taken effect. The caller retries later.
 	ErrUnavailable = errors.New("unavailable")
 	// ErrReceipt means that the receipt is no longer valid: the message was deleted or received again.
 	ErrReceipt = errors.New("receipt expired")
 	// ErrHash means that the bytes of a definition do not match its hash.
 	ErrHash = errors.New("not the bytes of that hash")
-	// ErrCursor means that the cursor is not from a listing with the same query. Begin without a cursor.
+	// ErrCursor means that the cursor does not come from a listing with the same query. Begin the listing
+	// again without a cursor.
 	ErrCursor = errors.New("strange cursor")
-	// ErrDamaged means that a stored document cannot be read. It stays unchanged, and no other one is
-	// affected.
+	// ErrDamaged means that a stored document cannot be read. The document stays unchanged, and other
+	// documents are not affected.
 	ErrDamaged = errors.New("damaged document")
-	// ErrStoreDamaged means that the store itself is damaged, so that reads can fail or miss records. A
-	// person has to restore it.
+	// ErrStoreDamaged means that the store itself is damaged: reads can fail or miss records. An operator has
+	// to restore the store.
 	ErrStoreDamaged = errors.New("the database file is damaged")
 )

@@ -16,9 +16,11 @@ var panics atomic.Int64
 // Panics returns the number of panics that Guard and Always have caught in this process.
 func Panics() int64 { return panics.Load() }
 
-// Guard calls f, and returns a panic of f as an error. Every goroutine of the product runs in Guard or
-// Always, because a panic that nothing recovers ends the process. It logs the panic with its stack; a nil log
-// means the default logger.
+// Guard calls f, and returns a panic of f as an error. It logs the panic with the stack. If log is nil, Guard
+// uses the default logger.
+//
+// Every goroutine of the product runs in Guard or Always, because a panic that nothing recovers ends the
+// process.
 func Guard(log *slog.Logger, what string, f func() error) (err error) {
 	defer func() {
 		p := recover()
@@ -36,10 +38,11 @@ func Guard(log *slog.Logger, what string, f func() error) (err error) {
 	return f()
 }
 
-// alwaysPause is the time after which Always calls a panicked function again.
+// alwaysPause is the time that Always waits after a panic before it calls the function again.
 const alwaysPause = time.Second
 
-// Always calls f again after a pause each time that f panics. It returns when f returns, or when ctx ends.
+// Always calls f. If f panics, Always calls f again after a pause. Always returns when f returns, or when ctx
+// ends during a pause.
 func Always(ctx context.Context, log *slog.Logger, what string, f func()) {
 	for {
 		err := Guard(log, what, func() error { f(); return nil })

@@ -7,20 +7,20 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// MaxMessage is the largest message that Stepkeeper sends, in bytes: one chunk of SQS's bill.
+// MaxMessage is the largest message that Stepkeeper sends, in bytes. SQS bills 64 KiB as one request.
 const MaxMessage = 64 << 10
 
-// MaxDelay is the longest delay of a message, and of a visibility timeout: SQS's 900 s and 12 h.
+// Limits of SQS, which apply to every queue.
 const (
-	MaxDelay      = 900 * time.Second
-	MaxVisibility = 12 * time.Hour
-	MaxBatch      = 10
+	MaxDelay      = 900 * time.Second // longest delay of a message
+	MaxVisibility = 12 * time.Hour    // longest visibility timeout
+	MaxBatch      = 10                // largest number of messages in one call
 )
 
-// Value is a message that has not been encoded yet. A queue in memory passes it on unchanged, which saves
-// encoding and decoding. Its receiver must not change it.
+// Value is a message that has not been encoded yet. A queue in memory delivers the value itself, which saves
+// encoding and decoding. The receiver must not change the value.
 type Value interface {
-	// Encode writes the message's JSON.
+	// Encode returns the message as JSON.
 	Encode() ([]byte, error)
 }
 
@@ -29,16 +29,16 @@ type Message struct {
 	Body  []byte
 	Value Value
 	Delay time.Duration // 0 to MaxDelay
-	// Group names the owner of the message. A queue with groups prevents the messages of one group from
-	// delaying those of others. A queue may ignore it. At most 128 letters, digits and punctuation; "" means
-	// no group.
+	// Group names the owner of the message, in at most 128 letters, digits and punctuation characters. ""
+	// means no group. In a queue with groups, the messages of one group do not delay the messages of other
+	// groups. A queue may ignore the group.
 	Group string
-	// High usually lets the message overtake messages without High. A queue may ignore it (P46, priority
+	// High means that the message may overtake messages without High. A queue may ignore High (P46, priority
 	// changes the order of requests only).
 	High bool
 }
 
-// Bytes returns the body. It encodes the value if the message has no body.
+// Bytes returns the body. If the message has a value and no body, Bytes encodes the value.
 func (m Message) Bytes() ([]byte, error) {
 	if m.Value != nil && m.Body == nil {
 		return m.Value.Encode()
@@ -49,55 +49,59 @@ func (m Message) Bytes() ([]byte, error) {
 // Delivery is a received message.
 type Delivery struct {
 	Message
-	ID       string // ID given by the queue; the same at each delivery
+	ID       string // ID from the queue; all deliveries of a message have the same ID
 	Receipt  string // receipt of this delivery
-	Received int    // number of receives, this one included
+	Received int    // number of receives of the message, including this receive
 	SentAt   time.Time
-	// Sender is the identity that sent the message, if the queue guarantees it: SQS's SenderId. "" means
-	// unknown.
+	// Sender is the identity that sent the message, such as SQS's SenderId. "" means that the queue does not
+	// guarantee an identity.
 	Sender string
 }
 
 // Depth counts the messages of a queue, approximately.
 type Depth struct {
 	Visible  int
-	InFlight int // received and hidden: being handled, or returned with a delay
+	InFlight int // hidden messages: being handled, or returned with a delay
 	Delayed  int
-	Oldest   time.Duration // age of the oldest visible message; 0 if it is unknown, or none is visible
+	Oldest   time.Duration // age of the oldest visible message; 0 if unknown or if no message is visible
 }
 
-// Sender takes messages. It is a queue, or an event bus for statuses.
+// Sender accepts messages. A Sender is a queue, or an event bus for statuses.
 type Sender interface {
-	// Name returns the logical name: "intake", "requests-payment".
+	// Name returns the logical name, such as "intake" or "requests-payment".
 	Name() string
-	// Send returns an error for each message: nil if the queue accepted it, ErrTooLarge, or ErrUnavailable if
-	// it is full or throttled.
+	// Send sends the messages and returns an error for each message. The error is nil if the message was
+	// accepted, ErrTooLarge if the message is too large, and ErrUnavailable if the queue is full or
+	// throttled.
 	Send(ctx context.Context, messages []Message) []error
 }
 
-// Queue is one queue. It delivers at least once, in any order. Batches hold 1 to MaxBatch entries, unless the
-// adapter's suite states otherwise. Errors of entries have the order of the entries.
+// Queue is one queue. It delivers each message at least once, and messages in any order. A batch holds 1 to
+// MaxBatch entries, unless the tests of an adapter state a different limit. Each error has the index of its
+// entry.
 type Queue interface {
 	Sender
-	// Receive waits up to wait for the first message and returns at most max. An empty result is not an
-	// error. The messages become visible again after visibility, unless they are deleted before.
+	// Receive blocks until a message is visible, but not longer than wait. It returns at most max messages.
+	// An empty result is not an error. The messages become visible again after the visibility timeout, unless
+	// they are deleted before.
 	Receive(ctx context.Context, max int, wait, visibility time.Duration) ([]Delivery, error)
-	// Delete returns ErrReceipt if the receipt is not that of the newest delivery. A second delete is not an
-	// error.
+	// Delete deletes the messages with these receipts. The error of a receipt is ErrReceipt if a newer
+	// delivery of the message exists. Deleting a message twice is not an error.
 	Delete(ctx context.Context, receipts []string) []error
-	// Extend makes the delivery invisible for d from now on. 0 returns it at once. It returns ErrReceipt as
-	// Delete does.
+	// Extend hides the delivery for d from now on. If d is 0, the message becomes visible at once. Extend
+	// returns ErrReceipt in the same case as Delete.
 	Extend(ctx context.Context, receipt string, d time.Duration) error
-	// Depth counts its messages.
+	// Depth counts the messages of the queue.
 	Depth(ctx context.Context) (Depth, error)
 }
 
 // Queues finds queues by their logical names.
 type Queues interface {
-	// Queue returns ErrNotFound for a name that the deployment does not have.
+	// Queue returns the queue with this name, or ErrNotFound if the deployment has no queue with this name.
 	Queue(name string) (Queue, error)
-	// ReplyTo resolves an application's logical name from the list that the operator deployed. It returns
-	// ErrNotFound for any other name, because an address in a message is never used.
+	// ReplyTo returns the queue or event bus for an application's statuses. The name must be in the list of
+	// logical names that the operator deployed. For any other name, such as an address from a message,
+	// ReplyTo returns ErrNotFound.
 	ReplyTo(name string) (Sender, error)
 }
 
@@ -106,29 +110,31 @@ const (
 	Intake  = "intake"
 	Replies = "replies"
 	Control = "control"
-	// Tasks holds messages between tasks of parents and children (P41, parent and child talk by messages).
+	// Tasks holds the messages between a parent task and its child tasks (P41, parent and child talk by
+	// messages).
 	Tasks      = "tasks"
 	Quarantine = "quarantine"
 )
 
-// Requests returns the name of an agent's queue.
+// Requests returns the name of the queue for an agent's requests.
 func Requests(agent string) string { return "requests-" + agent }
 
-// High returns the name of the queue for another queue's messages of high priority. A deployment may not have
-// it (P46).
+// High returns the name of the queue that holds the high-priority messages of the given queue. Not every
+// deployment has queues for high priority (P46).
 func High(queue string) string { return queue + "-high" }
 
-// Dead returns the name of the queue that keeps the dead letters of another.
+// Dead returns the name of the queue that keeps the dead letters of the given queue.
 func Dead(queue string) string { return "dead-" + queue }
 
 // Alerts notifies the operator.
 type Alerts interface {
-	// Raise returns nil once the operator will certainly see the alert, or an alert that counts its order.
+	// Raise raises an alert. It returns nil only if the operator will certainly see this alert, or an alert
+	// of the same incident that counts the order.
 	Raise(ctx context.Context, alert core.RaiseAlert) error
 }
 
-// Stopped counts the orders of a workflow that are in Error.
+// Stopped counts the orders in Error of one workflow.
 type Stopped struct {
 	Orders int
-	Oldest time.Duration // time that the oldest of them has been in Error
+	Oldest time.Duration // time for which the oldest of these orders has been in Error
 }

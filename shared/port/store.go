@@ -7,17 +7,18 @@ import (
 )
 
 // MaxDocument is the largest document of a task that a Store accepts, in bytes: DynamoDB's item limit of 400
-// KB less room for the index attributes. It includes a reserve for all that the order may still have to
-// store. An output that does not fit fails its step (`output-too-large`) while the order goes forward. A
-// stopped or undoing order drops the output. Error texts shrink to their codes if they take too much space.
-// Stepkeeper refuses a workflow whose reserve alone is larger (some 500 steps).
+// KB, less space for the index attributes. Part of the document is reserved for data that the order may have
+// to store later. If an output does not fit, the step fails with `output-too-large` while the order goes
+// forward. A stopped or undoing order drops the output. Stepkeeper shortens error texts to their codes if the
+// texts take too much space. Stepkeeper refuses a workflow that needs a larger reserve than the whole
+// document (about 500 steps).
 const MaxDocument = 380 << 10
 
-// MaxOrder is the largest order, in bytes: one chunk of SQS's bill. The Scheduler refuses it. The quarantine
-// keeps its hash and its first 40,000 bytes.
+// MaxOrder is the largest order, in bytes: SQS bills 64 KiB as one request. The Scheduler refuses a larger
+// order. The quarantine keeps the order's hash and its first 40,000 bytes.
 const MaxOrder = 64 << 10
 
-// Bucket is a part of the index.
+// Bucket names a part of the index that a Store keeps of its tasks.
 type Bucket string
 
 // Buckets of a task.
@@ -25,7 +26,7 @@ const (
 	NoBucket Bucket = "" // the task is at rest
 	// The Supervisor processes a task in DueBucket when it is due (P9, tasks not at rest are due).
 	DueBucket       Bucket = "due"
-	AttentionBucket Bucket = "attention" // the task is in Error, and the operator was notified
+	AttentionBucket Bucket = "attention" // the task is in Error, and the operator has an alert
 )
 
 // Record is a stored task. The Store does not interpret Document.
@@ -36,95 +37,100 @@ type Record struct {
 	Workflow string
 	Created  time.Time
 	Bucket   Bucket
-	IndexAt  time.Time // sort key in the bucket; whole milliseconds
-	Document []byte    // JSON; a Store may write the members of an object in another order
+	IndexAt  time.Time // sort key in the bucket, in whole milliseconds
+	Document []byte    // JSON; a Store may change the order of an object's members
 }
 
-// Write is one conditional write. Expected 0 creates a record: no order of this ID may ever have been stored
-// (P14, submit creates once; P26, an ID never runs twice). Otherwise Record replaces the stored one of
-// version Expected, and Record.Version must be Expected + 1 (P8, every commit is conditional).
+// Write is one conditional write. If Expected is 0, the write creates a record. It succeeds only if no order
+// with this ID was ever stored (P14, submit creates once; P26, an ID never runs twice). Otherwise Record
+// replaces the stored record, whose version must be Expected. Record.Version must be Expected + 1 (P8, every
+// commit is conditional).
 type Write struct {
 	Record   Record
 	Expected int64
-	// Hash is the hash of the order's content, which stays after the order has expired. Each create sets it,
-	// and each write of content that is stored apart. A store that puts a tombstone needs it again when the
-	// order comes to rest. It is empty after a Cancel that came before its order (P17, a cancel is kept).
+	// Hash is the hash of the order's content. The store keeps the hash after the order has expired. Each
+	// create sets Hash, and each write of an order whose content has an item or row of its own sets Hash too.
+	// A store whose orders expire also needs Hash in the write that brings the order to rest. In these
+	// writes, Hash is empty only if a Cancel came before its order (P17, a cancel is kept).
 	Hash string
-	// Apart reports whether the content is stored apart from the document, under its hash.
+	// Apart reports whether the content is stored in an item or row of its own, under Hash.
 	Apart bool
-	// Content is the content that a create stores apart. The store writes it before the record, so that no
-	// record is without its content. If the create is refused, the content may stay behind without a
-	// reference.
+	// Content is the order's content if a create stores it in an item or row of its own. The store writes the
+	// content before the record, so that no record lacks its content. If the store refuses the create, the
+	// content may remain without a record.
 	Content []byte
 }
 
-// Query selects records for people. A zero field does not restrict them.
+// Query selects records for a listing. A field with its zero value does not restrict the selection.
 type Query struct {
 	State    string
 	Workflow string
-	Before   time.Time // created before
-	After    time.Time // created at or after
-	Limit    int       // 1 to 1000
-	// InFlight includes, with the state Error, orders that still have a step in flight or an end to report.
-	// Without it an adapter may omit them, because it would have to read every open order.
+	Before   time.Time // upper bound of the creation time, exclusive
+	After    time.Time // lower bound of the creation time, inclusive
+	Limit    int       // largest number of records in a page, 1 to 1000
+	// InFlight applies to the state Error. If InFlight is set, the listing includes orders in Error that
+	// still have a step in flight or an end to report. Otherwise an adapter may omit these orders, because
+	// finding them can require a read of every open order.
 	InFlight bool
-	// Oldest selects only the oldest of the records. Limit counts as 1, and Next is "". An adapter without an
-	// index of ended orders by age refuses Oldest if the query selects ended orders.
+	// Oldest selects only the oldest record. Limit then counts as 1, and Page.Next is "". An adapter that has
+	// no index of ended orders by age refuses Oldest if the query selects ended orders.
 	Oldest bool
 	Cursor string // cursor from the previous page; "" for the first page
 }
 
-// Selects reports whether State, Workflow, Before and After select the record.
+// Selects reports whether the record matches State, Workflow, Before and After.
 func (q *Query) Selects(r *Record) bool {
 	return (q.State == "" || q.State == r.State) && (q.Workflow == "" || q.Workflow == r.Workflow) &&
 		(q.Before.IsZero() || r.Created.Before(q.Before)) &&
 		(q.After.IsZero() || !r.Created.Before(q.After))
 }
 
-// Page is one page of a listing, newest first. Next is "" at the end.
+// Page is one page of a listing, newest record first. Next is the cursor of the next page, or "" on the last
+// page.
 type Page struct {
 	Records []Record
 	Next    string
 }
 
-// Due is one entry of an index. It is a hint: entries may be missing, outdated or superfluous.
+// Due is one entry of the index. The index is a hint: entries may be missing, outdated or superfluous.
 type Due struct {
 	ID string
 	At time.Time
 }
 
-// Store is the state store. All loads are strongly consistent. Listings and Due need not be.
+// Store is the state store. Loads are strongly consistent. The results of Due and List may be outdated.
 type Store interface {
-	// Commit carries out the writes, each on its own: some can succeed while others fail. It keeps no
-	// reference to their bytes. The errors stand at the indexes of their writes; nil means stored:
+	// Commit executes the writes independently: some can succeed while others fail. It keeps no reference to
+	// the bytes of the writes. Each error has the index of its write:
 	//
-	//   - ErrExists: a create found a record, or one that has expired.
-	//   - ErrNotFound: a replace found no record.
-	//   - ErrConflict, ErrTooLarge, ErrUnavailable.
-	//   - Any other error, a context error too, means "perhaps stored".
+	//   - nil: the write is stored.
+	//   - ErrExists: the ID of a create belongs to a record that exists or has expired.
+	//   - ErrNotFound: the record to replace does not exist.
+	//   - ErrConflict, ErrTooLarge or ErrUnavailable: see their comments.
+	//   - Any other error, such as a context error: the write may be stored.
 	//
-	// Commit never returns an error for a write that is known to be stored. A write that is found stored
-	// after a lost answer counts as stored.
+	// If the database's response to a write is lost and Commit finds the write stored, the error is nil.
 	Commit(ctx context.Context, writes []Write) []error
-	// Load returns the records in the order of their IDs, with nil for an ID without a record, and the errors
-	// of failed reads. A failed read does not affect the others.
+	// Load returns a record and an error for each ID, at the index of the ID. The record is nil if it does
+	// not exist or could not be read. A failed read does not affect the other reads.
 	Load(ctx context.Context, ids []string) ([]*Record, []error)
-	// Content returns the content of an order that is stored apart under this hash, or ErrNotFound.
+	// Content returns the order's content in the item or row with this hash, or ErrNotFound.
 	Content(ctx context.Context, id, hash string) ([]byte, error)
-	// Erase removes the content that is stored apart under this hash, if there is any. The stored record of
-	// the order never needs it again (P52, erase removes content, not identity). A later create that is
-	// refused does not bring the content back.
+	// Erase removes the order's content in the item or row with this hash, if the content exists. The
+	// caller must not need the content again (P52, erase removes content, not identity). A later create of
+	// the same order is refused, and does not store the content again.
 	Erase(ctx context.Context, id, hash string) error
-	// Ended reports whether an order of this ID came to rest and its record has expired (P26). It may also
-	// report true for an order whose record still exists, so callers ask only if Load returns no record.
+	// Ended reports whether an order with this ID came to rest and its record has expired (P26). Ended may
+	// also report true for an order whose record still exists, so call Ended only after Load has returned no
+	// record.
 	Ended(ctx context.Context, id string) (bool, error)
-	// Due returns a bucket's entries of one shard, earliest first: those at or before the given time, at most
-	// limit, and after the entry `after` if it is set.
+	// Due returns at most limit entries of one bucket and one shard, earliest first. No entry is later than
+	// the parameter before. If the parameter after is not nil, all entries follow this entry.
 	Due(ctx context.Context, bucket Bucket, shard int, before time.Time, after *Due, limit int) ([]Due, error)
-	// Shards returns the number of shards of the index. It does not change while the process runs.
+	// Shards returns the number of shards of the index. The number does not change while the process runs.
 	Shards() int
-	// List returns the selected records, newest first. An adapter that cannot serve a query returns an error
-	// that states so.
+	// List returns the selected records, newest first. If the adapter cannot serve the query, List returns an
+	// error with the reason.
 	List(ctx context.Context, q Query) (Page, error)
 }
 
@@ -132,54 +138,56 @@ type Store interface {
 type Definitions interface {
 	// Definition returns the stored form of a definition, or ErrNotFound.
 	Definition(ctx context.Context, hash string) ([]byte, error)
-	// PutDefinition stores the definition if it is absent. It returns ErrHash if core.DefinitionHash of the
-	// bytes is another hash.
+	// PutDefinition stores a definition if the store does not have the definition yet. It returns ErrHash if
+	// hash is not core.DefinitionHash(data).
 	PutDefinition(ctx context.Context, hash string, data []byte) error
 }
 
-// Leases prevent two Supervisors from doing the same work twice. Only the cost depends on them.
+// Leases prevent two Supervisors from doing the same work. They only reduce the cost: results are correct
+// without leases.
 type Leases interface {
-	// Acquire takes the lease, or renews the owner's, until now + ttl. It returns false if another owner
-	// holds the lease.
+	// Acquire takes the lease for the owner, or renews the owner's lease, until now + ttl. It returns false
+	// if another owner holds the lease.
 	Acquire(ctx context.Context, name, owner string, now time.Time, ttl time.Duration) (bool, error)
 }
 
-// SweepLease returns the name of the lease of a Supervisor that sweeps a shard.
+// SweepLease returns the name of the lease for the sweeps of a shard.
 func SweepLease(shard int) string { return "sweep/" + strconv.Itoa(shard) }
 
 // LedgerEntry is the state of one key in the ledger of an agent of a plain service (P31, a plain service
 // needs a ledger).
 type LedgerEntry struct {
 	Key     string
-	State   string // see functions/agent/worker
+	State   string // one of the states in package functions/agent/worker
 	Attempt int    // attempt that wrote the state
-	Command int    // number of the command whose fact was applied last
+	Command int    // number of the operator's last command whose fact was applied
 	Output  []byte // output of a completed attempt
 	Code    string // code of a failure
 	Message string
 	Version int64 // 0 if the entry does not exist
 }
 
-// Ledger is the agent's own small table.
+// Ledger is a small table of entries by key, such as the ledger of an agent.
 type Ledger interface {
-	// Entry returns the entry, strongly consistent. Its Version is 0 if it does not exist.
+	// Entry returns the entry of a key. The read is strongly consistent. The Version is 0 if the entry does
+	// not exist.
 	Entry(ctx context.Context, key string) (LedgerEntry, error)
-	// Move stores the entry if the stored version is e.Version, and raises it by one. Otherwise it returns
-	// ErrConflict.
+	// Move stores the entry with a version that is one higher. If the stored version is not e.Version, Move
+	// returns ErrConflict.
 	Move(ctx context.Context, e LedgerEntry) error
 }
 
-// Clock returns the present time. Every actor has one, so that tests and the simulator can move it.
+// Clock returns the present time. Every actor has a Clock, so that tests and the simulator can set the time.
 type Clock interface{ Now() time.Time }
 
-// ClockFunc is a function as a Clock.
+// ClockFunc implements Clock with a function.
 type ClockFunc func() time.Time
 
 // Now calls the function.
 func (f ClockFunc) Now() time.Time { return f() }
 
-// CallAt calls run when the clock shows at. A clock with a method At, such as a clock that tests move, makes
-// the call itself. Otherwise a real timer makes it. stop cancels the call.
+// CallAt calls the parameter run when the clock reaches the given time. If the clock has a method At, as in
+// tests, this method makes the call. Otherwise a timer of the machine makes the call. stop cancels the call.
 func CallAt(clock Clock, at time.Time, run func()) (stop func()) {
 	if w, ok := clock.(interface {
 		At(at time.Time, run func()) (stop func())
@@ -192,7 +200,7 @@ func CallAt(clock Clock, at time.Time, run func()) (stop func()) {
 	return func() { t.Stop() }
 }
 
-// Sleep waits for d of real time. It ends early, with an error, when the context ends.
+// Sleep waits for d of real time. If the context ends before, Sleep returns the context's error at once.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

@@ -7,8 +7,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// advance does everything that the present state allows (P20, what happens next is computed): it claims the
-// ready steps, or undoes the attempted ones, or enters the end. In Error it does nothing.
+// advance does everything that the state of the task allows (P20, what happens next is computed). A
+// Processing task claims its ready steps. A Compensating task undoes its attempted steps. Both enter their
+// end if nothing is left to do. In every other state advance does nothing.
 func (r *deciding) advance() {
 	switch r.t.ProcessState {
 	case core.Processing:
@@ -18,9 +19,9 @@ func (r *deciding) advance() {
 	}
 }
 
-// advanceForward claims the ready steps, and the steps of the list again, which a Resubmit continues. It
-// repeats this until no step becomes ready, because a step that is skipped, or that ends with its claim, can
-// make other steps ready.
+// advanceForward claims the ready steps, and the steps that a Resubmit continues (the parameter again). It
+// repeats this until no step becomes ready. A step that is skipped, or that ends with its claim, can make
+// other steps ready.
 func (r *deciding) advanceForward(again ...int) {
 	var room [8]int
 	var claims []int
@@ -41,7 +42,6 @@ func (r *deciding) advanceForward(again ...int) {
 	r.enterProcessed()
 }
 
-// stillToClaim appends the steps that a Resubmit continues and that no earlier round has claimed or given up.
 func (r *deciding) stillToClaim(claims, again []int) []int {
 	for _, i := range again {
 		if s := r.t.Steps[i].State; s == core.Pending || s == core.Failed {
@@ -51,7 +51,8 @@ func (r *deciding) stillToClaim(claims, again []int) []int {
 	return claims
 }
 
-// readySteps appends the steps to claim, and reports whether a step was skipped or withdrawn.
+// readySteps appends the steps to claim. It reports whether it skipped or ended a step. In this case, other
+// steps may have become ready.
 func (r *deciding) readySteps(claims []int) (_ []int, skipped bool) {
 	for i := range r.t.Steps {
 		if s := &r.t.Steps[i]; r.t.Overtaken(r.def, i) && (s.HandedBack() || s.State == core.Failed) {
@@ -66,8 +67,8 @@ func (r *deciding) readySteps(claims []int) (_ []int, skipped bool) {
 		if r.err != nil || r.t.ProcessState != core.Processing {
 			return nil, false
 		}
-		// the step's condition cannot be evaluated, and the task continues without the step (P42, orders can
-		// go on after failures)
+		// The step's condition could not be evaluated, and the task continues without the step (P42, orders
+		// can go on after failures).
 		if r.t.Steps[i].State != core.Pending {
 			skipped = true
 			continue
@@ -81,8 +82,9 @@ func (r *deciding) readySteps(claims []int) (_ []int, skipped bool) {
 	return claims, skipped
 }
 
-// ready reports whether the step was not attempted in this run and every step before it is done or skipped.
-// Only Wake and Resubmit claim a step that was handed back.
+// ready reports whether a step can be claimed for the first time in this run. All predecessors must have
+// passed. A step that answers have already decided does not wait for the call that sends its question. A step
+// that was handed back is never ready, because only a Wake or a Resubmit claims it.
 func (r *deciding) ready(i int) bool {
 	s := &r.t.Steps[i]
 	if s.State != core.Pending || s.Attempted() {
@@ -96,7 +98,7 @@ func (r *deciding) ready(i int) bool {
 	return true
 }
 
-// conditionHolds evaluates a ready step's condition. If it cannot be evaluated, the step fails for good.
+// conditionHolds evaluates the condition of a ready step. If the evaluation fails, the step fails for good.
 func (r *deciding) conditionHolds(i int) bool {
 	if r.def.Steps[i].When == "" {
 		return true
@@ -111,14 +113,13 @@ func (r *deciding) conditionHolds(i int) bool {
 	return yes && err == nil
 }
 
-// failExpression fails a step without a claim. Nothing was attempted, so there is nothing to undo.
 func (r *deciding) failExpression(i int, what string, err error) {
 	r.recordFailure(i, "expression", what+": "+err.Error(), 0)
 	r.failStep(i)
 }
 
-// failClaim fails a step without a claim, by the rule of the step itself (P50, a rule can fail the order) or
-// because its input cannot be computed.
+// failClaim fails a step that cannot be claimed. The cause is a rule of the workflow (P50, a rule can fail
+// the order), or an input that cannot be computed.
 func (r *deciding) failClaim(i int, err error) {
 	var rule *core.Fail
 	if !errors.As(err, &rule) {
@@ -136,12 +137,11 @@ func (r *deciding) orderKnown() bool {
 	return r.err == nil
 }
 
-// claim starts the next attempt of each step (P1, every claim has a new attempt). It sets the times and emits
-// the request.
+// claim starts the next attempt of each step (P1, every claim has a new attempt).
 //
-// It prepares all steps first, because a step that cannot be prepared may start the undo, and then no request
-// of the other steps must be sent. Steps that end with their claim come last. claim reports whether a step
-// ended, or failed and the task continues without it. In both cases it has claimed no other step.
+// It prepares all steps before it starts the first one, because a step that cannot be prepared may begin the
+// undo. Then no request of the other steps may be sent. If some steps end with their claim, claim starts only
+// those steps. It reports whether the caller has to look for ready steps again.
 func (r *deciding) claim(steps []int) (ended bool) {
 	if r.bySupervisor() && len(steps) > 0 {
 		panic("core: the Supervisor must not claim")
@@ -152,7 +152,7 @@ func (r *deciding) claim(steps []int) (ended bool) {
 		p, err := r.kind(i).prepare(r, i)
 		if err != nil {
 			r.failClaim(i, err)
-			return r.t.ProcessState == core.Processing // P42: the caller prepares the other steps again
+			return r.t.ProcessState == core.Processing // the caller prepares the other steps again (P42)
 		}
 		ended = ended || p.atOnce
 		claims = append(claims, p)
@@ -162,7 +162,7 @@ func (r *deciding) claim(steps []int) (ended bool) {
 			continue
 		}
 		s := &r.t.Steps[i]
-		if r.t.Hops >= r.def.HopBudget { // P23, a hop budget bounds claims
+		if r.t.Hops >= r.def.HopBudget { // a hop budget bounds claims (P23)
 			r.recordFailure(i, "hops",
 				"the order used up its hop budget: a loop, or far more retries than planned", s.Attempt)
 			release(s)
@@ -171,7 +171,7 @@ func (r *deciding) claim(steps []int) (ended bool) {
 		}
 		r.t.Hops++
 		r.kind(i).start(r, i, claims[n])
-		// an answer that arrived before the claim was a refusal
+		// An answer from before the claim may have ended the step and stopped the task.
 		if r.err != nil || r.t.ProcessState != core.Processing {
 			return false
 		}
@@ -179,8 +179,9 @@ func (r *deciding) claim(steps []int) (ended bool) {
 	return ended
 }
 
-// take writes a claim into the step: its next attempt, and the order and time of its first claim (P1; P4, a
-// cause is logical; P7, undo covers every attempted step).
+// take writes the next claim into the step (P1; P4, a cause is logical). The first claim also stores
+// First.Nth, its place in the order of first claims (P7, undo covers every attempted step). The second claim
+// stores First.At, the time of the first claim, because it replaces Claim.At.
 func (r *deciding) take(i int, state core.State, c core.Claim) {
 	s := &r.t.Steps[i]
 	switch {
@@ -200,14 +201,14 @@ func (r *deciding) take(i int, state core.State, c core.Claim) {
 	s.Attempt++
 }
 
-// input evaluates the input of the step's agent. The result depends only on values that are fixed while the
-// claim stands, so that a redelivery computes the same bytes (P12, effects are emitted again).
+// input evaluates the input of a step. It reads only values that do not change while the claim stands, so
+// that a redelivery computes the same bytes (P12, effects are emitted again).
 func (r *deciding) input(i int, op core.Operation) (json.RawMessage, error) {
 	d := &r.def.Steps[i]
 	undo := op == core.UndoOp && d.Undo != nil && d.Undo.Input != nil
 	switch given := r.t.Steps[i].Corrected; {
 	case undo:
-	case given != nil: // P51, a call can get another input
+	case given != nil: // a call can get another input (P51)
 		return given.Input, nil
 	case d.Input == nil:
 		return nil, nil
@@ -221,7 +222,8 @@ func (r *deciding) input(i int, op core.Operation) (json.RawMessage, error) {
 	return r.def.Expr.Input(i, r.environment(i, false))
 }
 
-// environment returns the values that an expression may read: the order and the outputs of earlier steps.
+// environment returns the values that an expression of step i may read: the order, and the outputs and
+// failure codes of earlier steps. If the argument own is true, the expression may also read those of step i.
 func (r *deciding) environment(i int, own bool) core.Environment {
 	env := core.Environment{OrderID: r.t.OrderID, Run: r.t.Run, Order: r.order,
 		Outputs: make(map[string]json.RawMessage, len(r.def.Ancestors(i))+1)}
@@ -237,7 +239,6 @@ func (r *deciding) environment(i int, own bool) core.Environment {
 	return env
 }
 
-// advanceUndo undoes every attempted step, in reverse order of the first claims (P7, P20).
 func (r *deciding) advanceUndo() {
 	for r.err == nil && r.t.ProcessState == core.Compensating {
 		i := r.t.NextToUndo()
@@ -251,7 +252,7 @@ func (r *deciding) advanceUndo() {
 	}
 }
 
-// undoNext advances the undo of step i. It reports whether the next step can be undone too.
+// undoNext continues the undo of step i. It reports whether the task can go on to undo the next step.
 func (r *deciding) undoNext(i int) bool {
 	s := &r.t.Steps[i]
 	if s.State == core.Compensating || s.State == core.UndoWait && r.at.Now < s.Wait.At {
@@ -260,8 +261,8 @@ func (r *deciding) undoNext(i int) bool {
 	return r.undoStep(i)
 }
 
-// undoStep begins the undo of a step, or the wait before it, by the rules of the step's grade. It reports
-// whether the step is Compensated at once.
+// undoStep begins the undo of a step, or the wait before the undo, as the step's grade requires. It does
+// nothing while a do that no fence stops is in flight. It reports whether the step is Compensated already.
 func (r *deciding) undoStep(i int) bool {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	if d.Each != nil {
@@ -270,8 +271,7 @@ func (r *deciding) undoStep(i int) bool {
 	quiet := s.Quiet().Add(r.def.Agents[d.Agent].ClockSkew)
 	switch {
 	case d.Undo == nil:
-		// a step without undo, or a point of no return that is proven to have had no effect, needs no
-		// request; it only must not be in flight
+		// A step without an undo operation needs no request. Its do must not be in flight.
 		if s.State == core.Processing {
 			return false
 		}
@@ -281,7 +281,8 @@ func (r *deciding) undoStep(i int) bool {
 		r.claimUndo(i)
 	case s.State == core.Processing:
 		return false
-	case r.at.Now <= quiet: // a call may still run, even after a reply (P21, an undo waits for quiet; H2)
+	case r.at.Now <= quiet:
+		// A call may still take effect, even after a reply (P21, an undo waits for quiet).
 		release(s)
 		s.State = core.UndoWait
 		r.scheduleWake(s, quiet+1)
@@ -295,8 +296,8 @@ func (r *deciding) undoStep(i int) bool {
 	return false
 }
 
-// claimUndo claims an undo. If its input cannot be computed, the operator is needed, because a retry would
-// fail in the same way.
+// claimUndo claims the undo of a step. If the input of the undo cannot be computed, the task stops for the
+// operator, because a retry would fail in the same way.
 func (r *deciding) claimUndo(i int) {
 	if r.bySupervisor() {
 		panic("core: the Supervisor must not claim")

@@ -13,7 +13,7 @@ import (
 // answered applies an answer (P35, an answer decides a round; P36, answers may come early, late or twice).
 func (r *deciding) answered(_ int, ev core.Event) (string, error) {
 	e := ev.(core.Answered)
-	// The answer may count in a newer run than the loaded one (P8, every commit is conditional).
+	// The answer may be for a run that is newer than the loaded task (P8, every commit is conditional).
 	if r.def != nil && e.Run > r.t.Run {
 		return "", core.ErrStale
 	}
@@ -22,7 +22,7 @@ func (r *deciding) answered(_ int, ev core.Event) (string, error) {
 		return r.refuseAnswer(-1, e, reason)
 	}
 	var took []int
-	var unchanged string // reason if the answer changes nothing, or may count later
+	var unchanged string // note for the sender if the answer does not count now
 	voted := false
 	for _, i := range steps {
 		vote, note, why := r.voteOf(i, e)
@@ -63,9 +63,9 @@ func (r *deciding) answered(_ int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// voteOf returns the vote that an answer adds to a step, or nil if the answer changes nothing. note is a text
-// for an accepted answer: who decided before, or which step decides whether the answer counts. refused is the
-// reason of a refusal, or "".
+// voteOf returns the vote that an answer adds to a step. vote is nil if the answer changes nothing. note is
+// a text for the sender if an accepted answer does not count, or does not count yet. refused is the reason
+// of a refusal, or "".
 func (r *deciding) voteOf(i int, e core.Answered) (vote *core.Vote, note, refused string) {
 	s := &r.t.Steps[i]
 	value, reason := r.def.AnswerValue(i, e.Value)
@@ -104,8 +104,8 @@ func (r *deciding) voteOf(i int, e core.Answered) (vote *core.Vote, note, refuse
 	return vote, note, refused
 }
 
-// newVote returns the vote of a person on an undecided step, nil if the step has it already, or the reason of
-// a refusal.
+// newVote returns the vote of a person on an undecided step. vote is nil if the same answer is already
+// stored, or if the vote is refused. refused is the reason of a refusal, or "".
 func (r *deciding) newVote(i int, by string, value json.RawMessage) (vote *core.Vote, refused string) {
 	s, event := &r.t.Steps[i], r.def.Steps[i].Answer.Event != ""
 	a := s.Answers
@@ -119,7 +119,7 @@ func (r *deciding) newVote(i int, by string, value json.RawMessage) (vote *core.
 	case at >= 0:
 		return nil, by + " has answered step " + s.Name + " before, with " + core.Shown(a.Votes[at].Value) +
 			" at " + a.Votes[at].At.String()
-	case event && len(a.Votes) > 0: // the first vote counts, even before the claim
+	case event && len(a.Votes) > 0: // only the first event counts, even before the claim
 		if bytes.Equal(a.Votes[0].Value, value) {
 			return nil, ""
 		}
@@ -136,8 +136,8 @@ func (r *deciding) newVote(i int, by string, value json.RawMessage) (vote *core.
 	return vote, ""
 }
 
-// questionOf returns the people who may answer a step. The claim stores them. Before the claim, questionOf
-// evaluates the question. The result is unknown until every step that the question reads has ended.
+// questionOf returns who may answer a step. After the claim it returns the stored values. Before the claim it
+// evaluates the question. known is false if this fails, or if a step that the question reads has not ended.
 func (r *deciding) questionOf(i int) (question *core.Answers, known bool) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	if s.Answers != nil && s.Answers.Need > 0 {
@@ -154,13 +154,12 @@ func (r *deciding) questionOf(i int) (question *core.Answers, known bool) {
 	if err == nil && r.err == nil {
 		question, _, err = core.ReadQuestion(text, d.Timeout)
 	}
-	if err != nil || r.err != nil { // the claim will fail with this error
+	if err != nil || r.err != nil { // the claim will fail with err; r.err ends this decision
 		return &core.Answers{}, false
 	}
 	return question, true
 }
 
-// holdsVote reports whether the task has room for an event's value.
 func (r *deciding) holdsVote(i int, vote *core.Vote) bool {
 	with := &deciding{def: r.def, t: r.t.Clone()}
 	with.addVote(i, vote)
@@ -175,9 +174,8 @@ func (r *deciding) addVote(i int, vote *core.Vote) {
 	a.Votes = append(slices.Clip(a.Votes), *vote)
 }
 
-// refuseEarly stores a verdict for each vote that came before the claim and does not count, because the
-// earlier verdict stated that the vote is kept (P36). The new verdict has no ID, because a vote
-// stores none.
+// refuseEarly stores a refusal for each vote that came before the claim and does not count (P36). The sender
+// has an earlier verdict, which accepted the vote. The refusal has no ID, because a vote stores no ID.
 func (r *deciding) refuseEarly(i int, early []core.Vote) {
 	sent := r.verdict
 	for _, v := range early {
@@ -190,14 +188,12 @@ func (r *deciding) refuseEarly(i int, early []core.Vote) {
 	r.verdict = sent
 }
 
-// keepVerdict stores the verdict of an answer in its step (P36).
 func (r *deciding) keepVerdict(i int, v core.Verdict) {
 	r.addVerdict(&r.t.Steps[i].OwnAnswers().Verdicts, v)
 }
 
-// refuseAnswer refuses an answer, and remembers that. It stores the verdict in step i; a negative i means
-// that no step takes the answer. A refused answer by a token is not remembered: only its sender gets the
-// refusal (P36).
+// refuseAnswer refuses an answer. It stores the verdict in step i, or in no step if i is negative. The task
+// does not remember the refusal of an answer with a token. Only the sender gets that refusal (P36).
 func (r *deciding) refuseAnswer(i int, e core.Answered, reason string) (string, error) {
 	v := core.Verdict{ID: e.ID, Command: "answer", Reason: core.TrimMessage(reason), At: r.at.Now}
 	r.verdict = &v

@@ -8,19 +8,21 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// jitter returns a number in [0, 1) for an attempt. It spreads retries, and is the same on every instance.
+// jitter returns a number in [0, 1) for an attempt. The number is the same on every instance. It spreads the
+// retries of different orders.
 func jitter(orderID string, run int, step string, attempt int) float64 {
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "%s/%d/%s/%d", orderID, run, step, attempt)
 	x := h.Sum64()
-	// FNV's high bits change little between short inputs, so mix once more (the finaliser of MurmurHash3).
+	// FNV's high bits change little between short inputs. So the first half of MurmurHash3's finaliser mixes
+	// them once more.
 	x ^= x >> 33
 	x *= 0xff51afd7ed558ccd
 	x ^= x >> 33
 	return float64(x>>11) / (1 << 53)
 }
 
-// backoffWait returns the wait after the n-th counted failure, n from 1.
+// backoffWait returns the wait after the n-th counted failure, for n from 1. u is the jitter.
 func backoffWait(b core.Backoff, n int, u float64) core.Duration {
 	d := float64(b.Initial) * math.Pow(b.Multiplier, float64(n-1))
 	if limit := float64(b.Max); d > limit {

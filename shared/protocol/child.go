@@ -6,8 +6,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// startChild creates a child task (P41, parent and child talk by messages). If an undo arrives before the
-// start, the child is Compensated from the beginning. It reports this end, and a later attempt can start it.
+// startChild creates a child task (P41, parent and child talk by messages). If an undo or a cancel arrives
+// before the start, the child is Compensated from the beginning, and reports this to the parent. A later
+// attempt of the parent's step can start the child.
 func startChild(def *core.Definition, order []byte, e core.AskChild, at At) (Decision, error) {
 	if def == nil || def.Hash != e.Definition {
 		return Decision{}, fmt.Errorf("child %q: its definition %q is not there: %w", e.OrderID, e.Definition,
@@ -18,9 +19,9 @@ func startChild(def *core.Definition, order []byte, e core.AskChild, at At) (Dec
 		Priority:    e.Priority}, &e, at)
 }
 
-// askedByParent decides the request of a parent to an existing child (P41). The task keeps the highest
-// attempt that asked, and all messages to the parent contain it. A request of an earlier attempt changes
-// nothing.
+// askedByParent decides a parent's request to an existing child (P41). The child keeps the highest attempt
+// that has sent a request, and its messages to the parent contain this attempt. A request of an earlier
+// attempt changes nothing.
 func (r *deciding) askedByParent(_ int, ev core.Event) (string, error) {
 	e, t := ev.(core.AskChild), r.t
 	if t.Parent == nil {
@@ -40,7 +41,7 @@ func (r *deciding) askedByParent(_ int, ev core.Event) (string, error) {
 		t.Parent = &e.Parent
 	}
 	switch mode := modeOf(t); {
-	case t.Erased != nil: // the child reports that it has expired (P52, erase removes content, not identity)
+	case t.Erased != nil: // it only reports its end (P52, erase removes content, not identity)
 	case e.Ask == core.AskStart && mode == compensated && newer:
 		r.followParent(e.To)
 		again := core.Resubmit{}
@@ -62,22 +63,23 @@ func (r *deciding) askedByParent(_ int, ev core.Event) (string, error) {
 		r.startUndo(core.WhyParent)
 		return "", nil
 	}
-	if newer { // messages to the parent contain the newer attempt
+	if newer { // the report must contain the newer attempt
 		r.notifyParent()
 		return "", nil
 	}
 	return "the child is " + string(t.ProcessState), nil
 }
 
-// followParent pins an undone child to the definition that its parent's step names now, because the child's
-// next run begins anew (P41). A child that cannot be pinned to it keeps its own definition.
+// followParent moves an undone child to the definition that the parent's step names now, because the child's
+// next run begins anew (P41). If the move is refused, the child keeps its definition.
 func (r *deciding) followParent(to *core.Definition) {
 	if to != nil && to.Name == r.t.Workflow && to.Hash != r.t.Definition {
 		_ = r.pin(to)
 	}
 }
 
-// notifyParent notifies the parent if its child has ended or stopped.
+// notifyParent reports to the parent how the child has ended or stopped. It does nothing for a running
+// child.
 func (r *deciding) notifyParent() {
 	t := r.t
 	if t.Parent == nil {

@@ -7,14 +7,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// accept counts the command and stores its verdict. reject stores a verdict too, because the sender reads the
-// task until it finds the verdict (P5, commands have a number and an ID).
+// accept counts the command and stores its verdict. The sender reads the task until the verdict appears (P5,
+// commands have a number and an ID).
 func (r *deciding) accept(reason string) {
 	r.t.Commands.Number++
 	r.acceptAgain(reason)
 }
 
-// acceptAgain accepts a command whose effect an earlier command had. The command does not count.
+// acceptAgain accepts a command that has nothing left to do, because an earlier command has had the same
+// effect. The task does not count the command.
 func (r *deciding) acceptAgain(reason string) { r.storeVerdict(true, reason) }
 
 func (r *deciding) reject(reason string) (string, error) {
@@ -34,7 +35,8 @@ func (r *deciding) storeVerdict(accepted bool, reason string) {
 		Reason: reason, At: r.at.Now, By: r.From.By, Note: core.TrimMessage(r.From.Reason)})
 }
 
-// addVerdict adds a verdict to a list of the task, without its texts if there is no room for them.
+// addVerdict adds a verdict to a list of the task. If the document has no space for the verdict's texts,
+// addVerdict drops the texts.
 func (r *deciding) addVerdict(list *[]core.Verdict, v core.Verdict) {
 	all := append(slices.Clip(*list), v)
 	*list = all[max(0, len(all)-core.MaxVerdicts):]
@@ -45,9 +47,10 @@ func (r *deciding) addVerdict(list *[]core.Verdict, v core.Verdict) {
 	r.verdict = &v
 }
 
-// operators returns the rule of a numbered command. The function do executes the command, or returns the
-// reason of a refusal. The command's number must be the task's (P5, H17), and an erased task takes no further
-// command (P52, erase removes content, not identity).
+// operators returns the rule for a numbered command. The argument do is the function that executes the
+// command, or returns the reason of a refusal. The number of the command must be the number of the task, so
+// that an old command that comes again is refused (P5). An erased task refuses every command (P52, erase
+// removes content, not identity).
 func operators(do func(r *deciding, ev core.Event) (refused string)) rule {
 	return action(func(r *deciding, _ int, ev core.Event) (string, error) {
 		reason := isErased
@@ -67,7 +70,6 @@ func operators(do func(r *deciding, ev core.Event) (refused string)) rule {
 	})
 }
 
-// submittedAgain decides a submission of an order that exists already (P14, submit creates once).
 func (r *deciding) submittedAgain(_ int, ev core.Event) (string, error) {
 	switch {
 	case r.t.IsTombstone():
@@ -79,8 +81,8 @@ func (r *deciding) submittedAgain(_ int, ev core.Event) (string, error) {
 	return "the order is there", nil
 }
 
-// cancelCommand stops and undoes the order for the caller (P17, a cancel is kept). The verdict of one command
-// never changes from refused to accepted, and repeats get the same verdict (H30).
+// cancelCommand stops and undoes the order for the caller (P17, a cancel is kept). All copies of a command
+// get the same verdict, so that a refused cancel is never accepted later.
 func (r *deciding) cancelCommand(_ int, ev core.Event) (string, error) {
 	e, t := ev.(core.Cancel), r.t
 	switch {
@@ -113,13 +115,14 @@ func (r *deciding) cancelCommand(_ int, ev core.Event) (string, error) {
 		r.advance()
 	case errForward:
 		r.startUndo(core.WhyCancel)
-	case compensated: // the finished undo becomes the cancel, with its own final status
+	case compensated: // the finished undo becomes the cancel, with a final status of its own
 		r.enterEnd(core.Cancelled, "")
 	}
 	return "", nil
 }
 
-// startUndo moves a task from Error into its undo. This ends every wait (P9a, a waiting step has two times).
+// startUndo starts or continues the undo of a task in Error, or starts that of a Processed child. It ends
+// every wait (P9a, a waiting step has two times).
 func (r *deciding) startUndo(why core.Why) {
 	if t := r.t; t.Phase == core.Undoing {
 		t.Reason, t.Undo.Reason = t.Undo.Reason, core.Reason{}
@@ -137,7 +140,6 @@ func (r *deciding) startUndo(why core.Why) {
 	r.advance()
 }
 
-// undoCommand executes the operator's decision to undo a task in Error.
 func (r *deciding) undoCommand(core.Event) (refused string) {
 	if reason := r.t.UndoRefusal(r.def); reason != "" {
 		return reason
@@ -171,7 +173,8 @@ func (r *deciding) resubmitCommand(ev core.Event) (refused string) {
 			"; only one in Error, or Compensated, can be resubmitted"
 	}
 	before, def := r.t, r.def
-	if e.To != nil && !e.To.Is(r.t.Definition) { // a Resubmit may move (P49, move pins another definition)
+	// The Resubmit may also move the task (P49, move pins another definition).
+	if e.To != nil && !e.To.Is(r.t.Definition) {
 		if reason := r.move(*e.To); reason != "" {
 			return reason
 		}
@@ -188,7 +191,7 @@ func (r *deciding) resubmitCommand(ev core.Event) (refused string) {
 	switch mode {
 	case errForward:
 		r.resume(e)
-	case errUndo: // a stopped undo never goes forward (H5)
+	case errUndo: // a stopped undo never goes forward
 		r.startUndo(r.t.Undo.Why)
 	case compensated:
 		r.restart(e)
@@ -196,8 +199,8 @@ func (r *deciding) resubmitCommand(ev core.Event) (refused string) {
 	return ""
 }
 
-// note returns the text for the history that names the step to which a command gives an input. It returns ""
-// if the command gives no input.
+// note returns a verdict's text about a value that a command gives to a step. It returns "" if the command
+// gives no value.
 func note(what, step string) string {
 	if step == "" {
 		return ""
@@ -205,7 +208,8 @@ func note(what, step string) string {
 	return "with " + what + " for " + step
 }
 
-// resume continues forward in the same run, with the same keys (H4). It resets counters and hops.
+// resume continues the task forward in the same run. It keeps the keys, because a new key could repeat an
+// effect whose reply was lost. It resets the counts of failures and hops.
 func (r *deciding) resume(e core.Resubmit) {
 	t := r.t
 	leaveEnd(r.t)
@@ -214,21 +218,23 @@ func (r *deciding) resume(e core.Resubmit) {
 	r.started()
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		if s.State == core.Processed && s.Finish.Seq == 0 { // it finished while the order was in Error
+		if s.State == core.Processed && s.Finish.Seq == 0 { // the step finished while the order was in Error
 			r.emitStepFinished(s)
 		}
 		s.Failures = core.Failures{}
 		endHold(s)
-		if s.State == core.Failed && !s.Attempted() { // its expression failed; advance tries it again
+		// An expression or rule that failed the step is evaluated again.
+		if s.State == core.Failed && !s.Attempted() {
 			s.State, s.Error = core.Pending, nil
 		}
 	}
 	var again []int
-	for i := range t.Steps { // all steps, because a step that is left out would wait for ever (H31)
+	// The loop continues every attempted step. A step that is left out would wait for ever.
+	for i := range t.Steps {
 		if t.Steps[i].Attempted() && r.kind(i).resume(r, i) {
 			again = append(again, i)
 		}
-		// an answer was a refusal, or its time had ended
+		// A refused answer, or the end of the time for one, may have failed the step.
 		if r.err != nil || t.ProcessState != core.Processing {
 			return
 		}
@@ -236,7 +242,8 @@ func (r *deciding) resume(e core.Resubmit) {
 	r.advanceForward(again...)
 }
 
-// restart starts a Compensated order again: a new run with new keys (H3).
+// restart starts a Compensated order again, in a new run with new keys. For an old key, a service would
+// return its stored reply without a new effect.
 func (r *deciding) restart(e core.Resubmit) {
 	t := r.t
 	leaveEnd(r.t)
@@ -249,7 +256,8 @@ func (r *deciding) restart(e core.Resubmit) {
 		verdicts, given := s.Answers, s.Corrected
 		// Attempt numbers continue (P1, every claim has a new attempt).
 		t.Steps[i] = core.Step{Name: s.Name, State: core.Pending, Attempt: s.Attempt, Unknown: s.Unknown}
-		// An input of an earlier command ends with its run (P51, a call can get another input).
+		// An operator's input is valid for one run. Only an input of this command continues (P51, a call can
+		// get another input).
 		if given != nil && given.Command == t.Commands.Number {
 			t.Steps[i].Corrected = given
 		}
@@ -262,7 +270,8 @@ func (r *deciding) restart(e core.Resubmit) {
 	r.advance()
 }
 
-// renewDeadline sets or removes a deadline for a Resubmit (P23a, a deadline stops or undoes the order).
+// renewDeadline sets the deadline that a Resubmit gives, or removes the deadline if the Resubmit gives none
+// (P23a, a deadline stops or undoes the order).
 func (r *deciding) renewDeadline(at core.Time) {
 	r.t.Deadline.At = 0
 	if at != 0 {
@@ -270,9 +279,9 @@ func (r *deciding) renewDeadline(at core.Time) {
 	}
 }
 
-// closeCommand executes the operator's decision to end a task in its present state (P48, close ends an order
-// as it stands). Its steps keep their states, because their effects stay as the operator found them. It
-// cancels children that never answered, because their requests may still arrive.
+// closeCommand ends a task in its present state for the operator (P48, close ends an order as it stands). The
+// steps keep their states. Children that have reported no end are cancelled, because the requests to start
+// them may still arrive.
 func (r *deciding) closeCommand(ev core.Event) (refused string) {
 	if reason := r.t.CloseRefusal(r.def, ev.(core.Close).Absent, r.at.Now); reason != "" {
 		return reason
@@ -289,7 +298,8 @@ func (r *deciding) closeCommand(ev core.Event) (refused string) {
 	return ""
 }
 
-// tooManyCancels is the reason of a cancel that the task cannot distinguish from the refused ones.
+// tooManyCancels is the reason for the refusal of a cancel if the list of refused cancels is full. The task
+// could not distinguish such a cancel from a copy of a refused cancel.
 const tooManyCancels = "this run of the order has refused 16 cancels, which is the most that it " +
 	"remembers, and so it accepts no other one; " +
 	"fix: if the order has stopped, undo it as an operator"

@@ -6,8 +6,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// correct replaces the input of a step with the Resubmit's input (P51, a call can get another input). If it
-// cannot, it returns the reason and changes nothing.
+// correct gives a step the input of a Resubmit (P51, a call can get another input). If the input is refused,
+// correct returns the reason and changes nothing.
 func (r *deciding) correct(e core.Resubmit) (refused string) {
 	if e.Step == "" {
 		return ""

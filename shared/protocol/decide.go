@@ -8,14 +8,15 @@ import (
 
 // Decide applies one event to a task. It changes no argument.
 //
-// def is the definition that the task pins, or the current one for a new order. It is nil for a task without
-// one: an unknown order, or the tombstone of an early Cancel. order is the order as submitted. If it is nil
-// and an expression needs it, Decide returns ErrOrderNeeded. task is nil if the order is unknown.
+// task is nil if the order has no task. def is the definition that the task pins. If a Submitted or AskChild
+// may create the task, def is the definition of the new task. def is nil for any other event without a task,
+// and if an early Cancel has created the task. order is the order as submitted. If order is nil and an
+// expression needs it, Decide returns ErrOrderNeeded.
 //
-// The other errors are ErrStale, ErrUnfit, or a *Refusal for the sender. Without an error, the Decision
-// states whether the event changed the task. If not, Ignored has the reason, and the Decision repeats the
-// effects that the same event caused before (P12, effects are emitted again). The task keeps no tokens of
-// answers from the event (P39, a token is an answer's permission).
+// The other errors are ErrStale, ErrUnfit, and a *Refusal for the sender. If the event changes nothing,
+// Ignored has the reason. The Decision then repeats the effects that the same event caused before (P12,
+// effects are emitted again). Decide removes the tokens of answers from the event, so that the task stores
+// none (P39, a token is an answer's permission).
 func Decide(def *core.Definition, order []byte, task *core.Task, ev core.Event, at At) (Decision, error) {
 	ev = redacted(ev)
 	if task == nil {
@@ -26,7 +27,7 @@ func Decide(def *core.Definition, order []byte, task *core.Task, ev core.Event, 
 	}
 	r := &deciding{def: def, order: order, t: task.Clone(), at: at, about: aboutOf(ev, task)}
 	var ignored string
-	// all commands with one ID get the verdict of the first one
+	// All commands with the same ID get the verdict of the first command.
 	if r.verdict = task.Verdict(r.ID); r.verdict != nil {
 		ignored = "this command already has a verdict"
 	} else {
@@ -50,29 +51,29 @@ func Decide(def *core.Definition, order []byte, task *core.Task, ev core.Event, 
 	}, nil
 }
 
-// deciding is one decision in progress. t is its own copy of the task.
+// deciding is one decision in progress. It changes t, which is a copy of the task.
 type deciding struct {
 	def   *core.Definition
 	order []byte
 	t     *core.Task
 	at    At
 	about
-	ended    bool        // the task entered an end, or Error
-	endSteps []core.Step // copy of the steps at that moment
-	changed  bool        // the task changed although the event was refused, because it stores the verdict
+	ended    bool        // true if the task entered an end, or Error
+	endSteps []core.Step // copy of the steps when the task entered Error
+	changed  bool        // true if a refused event changed the task, because the task stores the verdict
 	effects  []core.Effect
 	verdict  *core.Verdict
-	items    map[int]json.RawMessage // items from the list of step itemsOf, by index
+	items    map[int]json.RawMessage // items of the list of step itemsOf, by index
 	itemsOf  int
-	asked    bool // the parent sent a request, so a child that has ended reports its end again
+	asked    bool // true if the parent sent a request; an ended child then reports its end again
 	err      error
 }
 
 func (r *deciding) emit(e core.Effect) { r.effects = append(r.effects, e) }
 
-// unchanged decides an event that changes nothing: it emits the event's earlier effects again (P12). An
-// erased task has reported everything and has no messages left. Only the removal of its content is repeated
-// (P52, erase removes content, not identity).
+// unchanged returns the decision about an event that changes nothing. The decision emits the earlier effects
+// of the event again (P12), and the report to a parent that asks. An erased task repeats only this report and
+// the removal of the content (P52, erase removes content, not identity).
 func (r *deciding) unchanged(task *core.Task, ev core.Event, ignored string) (Decision, error) {
 	r.t, r.effects = task, nil
 	if _, erases := ev.(core.Erase); erases && task.Erased != nil {
@@ -93,8 +94,8 @@ func (r *deciding) unchanged(task *core.Task, ev core.Event, ignored string) (De
 	}, nil
 }
 
-// apply executes the event's rule in the transition table. It returns the reason if the event changes
-// nothing, or "" if it changes something.
+// apply executes the event's rule in the transition table. If the event changes nothing, apply returns the
+// reason.
 func (r *deciding) apply(ev core.Event) (ignored string, err error) {
 	if !r.about.kind.ofStep() {
 		return taskTable[r.about.kind][modeOf(r.t)].run(r, -1, ev)
@@ -106,7 +107,8 @@ func (r *deciding) apply(ev core.Event) (ignored string, err error) {
 	return stepTable[r.about.kind][r.t.Steps[i].State][modeOf(r.t)].run(r, i, ev)
 }
 
-// guard checks an event's run, operation and attempt. A do's "done" may be late (P15, a late "done" counts).
+// guard checks the step, run, operation and attempt of an event. It accepts a "done" of an earlier attempt
+// (P15, a late "done" counts).
 func (r *deciding) guard(ev core.Event) (i int, ignored string, err error) {
 	i = r.t.Index(r.step)
 	if i < 0 {
@@ -133,7 +135,7 @@ func (r *deciding) guard(ev core.Event) (i int, ignored string, err error) {
 	return i, "", nil
 }
 
-// decideUnknown decides an event without a task: a new order, a Cancel that came first, or nothing.
+// decideUnknown decides an event of an order that has no task.
 func decideUnknown(def *core.Definition, order []byte, ev core.Event, at At) (Decision, error) {
 	switch e := ev.(type) {
 	case core.Submitted:
@@ -150,7 +152,7 @@ func decideUnknown(def *core.Definition, order []byte, ev core.Event, at At) (De
 	return Decision{Ignored: "no such task"}, nil
 }
 
-// start creates the task with its first claims (P14, submit creates once).
+// start creates the task of a new order, with its first claims (P14, submit creates once).
 func start(def *core.Definition, order []byte, e core.Submitted, at At) (Decision, error) {
 	if e.Deadline.Passed(at.Now) {
 		r := core.Refuse("deadline-passed",
@@ -162,7 +164,6 @@ func start(def *core.Definition, order []byte, e core.Submitted, at At) (Decisio
 	return create(def, order, e, nil, at)
 }
 
-// create returns a new task. parent is its parent's request, or nil.
 func create(def *core.Definition, order []byte, e core.Submitted, parent *core.AskChild,
 	at At) (Decision, error) {
 	t := &core.Task{
@@ -209,8 +210,8 @@ func (r *deciding) setDeadline(at core.Time) {
 	r.t.Deadline.Seq++
 }
 
-// tombstone returns the record of a Cancel whose order has not arrived, so that the order will not run (P17,
-// a cancel is kept; H18).
+// tombstone returns a task that records a Cancel. The order has not arrived yet, and will not run when it
+// arrives (P17, a cancel is kept).
 func tombstone(e core.Cancel, at At) Decision {
 	from := aboutOf(e, nil).From
 	v := core.Verdict{ID: e.ID, Command: "cancel", Accepted: true, At: at.Now,
@@ -227,24 +228,27 @@ func tombstone(e core.Cancel, at At) Decision {
 
 // Decision is the result of Decide.
 type Decision struct {
-	Task    *core.Task // the next task; the given one if nothing changed
-	Changed bool       // Task must be committed, on the version of the given task
-	// messages to send after the commit, in this order; may be set if nothing changed (P12)
+	Task    *core.Task // next task; the given task if nothing changed
+	Changed bool       // true if Task must be committed
+	// Effects lists the messages to send after the commit. It may have messages even if nothing changed
+	// (P12).
 	Effects []core.Effect
-	// Settles reports whether Effects hold the whole final status and alert of the present end. The handler
-	// that has sent all of them commits Settled(task) afterwards (P11, an end is reported until settled).
+	// Settles reports whether Effects include all messages about the present end. An actor that has sent all
+	// effects then commits core.Settled(Task) (P11, an end is reported until settled).
 	Settles bool
-	Ignored string        // reason why the event changed nothing; "" if it changed something
-	Verdict *core.Verdict // the answer to a command
+	Ignored string        // reason if the event changed nothing; otherwise ""
+	Verdict *core.Verdict // verdict on a command, or nil
 }
 
-// At is the context of a decision: the time, the instance, and its measurements.
+// At is the context of a decision: the time, the instance that decides, and the instance's measurements of
+// queues.
 type At struct {
 	Now   core.Time
-	By    string                   // instance that decides, recorded in LockedBy
+	By    string                   // name of the instance that decides
 	Waits map[string]core.Duration // queue wait of each agent's requests (P32, queue time is not a failure)
-	// queue lengths by agent, as waits; some may be missing (P44, several agents can do one step)
+	// Queues holds the estimated time that an agent needs for the requests now in its queue, by agent. Some
+	// agents may be missing (P44, several agents can do one step).
 	Queues    map[string]core.Duration
-	SizeLimit core.SizeLimit // limit of the document that stores the decision
-	Tokens    core.Tokens    // tokens of answers (P39); nil if there is no key
+	SizeLimit core.SizeLimit // limit of the stored document
+	Tokens    core.Tokens    // maker of tokens (P39); nil if no signing key exists
 }

@@ -8,11 +8,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// maxOutput bounds the workflow's output, in bytes, so that it fits into the document and a message. The
-// order drops it, and its status reports this.
+// maxOutput is the largest output of a workflow in bytes, so that the output fits into the document and a
+// message. The order drops a larger output, and its status reports this.
 const maxOutput = 32 << 10
 
-// defaultResendAfter is the resend interval of a task without a definition.
 const defaultResendAfter = 30 * core.Second
 
 func (r *deciding) resendAfter() core.Duration {
@@ -27,7 +26,6 @@ func (r *deciding) notifies(kind core.StatusKind) bool {
 	return r.t.ReplyTo != "" && r.def != nil && r.def.Notifies(kind)
 }
 
-// started emits the status that a run began, or was resubmitted.
 func (r *deciding) started() {
 	r.t.Start = core.Start{}
 	if r.at.Now != r.t.Created {
@@ -39,14 +37,13 @@ func (r *deciding) started() {
 	}
 }
 
-// nextSeq returns the number of the next status message.
 func (r *deciding) nextSeq() int {
 	r.t.StatusSeq++
 	return r.t.StatusSeq
 }
 
-// enterProcessed ends a task whose steps are all done. An output that cannot be computed undoes nothing. The
-// status carries the reason.
+// enterProcessed ends a task whose steps are all done. The task ends even if its output cannot be computed.
+// The status then states the reason.
 func (r *deciding) enterProcessed() {
 	if r.def.Output != nil {
 		if !r.orderKnown() {
@@ -71,7 +68,8 @@ func (r *deciding) enterProcessed() {
 	r.enterEnd(core.Processed, "")
 }
 
-// keepOutput drops a workflow's output that does not fit into the document beside the steps' outputs.
+// keepOutput stores the workflow's output, unless the output does not fit into the document beside the
+// outputs of the steps.
 func (r *deciding) keepOutput(out json.RawMessage) {
 	r.t.Output = out
 	if !r.at.SizeLimit.KeepsReserve(r.def, r.t) {
@@ -81,7 +79,6 @@ func (r *deciding) keepOutput(out json.RawMessage) {
 	}
 }
 
-// enterUndone ends a task that has nothing left to undo.
 func (r *deciding) enterUndone() {
 	if r.t.Undo.CancelAsked {
 		r.enterEnd(core.Cancelled, "")
@@ -90,25 +87,26 @@ func (r *deciding) enterUndone() {
 	r.enterEnd(core.Compensated, "")
 }
 
-// enterError stops the task for the operator, because of a step.
 func (r *deciding) enterError(phase core.Phase, i int) {
-	if phase == core.Undoing { // the final status repeats the reason of the undo
+	if phase == core.Undoing { // Reason will state why the undo stopped
 		r.t.Undo.Reason = r.t.Reason
 	}
 	r.t.Reason = r.t.Steps[i].FailureReason()
 	r.stopForOperator(phase)
 }
 
-// stopForOperator stops the task for the operator. It clears the times of waiting steps, because they would
-// keep the task in the index for ever (H25).
+// stopForOperator stops the task in Error. It clears the complete-by times of the steps that await a Wake,
+// because a task in Error waits for the operator.
 func (r *deciding) stopForOperator(phase core.Phase) {
 	for i := range r.t.Steps {
 		s := &r.t.Steps[i]
-		// The proof came before the stop, even if its time is later because another clock was ahead.
+		// The proof came before the Error. Its time may be later, because the clock of another instance may
+		// be ahead.
 		s.NoEffect = min(s.NoEffect, r.at.Now)
 		if s.AwaitsWake() {
 			s.CompleteBy = 0
-			if s.State != core.Waiting { // a wait goes on (P33, a waiting step asks no agent)
+			// A Waiting step keeps the end of its wait (P33, a waiting step asks no agent).
+			if s.State != core.Waiting {
 				s.Wait.At = 0
 			}
 		}
@@ -116,8 +114,8 @@ func (r *deciding) stopForOperator(phase core.Phase) {
 	r.enterEnd(core.Error, phase)
 }
 
-// enterEnd moves the task to an end, or to Error in a phase, and emits its status (P11, an end is reported
-// until settled).
+// enterEnd moves the task to an end, or to Error with a phase. It emits the messages about the end (P11, an
+// end is reported until settled).
 func (r *deciding) enterEnd(state core.State, phase core.Phase) {
 	t := r.t
 	t.ProcessState, t.Phase, t.End = state, phase, core.End{At: r.at.Now, Cause: r.cause}
@@ -138,11 +136,11 @@ func (r *deciding) enterEnd(state core.State, phase core.Phase) {
 	r.emitEnd()
 }
 
-// resendTime returns the next time to send an unacknowledged final status.
+// resendTime returns the next time to send an unsettled final status.
 //
-// Nearly every status is acknowledged at once, so this time is rarely needed. Moving the due time forward to
-// it, and removing it again, would cost two writes of the index. So resendTime keeps the stored due time if
-// that delays the resend by no more than its own interval (P9, tasks not at rest are due).
+// Nearly every status is settled at once, so this time is rarely needed. Each change of the due time costs a
+// write of the index. So resendTime returns the present due time if this delays the resend by no more than
+// one interval (P9, tasks not at rest are due).
 func (r *deciding) resendTime() core.Time {
 	resend := r.at.Now.Add(r.resendAfter())
 	if due := r.t.Due; due > resend && due <= resend.Add(r.resendAfter()) {
@@ -151,8 +149,8 @@ func (r *deciding) resendTime() core.Time {
 	return resend
 }
 
-// emitEnd emits the final status and alert. If there is a status, the Supervisor leaves both to the
-// Scheduler.
+// emitEnd emits the messages about the present end. If an application or a parent gets a message, the
+// Supervisor leaves all messages to the Scheduler.
 func (r *deciding) emitEnd() {
 	if r.bySupervisor() && (r.t.End.Seq > 0 || r.t.Parent != nil) {
 		r.emit(core.SendSettle{OrderID: r.t.OrderID})
@@ -161,7 +159,6 @@ func (r *deciding) emitEnd() {
 	r.emitFinal()
 }
 
-// leaveEnd clears the end of a task for a command.
 func leaveEnd(t *core.Task) {
 	t.End, t.Phase, t.Attention = core.End{}, "", false
 	for i := range t.Steps {
@@ -169,18 +166,19 @@ func leaveEnd(t *core.Task) {
 	}
 }
 
-// keepEndStates keeps the step states that the status of an Error contained. A late reply or an operator's
-// fact may still change a step, and a status that is emitted again must have the same bytes (P12, effects are
+// keepEndStates keeps the states of the steps that the status of an Error contained. A late reply or an
+// operator's fact may still change a step, but a repeated status must have the same bytes (P12, effects are
 // emitted again).
 func (r *deciding) keepEndStates(before *core.Task) {
-	// A Move comes after the acknowledgment, so the status is not resent (P49, move pins another definition).
+	// A task is moved only after its end is settled, so the status is never repeated (P49, move pins another
+	// definition).
 	moved := before.Definition != r.t.Definition
 	reported := before.Steps
 	switch {
 	case r.t.ProcessState != core.Error:
 		return
 	case r.ended:
-		reported = r.endSteps // one event may stop the task at a step and decide another step
+		reported = r.endSteps // the same event may have changed a step after the Error began
 	case moved || before.ProcessState != core.Error:
 		return
 	}
@@ -191,7 +189,7 @@ func (r *deciding) keepEndStates(before *core.Task) {
 	}
 }
 
-// emitFinal emits the status and the alert of the present end.
+// emitFinal emits all messages about the present end.
 func (r *deciding) emitFinal() {
 	t := r.t
 	if t.End.Seq > 0 {
@@ -206,7 +204,7 @@ func (r *deciding) emitFinal() {
 		r.emit(core.AlertOf(r.def, t))
 	}
 	for i := range t.Steps {
-		// P48, close ends an order as it stands
+		// A closed task cancels its open children (P48, close ends an order as it stands).
 		if t.ProcessState == core.Closed && t.Steps[i].State == core.Waiting &&
 			t.Steps[i].Children.Running() {
 			r.askOpen(i, "")
@@ -214,7 +212,6 @@ func (r *deciding) emitFinal() {
 	}
 }
 
-// settle sends the final status again.
 func (r *deciding) settle(_ int, _ core.Event) (string, error) {
 	if r.t.End.ResendAt == 0 {
 		return "the final status was acknowledged before", nil
@@ -223,8 +220,8 @@ func (r *deciding) settle(_ int, _ core.Event) (string, error) {
 	return "sent again", nil
 }
 
-// reemit emits the earlier effects of r.cause again (P12): first the numbered statuses in their order, and
-// then the messages of claims that still count.
+// reemit emits the earlier effects of r.cause again (P12). The numbered statuses come first, in their order.
+// Then come the messages of the claims that still stand.
 func (r *deciding) reemit() {
 	t := r.t
 	if t.Start.Seq > 0 && t.Start.Cause == r.cause {
@@ -243,7 +240,8 @@ func (r *deciding) reemit() {
 	}
 }
 
-// nextFinish returns the next status "step finished" that r.cause led to and whose number is above seq.
+// nextFinish finds the next status "step finished" with r.cause whose number is above seq. It returns the
+// number and the step, or seq and -1 if there is no such status.
 func (r *deciding) nextFinish(seq int) (int, int) {
 	found := -1
 	for i := range r.t.Steps {
@@ -259,16 +257,16 @@ func (r *deciding) nextFinish(seq int) (int, int) {
 	return r.t.Steps[found].Finish.Seq, found
 }
 
-// claimStands reports whether a claim still counts. A forward claim counts only while the task goes forward
-// (H28). A claim of an undo always counts.
+// claimStands reports whether the step's claim still stands. A forward claim stands only while the task goes
+// forward. A claim of an undo always stands.
 func (r *deciding) claimStands(s *core.Step) bool {
 	return s.State == core.Compensating || s.State == core.Waiting && s.Claim.Undo ||
 		(s.State == core.Processing || s.State == core.Waiting) && r.t.ProcessState == core.Processing
 }
 
-// Restart emits all open messages of a task again after a process and its queues have ended (P27, the
-// embedded runtime survives its queues): requests, waits, and an unacknowledged final status. It needs only
-// the document. The errors are ErrOrderNeeded and ErrUnfit.
+// Restart emits again the messages that a task still needs: requests, Wakes, and an unsettled final status.
+// It is for a process that has lost its in-memory queues (P27, the embedded runtime survives its queues). The
+// errors are ErrOrderNeeded and ErrUnfit.
 func Restart(def *core.Definition, order []byte, t *core.Task, at At) (Decision, error) {
 	if err := unfit(def, t); err != nil {
 		return Decision{}, err
@@ -283,13 +281,15 @@ func Restart(def *core.Definition, order []byte, t *core.Task, at At) (Decision,
 		case r.claimStands(s):
 			r.kind(i).resend(r, i)
 		case undo && (s.State == core.Pending || s.State == core.Waiting) && s.CompleteBy != 0:
-			// the undo does not wait for the step's forward claim (P9a, a waiting step has two times)
+			// The undo does not wait for the step's time, so the Wake comes at once (P9a, a waiting step has
+			// two times).
 			r.wake(s, 0)
 		case (forward || undo) && s.AwaitsWake() && s.CompleteBy != 0:
 			r.wake(s, s.Wait.At)
 		}
 	}
-	// The Supervisor's Wake for the whole task was lost too (P23a, a deadline stops or undoes the order).
+	// The Wake for the whole task, which a passed deadline sends, may be lost too (P23a, a deadline stops or
+	// undoes the order).
 	if undo && !asked {
 		r.emit(core.SendWake{OrderID: t.OrderID, Run: t.Run})
 	}

@@ -4,15 +4,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// isErased is the reason for which an erased order refuses a command.
 const isErased = "the content of the order was erased, so it takes no further command; submit new work " +
 	"under a new ID"
 
 // eraseCommand erases an ended order for the operator (P52, erase removes content, not identity). An erased
-// order accepts the command again, and removes the content that a crash may have left.
+// order accepts the command again, and removes content that was left after a crash.
 func (r *deciding) eraseCommand(_ int, ev core.Event) (string, error) {
 	e, t := ev.(core.Erase), r.t
-	// a command with an old number may have been refused before (P5, commands have a number and an ID)
+	// A command with an old number may have been refused before, so it is not accepted here (P5, commands
+	// have a number and an ID).
 	if t.Erased != nil && e.Command == t.Commands.Number {
 		r.eraseContent()
 		r.acceptAgain("it was erased before")
@@ -34,7 +34,6 @@ func (r *deciding) eraseOnce(ev core.Event) (refused string) {
 	return ""
 }
 
-// eraseContent emits the removal of the content that is stored apart from the task.
 func (r *deciding) eraseContent() {
 	if r.t.ContentHash != "" {
 		r.emit(core.EraseContent{OrderID: r.t.OrderID, Hash: r.t.ContentHash})

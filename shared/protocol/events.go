@@ -8,17 +8,16 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// about describes an event independently of the task's states.
+// about describes an event: its kind, step and attempt, the cause of its effects, and its command.
 type about struct {
 	kind         eventKind
-	step         string // "" for an event of the whole task
-	run          int    // run and attempt that an event of a step belongs to; 0 for every other event
-	attempt      int
-	cause        string // ID that stays the same in a redelivery (P4, a cause is logical)
-	core.Command        // the command, with tokens removed from its sender (P39)
+	step         string // name of the step; "" for an event of the whole task
+	run          int    // run of an event of a step, or of a Wake; otherwise 0
+	attempt      int    // attempt of an event of a step; otherwise 0
+	cause        string // cause of the effects, the same in a redelivery (P4, a cause is logical)
+	core.Command        // the command; tokens in the texts about its sender are removed (P39)
 }
 
-// commandKinds maps the names of numbered commands to their rows in the transition table.
 var commandKinds = map[string]eventKind{"undo": undoCommand, "resubmit": resubmit, "resolve": resolve,
 	"close": closeCommand, "move": moveCommand, "erase": eraseCommand}
 
@@ -64,22 +63,23 @@ func aboutOf(ev core.Event, t *core.Task) about {
 }
 
 func cause(what, step string, n int) string {
-	// a Wake's cause always has a part for the step, which is empty for the whole task
+	// The cause of a Wake always has a part for the step. The part is empty for the whole task.
 	if step != "" || what == "wake" {
 		what += "/" + step
 	}
 	return what + "/" + strconv.Itoa(n)
 }
 
-// causeAnswer returns the cause of an answer. It contains a hash of the answer's ID, so that it is no longer
-// than the cause of a reply.
+// causeAnswer returns the cause of an answer. It contains a hash of the answer's name, run, round and ID, so
+// that it is no longer than the cause of a reply.
 func causeAnswer(e core.Answered) string {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(e.Name + "/" + strconv.Itoa(e.Run) + "/" + strconv.Itoa(e.Round) + "/" + e.ID))
 	return "answer/" + e.Step + "/" + hex.EncodeToString(h.Sum(nil))
 }
 
-// kindOfReply returns the kind of a reply. guard has refused unknown operations and outcomes.
+// kindOfReply returns the kind of a reply. The function guard ignores a reply with an unknown operation or
+// outcome.
 func kindOfReply(e core.Reply) eventKind {
 	undo := e.Operation == core.UndoOp
 	switch e.Outcome {
@@ -100,16 +100,17 @@ func kindOfReply(e core.Reply) eventKind {
 	return doDone
 }
 
-// bySupervisor reports whether only the Supervisor creates the event. Such an event claims nothing, sends no
-// request (P16, the Supervisor hands back and gives up) and leaves a status to the Scheduler.
+// bySupervisor reports whether only the Supervisor creates the event. The decision about such an event
+// claims nothing and sends no request (P16, the Supervisor hands back and gives up). It leaves statuses to
+// the Scheduler.
 func (a about) bySupervisor() bool {
 	return a.kind == overdue || a.kind == deadlinePassed || a.kind == resendOverdue
 }
 
 // redacted returns an event without the tokens that services and people have put into it (P39, a token is an
-// answer's permission). It recognises a token by its shape, for any order and key. So the result is the same
-// each time, and needs no key (P12, effects are emitted again). A Resubmit keeps its input, because an input
-// with a token is refused. aboutOf redacts the senders of commands.
+// answer's permission). It recognises a token by its shape alone. So redacted needs no signing key, and
+// always returns the same event (P12, effects are emitted again). A Resubmit keeps its input, because an
+// input with a token is refused. aboutOf removes tokens from the senders of commands.
 func redacted(ev core.Event) core.Event {
 	switch e := ev.(type) {
 	case core.Reply:

@@ -6,8 +6,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// unfit checks a stored task against its definition, so that a damaged document causes an error for this task
-// instead of a panic. It returns nil, or ErrUnfit with the fault.
+// unfit checks whether a stored task fits its definition. So a damaged document causes an error for its
+// task, instead of a panic. unfit returns nil, or ErrUnfit with the fault.
 func unfit(def *core.Definition, t *core.Task) error {
 	if !knownTaskState(t) {
 		return fmt.Errorf("task %q: state %q, phase %q: %w", t.OrderID, t.ProcessState, t.Phase,
@@ -16,7 +16,7 @@ func unfit(def *core.Definition, t *core.Task) error {
 	if t.IsTombstone() {
 		return nil
 	}
-	if def != nil && def.Hash != t.Definition { // P49, move pins another definition
+	if def != nil && def.Hash != t.Definition { // a move pins another definition (P49)
 		return fmt.Errorf("task %q is pinned to the definition %q and was given %q: %w", t.OrderID,
 			t.Definition, def.Hash, core.ErrUnfit)
 	}

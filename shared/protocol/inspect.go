@@ -6,10 +6,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// InputOf returns the input of a step's agent in the task's present run. It evaluates the definition's input
-// with the outputs of the preceding steps. It returns nil if the step has no input. For a wait or question it
-// returns the values stored by the claim, because those count also after a move (P49, move pins another
-// definition). The error is ErrOrderNeeded, ErrUnfit, or the error of the expression.
+// InputOf returns the input of a step in the task's present run, or nil if the step has no input. This is the
+// input that an operator gave, or else the definition's input with the outputs of the preceding steps. For a
+// wait or a question it returns the values that the claim stored, because these values stay valid after a
+// move (P49, move pins another definition). The error is ErrOrderNeeded, ErrUnfit, or from the expression.
 func InputOf(def *core.Definition, order []byte, t *core.Task, step int) (json.RawMessage, error) {
 	if err := unfit(def, t); err != nil {
 		return nil, err
@@ -30,8 +30,8 @@ func InputOf(def *core.Definition, order []byte, t *core.Task, step int) (json.R
 	return input, err
 }
 
-// asWaited returns the end of a wait, as the input of its step. It keeps the present value of the expression,
-// unless a move after the claim changed that value (P49).
+// asWaited returns the input of a wait. If the definition's value has changed since the claim, it returns
+// the stored end of the wait instead (P49).
 func asWaited(t *core.Task, s *core.Step, until json.RawMessage, spread core.Duration) json.RawMessage {
 	if now, err := readUntil(until, s.Claim.At); err == nil &&
 		endOfWait(t, s, s.Attempt-1, now, spread) == s.Wait.Until {

@@ -6,35 +6,36 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// kind is the behaviour that differs between the sorts of steps. They share all other behaviour: order,
-// conditions, hop budget, policies, reverse undo, ends, commands.
+// kind is the behaviour that differs between kinds of steps. All kinds share the order, conditions, hop
+// budget, policies, undo, ends and commands.
 type kind interface {
-	// prepare computes the values that a forward claim needs, and changes nothing (P20, what happens next is
-	// computed). An error is a permanent failure of the step. r.err is set if the order is absent.
+	// prepare computes the values for a forward claim, and changes nothing (P20, what happens next is
+	// computed). An error is a permanent failure of the step. If the order is needed and absent, prepare
+	// sets r.err.
 	prepare(r *deciding, i int) (prepared, error)
 	// start claims the step, and ends it at once if p.atOnce is set.
 	start(r *deciding, i int, p prepared)
-	// resend emits the messages of a standing claim again (P12, effects are emitted again).
+	// resend emits the messages of the step's claim again (P12, effects are emitted again).
 	resend(r *deciding, i int)
-	// woken continues a step when its time has come. The task goes forward.
+	// woken continues a step whose time has come, in a task that goes forward.
 	woken(r *deciding, i int)
-	// resume continues an attempted step when a Resubmit goes forward. It reports whether the step has to be
-	// claimed.
+	// resume continues an attempted step after a Resubmit. It reports whether the step has to be claimed
+	// again.
 	resume(r *deciding, i int) bool
-	// validState reports whether the step may be in its state.
+	// validState reports whether the step may be in its present state.
 	validState(s *core.Step, d *core.StepDefinition) bool
 }
 
-// prepared is the data that a claim needs.
 type prepared struct {
 	input    json.RawMessage // input of a call
-	wakeAt   core.Time       // end of a wait, or of the time for an answer
-	answers  *core.Answers   // answers to a step that waits for them
+	wakeAt   core.Time       // end of the wait, or of the time for an answer
+	answers  *core.Answers   // record of answers, for a step that waits for an answer
 	children int             // number of children to start
-	atOnce   bool            // the step ends with its claim
+	atOnce   bool            // true if the step ends with its claim
 }
 
-// behaviours holds the behaviour of each kind. init fills it, because kinds use the functions that read it.
+// behaviours holds the behaviour of each kind. init fills the map, because the kinds call functions that
+// read it.
 var behaviours map[core.Kind]kind
 
 func init() {

@@ -9,7 +9,7 @@ import (
 )
 
 // answerKind is the kind of a step that ends with an answer from outside: an approval by people, or an event
-// (P35, an answer decides a round; P36; P37, a question has a time). answer.go handles the answers.
+// (P35, an answer decides a round; P36; P37, a question has a time). The file answer.go handles the answers.
 type answerKind struct{}
 
 func (answerKind) prepare(r *deciding, i int) (prepared, error) {
@@ -27,11 +27,12 @@ func (answerKind) prepare(r *deciding, i int) (prepared, error) {
 		a.Verdicts = s.Answers.Verdicts
 	}
 	switch {
-	case s.Decided(): // P35: the question is asked again
+	case s.Decided(): // the question is asked again (P35)
 		a.Round++
-	case s.Answers != nil: // P36: early answers count from now on
+	case s.Answers != nil: // early answers count from now on (P36)
 		a.Votes = slices.DeleteFunc(slices.Clone(s.Answers.Votes), func(v core.Vote) bool {
-			_, wrong := r.def.AnswerValue(i, v.Value) // after a Move (P49, move pins another definition)
+			// A Move may have changed the allowed values (P49, move pins another definition).
+			_, wrong := r.def.AnswerValue(i, v.Value)
 			return wrong != "" || a.Excludes(v.By) != ""
 		})
 		if len(a.Votes) == 0 { // the document has no empty list
@@ -59,7 +60,7 @@ func (answerKind) start(r *deciding, i int, p prepared) {
 	r.question(i)
 }
 
-// resend emits the messages of the claim, or of the last reminder.
+// resend emits the last reminder and the next Wake again.
 func (answerKind) resend(r *deciding, i int) {
 	r.emitReminder(i)
 	r.emitLook(i)
@@ -73,7 +74,8 @@ func (answerKind) woken(r *deciding, i int) {
 	r.advance()
 }
 
-// resume checks an undecided step, and asks a decided one again (P33, a waiting step asks no agent; P35).
+// resume checks whether an undecided step is decided now. It returns true for a failed step, so that the
+// question is asked again (P33, a waiting step asks no agent; P35).
 func (answerKind) resume(r *deciding, i int) bool {
 	s := &r.t.Steps[i]
 	if s.State == core.Waiting {
@@ -97,8 +99,9 @@ func (answerKind) validState(s *core.Step, _ *core.StepDefinition) bool {
 	return false
 }
 
-// look ends a step if enough people have answered or, in a task that goes forward, if its time is over. An
-// answer takes precedence over the time (P36, answers may come early, late or twice).
+// look ends a step if enough people have answered. In a task that goes forward, it also ends a step if the
+// time for an answer has passed. An answer takes precedence over the time (P36, answers may come early, late
+// or twice).
 func (r *deciding) look(i int) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	decided, complete := s.Answers.Complete()
@@ -116,13 +119,13 @@ func (r *deciding) look(i int) {
 	}
 	switch failed := r.refusedAnswer(i, decided); {
 	case r.err != nil:
-	case failed != nil && r.t.ProcessState == core.Error: // P36: the decision waits for the Resubmit
+	case failed != nil && r.t.ProcessState == core.Error: // the decision waits for the Resubmit (P36)
 	default:
 		r.decide(i, decided, failed)
 	}
 }
 
-// refusedAnswer returns the step's failure if the value is a refusal, or nil.
+// refusedAnswer returns the step's failure if the workflow refuses the value, or nil.
 func (r *deciding) refusedAnswer(i int, decided core.Decided) *core.StepError {
 	d := r.def.Steps[i].Answer
 	if d.Refuse == "" || !r.orderKnown() {
@@ -148,12 +151,12 @@ func (r *deciding) refusedAnswer(i int, decided core.Decided) *core.StepError {
 		string(decided.Value)}
 }
 
-// decide ends the round. The decision is the step's output, even if the step has failed.
+// decide ends the round. The decision becomes the step's output, even if the step fails.
 func (r *deciding) decide(i int, decided core.Decided, failed *core.StepError) {
 	s := &r.t.Steps[i]
 	decided.At = r.at.Now
 	output, err := json.Marshal(decided)
-	if err != nil { // the value was checked when it arrived
+	if err != nil { // not expected, because the value was checked when it arrived
 		r.err = fmt.Errorf("step %s: %w", s.Name, err)
 		return
 	}
@@ -170,8 +173,9 @@ func (r *deciding) decide(i int, decided core.Decided, failed *core.StepError) {
 	r.failStep(i)
 }
 
-// policyOf returns the policy for the failure of a step. A step whose time ended has a policy of its own
-// (P37).
+// policyOf returns the policy for the failure of a step. OnTimeout applies if no answer came in time (P37).
+// The order goes on after the failure of a call whose question is answered already (P38, an ask sends the
+// question).
 func (r *deciding) policyOf(i int) core.Policy {
 	d, s := &r.def.Steps[i], &r.t.Steps[i]
 	if r.t.Overtaken(r.def, i) {

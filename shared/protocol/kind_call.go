@@ -7,8 +7,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// callKind calls an agent: one request for each claim, do and undo alike. Its replies and timeouts are in
-// reply.go and overdue.go.
+// callKind is the kind of a step that calls an agent. Each claim, of a do or of an undo, sends one request.
+// The files reply.go and overdue.go handle replies and timeouts.
 type callKind struct{}
 
 func (callKind) prepare(r *deciding, i int) (prepared, error) {
@@ -32,13 +32,14 @@ func (callKind) resend(r *deciding, i int) {
 	}
 }
 
-// woken claims a step that was handed back.
 func (callKind) woken(r *deciding, i int) {
 	if r.t.Overtaken(r.def, i) {
 		r.advance()
 		return
 	}
-	if r.t.KeyMayExpire(r.def, i, r.at.Now) { // only a Resolve helps (P18, resubmit uses a remembered key)
+	// If the service may forget the key, only a Resolve can continue the step (P18, resubmit uses a
+	// remembered key).
+	if r.t.KeyMayExpire(r.def, i, r.at.Now) {
 		r.recordFailure(i, "key-forgotten", "it is in doubt, and was not asked again, because its service "+
 			"may not know the idempotency key any more (keyRetention): find out at the service whether "+
 			"it happened, and resolve it", r.t.Steps[i].Attempt)
@@ -51,7 +52,7 @@ func (callKind) woken(r *deciding, i int) {
 
 func (callKind) resume(r *deciding, i int) bool {
 	s := &r.t.Steps[i]
-	if s.State == core.UndoWait { // other steps may become ready (P42, orders can go on after failures)
+	if s.State == core.UndoWait { // the step is undone alone (P42, orders can go on after failures)
 		r.undoStep(i)
 	}
 	return s.State == core.Failed || s.State == core.Pending
@@ -76,7 +77,8 @@ func (callKind) validState(s *core.Step, d *core.StepDefinition) bool {
 	return false
 }
 
-// takeCall writes a claim into a call, with stopBy and completeBy (P6, two times in each request).
+// takeCall writes the claim of a call into the step, with stopBy and completeBy (P6, two times in each
+// request).
 func (r *deciding) takeCall(i int, op core.Operation) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	c, state := core.Claim{By: r.at.By[:min(len(r.at.By), core.MaxName)], Agent: r.chooseAgent(i)},
@@ -85,7 +87,8 @@ func (r *deciding) takeCall(i int, op core.Operation) {
 		c.Undo, state = true, core.Compensating
 	}
 	// The allowance for queue time is the largest of the step's earlier allowance, the agent's allowance, and
-	// twice the agent's last queue wait (P32, queue time is not a failure).
+	// twice the agent's last queue wait (P32, queue time is not a failure). It is at most the larger of
+	// MaxQueueTime and the agent's allowance.
 	name := cmp.Or(c.Agent, d.Agent)
 	agent := r.def.Agents[name]
 	c.Allowance = min(max(s.Claim.Allowance, agent.QueueAllowance, 2*r.at.Waits[name]),
@@ -93,16 +96,16 @@ func (r *deciding) takeCall(i int, op core.Operation) {
 	until := r.t.KnownUntil(r.def, i, r.at.Now)
 	r.take(i, state, c)
 	s.Claim.StopBy = r.at.Now.Add(d.Longest(s) + c.Allowance)
-	if until != 0 && !s.Claim.Undo { // P18: a later copy could be executed a second time
+	if until != 0 && !s.Claim.Undo { // after until, the call could take effect twice (P18)
 		s.Claim.StopBy = min(s.Claim.StopBy, max(until, r.at.Now.Add(d.TimeoutOf(s))))
 	}
 	s.CompleteBy = d.FirstCompleteBy(s)
 }
 
-// chooseAgent chooses the agent of a claim (P44, several agents can do one step). It excludes agents whose
-// last attempt failed, made no call, or was late. Of the others it returns the one with the shortest
-// queue wait. It prefers an agent that the step lists earlier if the wait is less than 20 % longer there. ""
-// stands for the first agent.
+// chooseAgent returns the agent of the next claim, or "" for the first agent (P44, several agents can do one
+// step). It leaves out the agents whose recent attempts were unsuccessful. From the other agents it chooses
+// by the expected wait. An agent that the step lists later is chosen only if its wait is more than 20 %
+// shorter than the best wait before it.
 func (r *deciding) chooseAgent(i int) string {
 	d, not, best := &r.def.Steps[i], r.t.NotDone(&r.def.Steps[i], &r.t.Steps[i]), ""
 	for _, name := range d.AllAgents() {
@@ -118,11 +121,11 @@ func (r *deciding) chooseAgent(i int) string {
 	return best
 }
 
-// leastWait replaces shorter waits, because a difference of a few milliseconds is chance.
+// leastWait replaces each shorter wait, because a difference of a few milliseconds is chance.
 const leastWait = 100 * core.Millisecond
 
-// expectedWait returns the expected queue wait of a request to the agent, from its last replies and its
-// queue.
+// expectedWait returns how long a request is expected to wait in the queue of the agent. It adds the last
+// measured wait and the time that the requests now in the queue will take.
 func (r *deciding) expectedWait(agent string) core.Duration {
 	return max(r.at.Waits[agent]+r.at.Queues[agent], leastWait)
 }

@@ -12,18 +12,19 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// eachKind runs tasks of another workflow, one for each element of a list, or a single one (P40, a step can
-// have child orders). The step is Waiting from its claim to its end, even while its children are undone.
+// eachKind is the kind of a step that runs child tasks, one for each element of a list, or a single child
+// (P40, a step can have child orders). The step is Waiting from its claim to its end, even while its
+// children are undone.
 type eachKind struct{}
 
 // Codes of a step whose children have failed.
 const (
 	codeChildrenFailed = "children-failed"
-	// A child was closed by hand or is no longer stored, so it cannot be undone.
+	// codeChildInDoubt means that a child was closed or is no longer stored, so that it cannot be undone.
 	codeChildInDoubt = "child-in-doubt"
 )
 
-// collectedSize is the size of the frame {"index":9999,"output":}, around each collected output.
+// collectedSize bounds the size in bytes of {"index":9999,"output":} and a comma, which surround each output.
 const collectedSize = 26
 
 func (eachKind) prepare(r *deciding, i int) (prepared, error) {
@@ -45,8 +46,8 @@ func (eachKind) prepare(r *deciding, i int) (prepared, error) {
 	return prepared{children: count, atOnce: count == 0}, nil
 }
 
-// readItems reads the elements of the step's list near the n-th one, and the elements of open children.
-// It returns the number of elements. Its errors hold no data of the order.
+// readItems reads the step's list into r.items. It keeps only those of open children, and those less than
+// Concurrency places from n. It returns their total number. Its errors contain no data of the order.
 func (r *deciding) readItems(i, n int) (count int, err error) {
 	if !r.orderKnown() {
 		return 0, nil
@@ -98,14 +99,15 @@ func (eachKind) start(r *deciding, i int, p prepared) {
 	}
 	r.fillChildren(i)
 	at := r.at.Now
-	// If no child is open, no child's order could be computed. The Wake then comes at once and ends the step.
+	// If no child is open, no child's order could be computed. In this case, the Wake comes at once and ends
+	// the step.
 	if len(c.Open) > 0 || r.err != nil {
 		at = at.Add(c.Pause())
 	}
 	r.wait(i, at)
 }
 
-// fillChildren starts children while there is room for them (P40).
+// fillChildren starts children until enough run (P40), all were started, or too many have failed.
 func (r *deciding) fillChildren(i int) {
 	c, d := r.t.Steps[i].Children, r.def.Steps[i].Each
 	for len(c.Open) < d.Concurrency && c.Next < c.Count && c.Failed <= d.Tolerate {
@@ -122,8 +124,8 @@ func (r *deciding) fillChildren(i int) {
 	}
 }
 
-// childOrder computes a child's order. It depends on nothing that can change in the run (P12, effects are
-// emitted again). If the task's order is needed and absent, it sets r.err, and the decision is not used.
+// childOrder computes a child's order from values that do not change in the run (P12, effects are emitted
+// again). If the task's order is needed and absent, childOrder sets r.err, and the decision is dropped.
 func (r *deciding) childOrder(i, n int) (json.RawMessage, error) {
 	order, err := r.item(i, n)
 	if err != nil || !r.orderKnown() {
@@ -149,7 +151,6 @@ func (r *deciding) childOrder(i, n int) (json.RawMessage, error) {
 	return order, nil
 }
 
-// ask emits a request to one child.
 func (r *deciding) ask(i, n int, ask core.ChildAsk, order json.RawMessage) {
 	s, d := &r.t.Steps[i], r.def.Steps[i].Each
 	p := core.Parent{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Index: n, Attempt: s.Attempt}
@@ -158,8 +159,9 @@ func (r *deciding) ask(i, n int, ask core.ChildAsk, order json.RawMessage) {
 		Priority:   r.t.Priority, Order: order})
 }
 
-// askOpen sends the open children the step's present request again: start, undo or cancel. If cause is not
-// "", it asks only the children with this Cause. It skips a child whose order cannot be computed.
+// askOpen sends the present request of the step to its open children again: start, undo or cancel. If cause
+// is not "", it asks only the children whose last request had this cause. It skips a child whose order
+// cannot be computed.
 func (r *deciding) askOpen(i int, cause string) {
 	s := &r.t.Steps[i]
 	ask := core.AskStart
@@ -186,7 +188,7 @@ func (eachKind) resend(r *deciding, i int) {
 	r.askOpen(i, r.cause)
 }
 
-// woken asks all open children again, because a request may be lost, and a child may have been ended by hand.
+// woken asks all open children again, because a request or the report of an end may be lost.
 func (eachKind) woken(r *deciding, i int) {
 	if r.t.Steps[i].Claim.Undo { // the step is undone alone (P42, orders can go on after failures)
 		r.undoAlone(i)
@@ -196,7 +198,7 @@ func (eachKind) woken(r *deciding, i int) {
 	r.advance()
 }
 
-// askAgain checks a step that waits for its children, and asks those that have not ended.
+// askAgain asks the open children of a step again, and ends the step if no child is open.
 func (r *deciding) askAgain(i int) {
 	s := &r.t.Steps[i]
 	s.OwnChildren().Rounds++
@@ -236,8 +238,8 @@ func (eachKind) validState(s *core.Step, d *core.StepDefinition) bool {
 	return false
 }
 
-// childEnded applies the end of an open child, which the child reports (P41, parent and child talk by
-// messages). During an undo only an undone child counts.
+// childEnded applies the end of an open child, which the child has reported (P41, parent and child talk by
+// messages). During an undo, a child stays open until it is undone.
 func (r *deciding) childEnded(i int, ev core.Event) (string, error) {
 	e, s := ev.(core.ChildEnded), &r.t.Steps[i]
 	n := s.Children.At(e.Parent.Index)
@@ -276,7 +278,7 @@ func (r *deciding) childEnded(i int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// childInDoubt stops the task if a child cannot be undone.
+// childInDoubt stops the task if a child can no longer be undone.
 func (r *deciding) childInDoubt(i int, e core.ChildEnded) {
 	if e.State == core.ChildError || r.t.ProcessState == core.Error {
 		return
@@ -291,7 +293,7 @@ func (r *deciding) childInDoubt(i int, e core.ChildEnded) {
 	r.enterError(r.t.Direction(), i)
 }
 
-// collect stores a child's output.
+// collect stores a child's output if the step needs it. If it does not fit, collect cancels the children.
 func (r *deciding) collect(i int, e core.ChildEnded) {
 	s, d := &r.t.Steps[i], r.def.Steps[i].Each
 	single := r.def.Steps[i].Input == nil
@@ -312,7 +314,7 @@ func (r *deciding) collect(i int, e core.ChildEnded) {
 	}
 }
 
-// stopChildren starts no more children, and cancels the open ones.
+// stopChildren cancels the open children, and makes sure that no more children start.
 func (r *deciding) stopChildren(i int, reason string) {
 	c := r.t.Steps[i].Children
 	c.Stopped = true
@@ -323,7 +325,8 @@ func (r *deciding) stopChildren(i int, reason string) {
 	r.askOpen(i, "")
 }
 
-// lookAtChildren continues a step that goes forward: it starts children if there is room, or ends the step.
+// lookAtChildren continues a step that goes forward. It starts more children, cancels the children if too
+// many have failed, and ends the step if no child is open.
 func (r *deciding) lookAtChildren(i int) {
 	s, d := &r.t.Steps[i], r.def.Steps[i].Each
 	c := s.Children
@@ -343,7 +346,8 @@ func (r *deciding) lookAtChildren(i int) {
 	r.endChildren(i)
 }
 
-// failChildren fails a step whose children were stopped. No child is open any more, so nothing is in doubt.
+// failChildren fails a step whose children were stopped. All children have ended, so the step needs no
+// Resolve.
 func (r *deciding) failChildren(i int) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	c := s.Children
@@ -358,7 +362,7 @@ func (r *deciding) failChildren(i int) {
 	r.failStep(i)
 }
 
-// endChildren makes the step Processed, if there is room for its output.
+// endChildren makes the step Processed. If its output does not fit into the document, the step fails.
 func (r *deciding) endChildren(i int) {
 	s := &r.t.Steps[i]
 	var output json.RawMessage
@@ -379,8 +383,8 @@ func (r *deciding) endChildren(i int) {
 	r.failStep(i)
 }
 
-// undoChildren begins or continues the undo of a step's children, latest first. It reports whether all are
-// undone.
+// undoChildren begins or continues the undo of a step's children, the latest child first. It reports whether
+// all children are undone.
 func (r *deciding) undoChildren(i int) bool {
 	s := &r.t.Steps[i]
 	begun := s.State == core.Waiting && s.Claim.Undo
@@ -408,7 +412,8 @@ func (r *deciding) undoChildren(i int) bool {
 	return false
 }
 
-// fillUndo asks further children to undo, while there is room for them. It reports whether all are undone.
+// fillUndo asks more children for their undo, until the limit of concurrent children is reached. It reports
+// whether all children are undone.
 func (r *deciding) fillUndo(i int) bool {
 	s, d := &r.t.Steps[i], r.def.Steps[i].Each
 	c := s.Children
@@ -419,7 +424,7 @@ func (r *deciding) fillUndo(i int) bool {
 			continue
 		}
 		order, err := r.childOrder(i, n)
-		if c.Cursor--; err != nil { // without an order the child was never started
+		if c.Cursor--; err != nil { // a child without an order was never started
 			continue
 		}
 		c.Open = append(c.Open, core.OpenChild{Index: n, Cause: r.cause})

@@ -4,9 +4,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// failKind is the kind of a step that fails for good when its turn comes, by a rule of the workflow, and
-// calls no agent (P50, a rule can fail the order). It is never claimed. Nothing is attempted, so there is
-// nothing to undo.
+// failKind is the kind of a step that fails for good when its turn comes (P50, a rule can fail the order).
+// Such a step calls no agent and is never claimed, so it has nothing to undo.
 type failKind struct{}
 
 func (failKind) prepare(r *deciding, i int) (prepared, error) {

@@ -8,11 +8,11 @@ import (
 )
 
 // waitKind is the kind of a step that ends at a time and calls no agent (P34, a wait ends at a fixed time).
-// The claim of the step fixes the time.
+// The claim fixes the time.
 type waitKind struct{}
 
-// maxDelay is the longest delay of a message in a queue (SQS: 15 minutes). If a Wake is due later, the
-// Supervisor sends it.
+// maxDelay is the longest delay of a message in an SQS queue. If a Wake is due later, the Supervisor sends
+// it.
 const maxDelay = 15 * core.Minute
 
 func (waitKind) prepare(r *deciding, i int) (prepared, error) {
@@ -31,8 +31,8 @@ func (waitKind) prepare(r *deciding, i int) (prepared, error) {
 	return prepared{wakeAt: until, atOnce: until <= r.at.Now}, nil
 }
 
-// endOfWait returns the time at which the wait of a step ends: the argument until plus a part of spread. The
-// part depends on the order's ID. attempts is the number of attempts before the claim.
+// endOfWait returns the time at which the wait of a step ends. It adds a part of the argument spread to the
+// argument until. The part depends on the order's ID, and on the number of attempts before the claim.
 func endOfWait(t *core.Task, s *core.Step, attempts int, until core.Time, spread core.Duration) core.Time {
 	if spread <= 0 {
 		return until
@@ -40,7 +40,7 @@ func endOfWait(t *core.Task, s *core.Step, attempts int, until core.Time, spread
 	return until.Add(core.Duration(float64(spread) * jitter(t.OrderID, t.Run, s.Name, attempts)))
 }
 
-// readUntil reads the time that an expression evaluates to. Its errors hold no data of the order.
+// readUntil parses the time that an expression evaluates to. Its errors contain no data of the order.
 func readUntil(text json.RawMessage, now core.Time) (core.Time, error) {
 	var t core.Time
 	if err := t.UnmarshalJSON(text); err != nil || string(text) == "null" || string(text) == `""` {
@@ -49,7 +49,7 @@ func readUntil(text json.RawMessage, now core.Time) (core.Time, error) {
 	if t > now.Add(core.MaxWait) {
 		return 0, errors.New("until is too far in the future: it lies more than 366 days ahead")
 	}
-	return max(t, 1), nil // 1970 and everything before it is in the past, and 0 would mean no time
+	return max(t, 1), nil // 0 would mean no time, and 1 is in the past too
 }
 
 func (waitKind) start(r *deciding, i int, p prepared) {
@@ -62,8 +62,8 @@ func (waitKind) start(r *deciding, i int, p prepared) {
 	r.wait(i, p.wakeAt)
 }
 
-// wait sets the time of a wait and wakes the Scheduler at it. The Supervisor wakes it if that message is
-// lost, or if the time is too far ahead for a message (P33, a waiting step asks no agent; P34).
+// wait makes the step wait until wakeAt, and emits a Wake for this time. If the Wake is lost, or the time is
+// too far ahead for a message, the Supervisor sends the Wake (P33, a waiting step asks no agent; P34).
 func (r *deciding) wait(i int, wakeAt core.Time) {
 	s := &r.t.Steps[i]
 	s.Wait.At, s.CompleteBy = wakeAt, wakeAt
@@ -82,7 +82,8 @@ func (waitKind) woken(r *deciding, i int) {
 	r.advance()
 }
 
-// resume ends a wait whose time came while the task was in Error. Any other wait continues to its time (P33).
+// resume ends a wait whose time came while the task was in Error. A wait whose time has not come continues
+// (P33).
 func (waitKind) resume(r *deciding, i int) bool {
 	switch s := &r.t.Steps[i]; {
 	case s.State != core.Waiting:

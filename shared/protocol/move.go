@@ -17,8 +17,8 @@ func (r *deciding) moveCommand(ev core.Event) (refused string) {
 	return ""
 }
 
-// askOn sets the time of the next reminder for each open question of a moved task, because the new definition
-// may have another interval or no reminders. In a stopped task the Resubmit sets these times.
+// askOn sets the time of the next reminder for each open question of a moved task. The new definition may
+// have a different interval or no reminders. In a stopped task, the Resubmit sets these times.
 func (r *deciding) askOn() {
 	if r.t.ProcessState != core.Processing {
 		return
@@ -30,8 +30,8 @@ func (r *deciding) askOn() {
 	}
 }
 
-// move pins the definition and puts the steps into its order. If it cannot, it returns the reason and changes
-// nothing.
+// move pins the target's definition, and puts the steps into the order of the definition. If the move is
+// refused, move returns the reason and changes nothing.
 func (r *deciding) move(to core.Target) (refused string) {
 	if reason := r.t.MoveRefusal(r.def, to); reason != "" {
 		return reason
@@ -39,7 +39,8 @@ func (r *deciding) move(to core.Target) (refused string) {
 	return r.pin(to.Definition)
 }
 
-// pin pins the task to another definition. If it cannot, it returns the reason and changes nothing.
+// pin pins the task to another definition. If the definition is refused, pin returns the reason and changes
+// nothing.
 func (r *deciding) pin(to *core.Definition) (refused string) {
 	t := r.t.MovedTo(r.def, to)
 	if !r.at.SizeLimit.KeepsReserve(to, t) {

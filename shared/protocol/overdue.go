@@ -24,7 +24,7 @@ func (r *deciding) doOverdue(i int, ev core.Event) (string, error) {
 		}
 		return "", nil
 	}
-	if e.Backlog && s.Claim.Progress == nil { // Progress proves that an agent has received the request.
+	if e.Backlog && s.Claim.Progress == nil { // an agent that reports progress has received the request
 		return r.backlog(i), nil
 	}
 	r.recordAttempt(i, core.OutcomeOverdue, core.CodeTimeout)
@@ -43,20 +43,20 @@ func (r *deciding) doOverdue(i int, ev core.Event) (string, error) {
 		r.enterError(core.Forward, i)
 		return "", nil
 	}
-	// The Supervisor claims nothing: it sets a time and wakes the Scheduler (H14, H24).
+	// The Supervisor does not claim the undo. It sets a time and wakes the Scheduler. Without this time, no
+	// sweep would find the task after a crash.
 	r.compensate(core.WhyFailure, i)
 	r.wakeNow(s)
 	return "", nil
 }
 
-// wakeNow wakes the Scheduler at once for a step, and sets the time at which the Supervisor sends another
+// wakeNow wakes the Scheduler for a step at once. It also sets the time at which the Supervisor sends a new
 // Wake.
 func (r *deciding) wakeNow(s *core.Step) {
 	s.CompleteBy = r.at.Now.Add(r.def.Grace)
 	r.wake(s, 0)
 }
 
-// undoOverdue counts a failed undo.
 func (r *deciding) undoOverdue(i int, ev core.Event) (string, error) {
 	e := ev.(core.Overdue)
 	s := &r.t.Steps[i]
@@ -73,9 +73,8 @@ func (r *deciding) undoOverdue(i int, ev core.Event) (string, error) {
 }
 
 // backlog hands a step back without counting a failure (P32, queue time is not a failure). Most likely the
-// request still waits in a queue that is too long or has no consumer. backlog doubles the allowance, so that
-// the next request can wait longer in the queue, but not beyond maxQueueTime. After that time the operator is
-// needed.
+// request still waits in the agent's queue. backlog doubles the allowance, up to the rest of maxQueueTime, so
+// that the next request can wait longer. After maxQueueTime in total, the task stops for the operator.
 func (r *deciding) backlog(i int) string {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	r.recordAttempt(i, core.OutcomeOverdue, core.CodeQueue)
@@ -94,8 +93,8 @@ func (r *deciding) backlog(i int) string {
 	return ""
 }
 
-// waitOverdue sends another Wake for a step whose Wake was lost. It counts nothing and leaves wakeAt
-// unchanged (H26).
+// waitOverdue sends the Wake of a step whose Wake was lost, or whose wait was too long for a message. It
+// counts no failure, and does not move the end of the wait.
 func (r *deciding) waitOverdue(i int, _ core.Event) (string, error) {
 	s := &r.t.Steps[i]
 	if !s.CompleteBy.Passed(r.at.Now) {
@@ -128,8 +127,8 @@ func (r *deciding) deadline(_ int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// resendDue asks the Scheduler to send an unacknowledged final status again, and sets the next time for it
-// (P11, an end is reported until settled).
+// resendDue asks the Scheduler to send an unsettled final status again, and sets the next resend time (P11,
+// an end is reported until settled).
 func (r *deciding) resendDue(_ int, _ core.Event) (string, error) {
 	if !r.t.End.ResendAt.Passed(r.at.Now) {
 		return notYet, nil
@@ -139,7 +138,6 @@ func (r *deciding) resendDue(_ int, _ core.Event) (string, error) {
 	return "", nil
 }
 
-// wakeForward continues a step when its wait is over.
 func (r *deciding) wakeForward(i int, _ core.Event) (string, error) {
 	switch s := &r.t.Steps[i]; {
 	case !s.Attempted():
@@ -151,7 +149,7 @@ func (r *deciding) wakeForward(i int, _ core.Event) (string, error) {
 	return "", nil
 }
 
-// wakeUndo continues the undo. If that is not possible, the event changes nothing.
+// wakeUndo continues the undo of a task. The event changes nothing if the undo still waits.
 func (r *deciding) wakeUndo(_ int, ev core.Event) (string, error) {
 	switch run := ev.(core.Wake).Run; { // guard does not check a Wake for the whole task
 	case run > r.t.Run:
@@ -168,7 +166,7 @@ func (r *deciding) wakeUndo(_ int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// sameStates compares the fields that advance can change.
+// sameStates reports whether the states, attempts and times in two versions of a task are equal.
 func sameStates(a, b *core.Task) bool {
 	if a.ProcessState != b.ProcessState {
 		return false

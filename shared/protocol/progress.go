@@ -4,11 +4,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// progressInterval is the shortest time between two writes of progress, unless the step's timeout is short
-// (P43, long work reports progress).
+// progressInterval is the shortest time between two stored reports of progress (P43, long work reports
+// progress). It is a quarter of the timeout if the timeout is below 2 minutes.
 const progressInterval = 30 * core.Second
 
-// progressed moves the complete-by of a long step, never past its stopBy and never back (P43).
+// progressed moves the complete-by time of a step to a later time, but at most to stopBy (P43).
 func (r *deciding) progressed(i int, ev core.Event) (string, error) {
 	e := ev.(core.Progress)
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
@@ -20,7 +20,7 @@ func (r *deciding) progressed(i int, ev core.Event) (string, error) {
 		return "the attempt's stopBy has passed", nil
 	case s.Claim.Progress != nil && r.at.Now < s.Claim.Progress.At.Add(interval) &&
 		e.Until <= s.CompleteBy.Add(interval):
-		// A much later Until is stored at once, because the agent may hand the work on.
+		// A report with a much later Until is stored at once, because the next report may come late.
 		return "progress was stored a moment ago", nil
 	}
 	until := e.Until

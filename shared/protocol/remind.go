@@ -7,7 +7,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// question sets the time of the next check of an open question.
+// question sets the time of the next check of an open question, and emits a Wake for this time.
 func (r *deciding) question(i int) {
 	s := &r.t.Steps[i]
 	next := r.def.Steps[i].NextLook(s)
@@ -19,7 +19,7 @@ func (r *deciding) question(i int) {
 }
 
 // goOnAsking sets the time of the next check of an open question. It also sends the last reminder again,
-// because the process may have ended before it sent the reminder (P12, effects are emitted again).
+// because the process may have ended before the reminder was sent (P12, effects are emitted again).
 func (r *deciding) goOnAsking(i int) {
 	r.t.Steps[i].Claim.Cause = r.cause
 	r.emitReminder(i)
@@ -30,8 +30,8 @@ func (r *deciding) emitLook(i int) {
 	r.wake(&r.t.Steps[i], r.def.Steps[i].NextLook(&r.t.Steps[i]))
 }
 
-// remind sends the newest due reminder, and skips the missed ones (P37, a question has a time). It reports
-// whether a reminder was due.
+// remind sends the newest reminder that is due, and skips older ones (P37, a question has a time). It
+// reports whether a reminder was due.
 func (r *deciding) remind(i int) bool {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	if d.Answer.Remind <= 0 || r.t.ProcessState != core.Processing {
@@ -42,18 +42,19 @@ func (r *deciding) remind(i int) bool {
 		return false
 	}
 	a := *s.Answers
-	// no reminder number is used twice, even after a move
+	// No reminder number is used twice, even if a Move changes the interval.
 	a.Reminded, a.RemindedAt, a.Moved = max(n, a.Reminded+1), r.at.Now, false
 	s.Answers, s.Claim.Cause = &a, r.cause
 	r.emitReminder(i)
 	return true
 }
 
-// emitReminder repeats the call that asked for the answer, under its own key. The reply changes nothing,
-// because that call is done. A re-emitted request is the same (P12).
+// emitReminder repeats the call that sent the question, with a key of its own. The reply to the repeated
+// call changes nothing, because the step of the call is done. A reminder that is emitted again has the same
+// bytes (P12).
 //
-// The reminder is not emitted again if its service may have forgotten the key, or if the task was moved to a
-// definition with possibly another question.
+// The reminder is not emitted after ReminderStopBy, or if the task was moved after the reminder. A moved task
+// may have a different question.
 func (r *deciding) emitReminder(i int) {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	ask := r.def.Index(d.Answer.Ask)
@@ -66,7 +67,7 @@ func (r *deciding) emitReminder(i int) {
 	}
 	var input json.RawMessage
 	input, err := r.input(ask, core.Do)
-	if err != nil || r.err != nil { // the ask has computed the same input, so an error is not expected
+	if err != nil || r.err != nil { // the claim has computed the same input, so an error is not expected
 		return
 	}
 	n := s.Answers.Reminded

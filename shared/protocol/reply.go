@@ -8,11 +8,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// maxRetryAfter bounds the wait that a service may ask for.
 const maxRetryAfter = core.Hour
 
-// stepDone records that a do has happened (P15, a late "done" counts). The reply counts even if it is late or
-// from an earlier attempt.
+// stepDone records that a do has happened. The reply counts even if it is late, or is for an earlier attempt
+// (P15, a late "done" counts).
 func (r *deciding) stepDone(i int, ev core.Event) (string, error) {
 	s := &r.t.Steps[i]
 	if !s.Attempted() {
@@ -27,9 +26,9 @@ func (r *deciding) stepDone(i int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// finish makes a step Processed, with a status if the workflow wants one. An order in Error sends no more
-// statuses until a command continues it. The status "failed" has the highest number, so that a receiver that
-// sorts by number sees that the order has stopped.
+// finish makes a step Processed, and emits a status if the workflow asks for it. In Error it emits no
+// status, because the status "failed" must have the highest number. A receiver that sorts by number then
+// sees that the order has stopped.
 func (r *deciding) finish(i int, output json.RawMessage) {
 	s := &r.t.Steps[i]
 	release(s)
@@ -47,14 +46,14 @@ func (r *deciding) emitStepFinished(s *core.Step) {
 	}
 }
 
-// release ends a claim or a wait.
 func release(s *core.Step) {
 	endAttempt(s)
 	endHold(s)
 	s.CompleteBy, s.Wait.At = 0, 0
 }
 
-// endAttempt makes the present attempt an earlier one. The step keeps only these values of its claim.
+// endAttempt ends the present attempt. It stores the attempt's stopBy in Stops, and keeps only a few values
+// of the claim.
 func endAttempt(s *core.Step) {
 	c := s.Claim
 	if c.Undo {
@@ -65,8 +64,8 @@ func endAttempt(s *core.Step) {
 	s.Claim = core.Claim{Agent: c.Agent, Undo: c.Undo, At: c.At, Allowance: c.Allowance}
 }
 
-// giveUp ends a claim that had no success. The step, or its undo, is in doubt, and no reply is expected any
-// more.
+// giveUp ends an attempt without success. The call of the attempt may have taken effect. The step waits for
+// no reply any more.
 func giveUp(s *core.Step) {
 	s.State = core.Failed
 	if s.Claim.Undo {
@@ -75,7 +74,7 @@ func giveUp(s *core.Step) {
 	release(s)
 }
 
-// handBack returns a step to the state from which a Wake claims it (P9a, a waiting step has two times).
+// handBack returns a step to the state in which a Wake can claim it (P9a, a waiting step has two times).
 func handBack(s *core.Step) {
 	s.State = core.Pending
 	if s.Claim.Undo {
@@ -84,7 +83,6 @@ func handBack(s *core.Step) {
 	release(s)
 }
 
-// stepFailed records the permanent failure of a do.
 func (r *deciding) stepFailed(i int, ev core.Event) (string, error) {
 	e := ev.(core.Reply)
 	r.t.Steps[i].Failures.Do++
@@ -95,7 +93,6 @@ func (r *deciding) stepFailed(i int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// stepRetryLater records a transient failure after the agent's own retries.
 func (r *deciding) stepRetryLater(i int, ev core.Event) (string, error) {
 	e := ev.(core.Reply)
 	s := &r.t.Steps[i]
@@ -131,9 +128,9 @@ func (r *deciding) recordNoEffect(i int, e core.Reply) bool {
 	return true
 }
 
-// setNoEffect records the time from which the step is known to have had no effect, unless it is recorded
-// already. In Error this is a time after the task's stop, so that the alert about the stop, which does not
-// contain the fact, is the same when it is sent again (P12, effects are emitted again).
+// setNoEffect records when it was proven that the step had no effect, unless an earlier proof is recorded. In
+// Error, the recorded time is later than End.At, the entry into Error. The alert contains only earlier
+// proofs, so that a repeated alert is the same (P12, effects are emitted again).
 func (r *deciding) setNoEffect(i int) {
 	if r.t.Steps[i].NoEffect != 0 {
 		return
@@ -145,7 +142,7 @@ func (r *deciding) setNoEffect(i int) {
 	r.t.Steps[i].NoEffect = at
 }
 
-// lateNoEffect records a proof that comes after the step was counted as overdue (P22a).
+// lateNoEffect records a proof that comes after the attempt was counted as overdue (P22a).
 func (r *deciding) lateNoEffect(i int, ev core.Event) (string, error) {
 	if s := &r.t.Steps[i]; !s.Attempted() || s.NoEffect != 0 || !r.recordNoEffect(i, ev.(core.Reply)) {
 		return notAsked, nil
@@ -153,7 +150,7 @@ func (r *deciding) lateNoEffect(i int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// retryWait returns the backoff, or past MaxFailures the interval of the extended wait.
+// retryWait returns the backoff, or the interval of the extended wait after MaxFailures failures.
 func (r *deciding) retryWait(i int, retry core.Retry) core.Duration {
 	s := &r.t.Steps[i]
 	if s.Failures.Do < retry.MaxFailures {
@@ -162,14 +159,13 @@ func (r *deciding) retryWait(i int, retry core.Retry) core.Duration {
 	return retry.ExtendedInterval
 }
 
-// handBack hands a step back. A Wake claims it again at wakeAt (P9a).
+// handBack hands a step back. A Wake claims the step again at wakeAt (P9a).
 func (r *deciding) handBack(s *core.Step, wakeAt core.Time) {
 	handBack(s)
 	r.scheduleWake(s, wakeAt)
 }
 
-// handBackUncharged hands a step back without counting a hop (P23, a hop budget bounds
-// claims).
+// handBackUncharged hands a step back without counting a hop (P23, a hop budget bounds claims).
 func (r *deciding) handBackUncharged(s *core.Step, wakeAt core.Time) {
 	if !s.Claim.Undo {
 		r.t.Hops = max(0, r.t.Hops-1) // a command may have reset the hops since the claim
@@ -177,8 +173,8 @@ func (r *deciding) handBackUncharged(s *core.Step, wakeAt core.Time) {
 	r.handBack(s, wakeAt)
 }
 
-// scheduleWake makes a released step wait until wakeAt. If that Wake is lost, the Supervisor sends another
-// one after the grace (P9a).
+// scheduleWake makes a step wait until wakeAt, and emits the Wake. If the Wake is lost, the Supervisor sends
+// a new Wake after Definition.Grace (P9a).
 func (r *deciding) scheduleWake(s *core.Step, wakeAt core.Time) {
 	s.Wait.At, s.CompleteBy = wakeAt, wakeAt.Add(r.def.Grace)
 	r.wake(s, wakeAt)
@@ -188,14 +184,13 @@ func (r *deciding) wake(s *core.Step, at core.Time) {
 	r.emit(core.SendWake{OrderID: r.t.OrderID, Run: r.t.Run, Step: s.Name, Attempt: s.Attempt, WakeAt: at})
 }
 
-// failStep fails a do for good and applies the step's policy to the task.
 func (r *deciding) failStep(i int) {
 	giveUp(&r.t.Steps[i])
 	r.applyPolicy(i)
 }
 
-// recordAttempt stores the outcome of a step's present attempt, which was unsuccessful. A late
-// reply to an earlier attempt adds nothing.
+// recordAttempt stores the outcome of an unsuccessful attempt. It stores nothing for a late reply, because
+// the attempt is stored already.
 func (r *deciding) recordAttempt(i int, outcome core.Outcome, code string) {
 	s := &r.t.Steps[i]
 	if !s.InFlight() {
@@ -208,7 +203,6 @@ func (r *deciding) recordAttempt(i int, outcome core.Outcome, code string) {
 	r.t.DropAttempts(core.MaxAttempts)
 }
 
-// recordFailure stores the step's latest failure.
 func (r *deciding) recordFailure(i int, code, message string, attempt int) {
 	r.t.Steps[i].Error = &core.StepError{
 		Code:    strings.ToValidUTF8(code[:min(len(code), core.MaxCode)], ""),
@@ -217,7 +211,8 @@ func (r *deciding) recordFailure(i int, code, message string, attempt int) {
 	}
 }
 
-// applyPolicy applies a failed step's policy (P19, policy decides about a failed step), but not in Error.
+// applyPolicy applies the policy of a failed step (P19, policy decides about a failed step). In Error it
+// does nothing.
 func (r *deciding) applyPolicy(i int) {
 	switch r.t.ProcessState {
 	case core.Processing:
@@ -236,14 +231,14 @@ func (r *deciding) applyPolicy(i int) {
 	}
 }
 
-// stopsOnFailure reports whether a failure of the step stops the task, because of the step's own policy or
-// because a point of no return was passed. A point of no return is passed with its claim, even if the step is
-// not done (H9).
+// stopsOnFailure reports whether a failure of the step stops the task. The step's policy can require this. A
+// claimed point of no return without a proof of no effect also requires this, even if it is still in flight.
 func (r *deciding) stopsOnFailure(i int) bool {
 	return r.policyOf(i) == core.OnFailureStop || r.t.PastPointOfNoReturn(r.def)
 }
 
-// compensate starts the undo of a task that goes forward. It claims nothing.
+// compensate changes a task that goes forward to Compensating. It claims no undo; advance does this later.
+// failed is the step that is the reason, or -1.
 func (r *deciding) compensate(why core.Why, failed int) {
 	r.t.ProcessState, r.t.Undo.Why = core.Compensating, why
 	if failed >= 0 {
@@ -251,7 +246,6 @@ func (r *deciding) compensate(why core.Why, failed int) {
 	}
 }
 
-// stepUndone records that an undo is done (P15).
 func (r *deciding) stepUndone(i int, _ core.Event) (string, error) {
 	r.undone(i)
 	r.advance()
@@ -264,8 +258,8 @@ func (r *deciding) undone(i int) {
 	release(s)
 }
 
-// undoRefused handles a failed undo. It makes no difference that the service calls the failure permanent,
-// because the step has to be undone in the end.
+// undoRefused handles a failed undo. It treats a permanent failure like a transient one, because the step
+// has to be undone in the end.
 func (r *deciding) undoRefused(i int, ev core.Event) (string, error) {
 	e := ev.(core.Reply)
 	r.recordAttempt(i, e.Outcome, e.Code)
@@ -278,24 +272,24 @@ func (r *deciding) undoRefused(i int, ev core.Event) (string, error) {
 	return "", nil
 }
 
-// Bounds of the wait between uncounted hand-backs (P45, "not now" is not a failure). Each wait is as long as
-// the step has waited so far, but at least minHold and at most maxHold. A spread is added: up to half of the
-// wait, depending on the attempt.
+// Bounds of the wait between uncounted hand-backs (P45, "not now" is not a failure). The wait is as long as
+// the step has waited so far, within these bounds, plus jitter. RetryAfter can make it longer.
 const (
 	minHold = 2 * core.Second
 	maxHold = 5 * core.Minute
 )
 
-// hold is an unbroken row of hand-backs that do not count (P45).
+// hold is a series of consecutive hand-backs that do not count as failures (P45).
 type hold struct {
 	since   core.Time     // time of the first hand-back
-	polling core.Time     // time of the first not-yet of this poll; 0 if the step does not poll
-	most    core.Duration // limit of the row's duration
-	over    string        // message of the failure if the row lasts longer
+	polling core.Time     // time of the first not-yet of the present poll; 0 if the step does not poll
+	most    core.Duration // longest duration of the series
+	over    string        // beginning of the failure's message if the series lasts longer
 }
 
-// holdOf returns the row of hand-backs that a reply continues or begins. A not-yet continues the poll. Other
-// codes mean that the service was not called: their row has a limit of its own, and does not end the poll.
+// holdOf returns the series of hand-backs to which a reply belongs. A not-yet continues the poll of the
+// step. Every other code means that the service was not called. Such replies form a series of their own,
+// which does not end the poll.
 func (r *deciding) holdOf(i int, e core.Reply) hold {
 	d, last := &r.def.Steps[i], r.t.Steps[i].Error
 	if last == nil || last.Since == 0 {
@@ -321,9 +315,8 @@ func (r *deciding) holdOf(i int, e core.Reply) hold {
 	return h
 }
 
-// handBackUncounted hands a step back because its agent made no call that could have had an effect (P45). It
-// counts no failure and no hop, up to pollFor or maxQueueTime. After that the operator is needed, whatever
-// the step's policy is.
+// handBackUncounted hands a step back without counting a failure or a hop (P45). After pollFor or
+// maxQueueTime, the task stops for the operator under every policy. In Error, only the attempt ends.
 func (r *deciding) handBackUncounted(i int, e core.Reply) {
 	s, h := &r.t.Steps[i], r.holdOf(i, e)
 	held := r.at.Now.Sub(h.since)
@@ -344,10 +337,10 @@ func (r *deciding) handBackUncounted(i int, e core.Reply) {
 	wait += core.Duration(float64(wait) / 2 * jitter(r.t.OrderID, r.t.Run, s.Name, s.Attempt))
 	wait = max(wait, min(e.RetryAfter, maxRetryAfter))
 	r.handBackUncharged(s, r.at.Now.Add(min(wait, max(h.most-held, minHold))))
-	s.Error.Since, s.Error.Polling = h.since, h.polling // release has removed the earlier values
+	s.Error.Since, s.Error.Polling = h.since, h.polling // recordFailure has removed the earlier values
 }
 
-// endHold ends a row of uncounted hand-backs. It keeps the last failure, which people may want to see.
+// endHold ends a series of uncounted hand-backs. The last failure stays for people to see.
 func endHold(s *core.Step) {
 	if s.Error != nil && s.Error.Since != 0 {
 		last := *s.Error
@@ -356,8 +349,8 @@ func endHold(s *core.Step) {
 	}
 }
 
-// retryUndo counts a failed undo and delays the next attempt. When its budget is used up, the operator is
-// needed.
+// retryUndo counts a failed undo, and delays the next attempt. After MaxFailures failures, the task stops
+// for the operator.
 func (r *deciding) retryUndo(i int, atLeast core.Duration) {
 	s := &r.t.Steps[i]
 	retry := r.def.Steps[i].Undo.Retry

@@ -6,8 +6,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// resolveCommand stores the operator's fact about a step in doubt. The task stays in Error until a Resubmit
-// or Undo.
+// resolveCommand stores the operator's fact about a step in doubt. The task stays in Error until a Resubmit,
+// Undo or Close.
 func (r *deciding) resolveCommand(ev core.Event) (refused string) {
 	e := ev.(core.Resolve)
 	i := r.t.Index(e.Step)
@@ -20,7 +20,8 @@ func (r *deciding) resolveCommand(ev core.Event) (refused string) {
 	}
 	s := &r.t.Steps[i]
 	r.accept(note("an output", given))
-	// A Resubmit asks the children that are not in doubt again (P41, parent and child talk by messages).
+	// The fact is about the children in doubt, which Settled closes. The other open children stay open, and a
+	// Resubmit asks them again (P41, parent and child talk by messages).
 	if s.Children != nil {
 		s.Children = s.Children.Settled()
 		return ""
@@ -40,13 +41,12 @@ func (r *deciding) resolveCommand(ev core.Event) (refused string) {
 	return ""
 }
 
-// resolvesUndo reports whether a fact about the step concerns its undo. This includes a step that is undone
-// alone (P42, orders can go on after failures).
+// resolvesUndo reports whether a fact about the step is about its undo. This is also the case for a step
+// that is undone alone (P42, orders can go on after failures).
 func (r *deciding) resolvesUndo(i int) bool {
 	return r.t.Phase == core.Undoing || r.t.Steps[i].State == core.UndoWait
 }
 
-// statedOutputRefusal returns why the output of a Resolve cannot be kept, or "" if it can.
 func (r *deciding) statedOutputRefusal(i int, e core.Resolve) string {
 	switch {
 	case e.Fact != core.Happened:

@@ -7,7 +7,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// outputFits reports whether the task has room for a step's output.
 func (r *deciding) outputFits(i int, output json.RawMessage) bool {
 	if len(output) == 0 || r.at.SizeLimit.SurelyFits(r.def, r.t, output) {
 		return true
@@ -17,9 +16,10 @@ func (r *deciding) outputFits(i int, output json.RawMessage) bool {
 	return r.at.SizeLimit.KeepsReserve(r.def, c)
 }
 
-// outputTooLarge handles a do whose output cannot be stored. A task that goes forward needs the output, so
-// the step fails (P28, what is too large fails once). In any other task it records the effect without the
-// output (P24, an undo needs no output).
+// outputTooLarge handles a do whose output cannot be stored. If the task goes forward, the step fails,
+// because later steps need the output (P28, what is too large fails once). If a later attempt was sent, the
+// step does not fail. If the task does not go forward, the step becomes Processed without the output (P24, an
+// undo needs no output).
 func (r *deciding) outputTooLarge(i int, e core.Reply) (string, error) {
 	s := &r.t.Steps[i]
 	contradicted := s.NoEffect != 0

@@ -4,7 +4,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// mode is a task's state, with Error split by phase: eight in all.
+// mode is the state of a task, with Error split by phase.
 type mode uint8
 
 const (
@@ -40,7 +40,6 @@ func modeOf(t *core.Task) mode {
 	return cancelled
 }
 
-// eventKind is a row of the transition table.
 type eventKind uint8
 
 const (
@@ -72,13 +71,13 @@ const (
 	kinds
 )
 
-// stepKinds is the first event of a whole task. All kinds before it belong to a step.
+// stepKinds is the first kind of event of a whole task. All kinds before stepKinds are events of a step.
 const stepKinds = submitted
 
 func (k eventKind) ofStep() bool { return k < stepKinds }
 
-// rule is one cell: an action, or the reason why the event is ignored. An action may also find that the event
-// changes nothing, for example because a wait is not over. Then it returns the reason.
+// rule is one cell of the transition table: an action, or the reason why the event is ignored. An action
+// returns a reason if it finds that the event changes nothing, for example because a wait is not over.
 type rule struct {
 	action func(r *deciding, i int, ev core.Event) (ignored string, err error)
 	ignore string
@@ -103,14 +102,14 @@ var (
 	ended   = []mode{processed, compensated, cancelled, closed}
 	inError = []mode{errForward, errUndo}
 
-	// stepTable has a cell for every event of a step, state of the step and state of the task. init fills it
-	// from stepRows. The test TestTransitionTable walks it.
+	// stepTable has a cell for each event of a step, state of the step, and mode of the task. init fills it
+	// from stepRows.
 	stepTable [stepKinds]map[core.State]*[modes]rule
-	// taskTable has a cell for every event and state of a task.
+	// taskTable has a cell for each event of a task, and mode of the task. init fills it from taskRows.
 	taskTable [kinds][modes]rule
 )
 
-// stepRow defines cells of stepTable: all combinations of its lists.
+// stepRow defines the cells of stepTable for all combinations of its lists.
 type stepRow struct {
 	events []eventKind
 	steps  []core.State
@@ -133,7 +132,7 @@ const (
 )
 
 var stepRows = []stepRow{
-	// A done of any attempt is a fact about its key at any time (P15, a late "done" counts).
+	// A done of any attempt is a fact about the key (P15, a late "done" counts).
 	{[]eventKind{doDone}, []core.State{core.Processing, core.Pending}, alive, action((*deciding).stepDone)},
 	{[]eventKind{doDone}, []core.State{core.Failed}, alive, ignore(inDoubt)},
 	{[]eventKind{doDone}, []core.State{core.Processed, core.UndoWait, core.Compensating, core.Compensated},
@@ -141,7 +140,7 @@ var stepRows = []stepRow{
 	{[]eventKind{doDone}, []core.State{core.Skipped}, alive, ignore(wasSkip)},
 	{[]eventKind{doFailed}, []core.State{core.Processing}, alive, action((*deciding).stepFailed)},
 	{[]eventKind{doLater}, []core.State{core.Processing}, alive, action((*deciding).stepRetryLater)},
-	// The proof may come after Overdue (P22a, a proven refusal permits undo).
+	// A proof that the call had no effect may come after Overdue (P22a, a proven refusal permits undo).
 	{[]eventKind{doFailed, doLater}, []core.State{core.Pending, core.Failed}, alive,
 		action((*deciding).lateNoEffect)},
 	{[]eventKind{doFailed, doLater}, []core.State{core.Skipped, core.Processed, core.UndoWait,
@@ -174,7 +173,8 @@ var stepRows = []stepRow{
 	{[]eventKind{overdue}, []core.State{core.Skipped, core.Processed, core.Compensated}, alive,
 		ignore(notNow)},
 
-	// H28, H29: the effect of a Wake depends first on the task's direction.
+	// The effect of a Wake depends first on the direction of the task, because an undo must not claim a step
+	// forward.
 	{[]eventKind{wakeStep}, []core.State{core.Pending, core.Waiting}, []mode{going},
 		action((*deciding).wakeForward)},
 	{[]eventKind{wakeStep}, []core.State{core.Pending, core.Waiting, core.Failed, core.UndoWait},
@@ -189,13 +189,13 @@ var stepRows = []stepRow{
 		core.Compensated}, alive,
 		ignore(notNow)},
 
-	// A child's end counts in Error too, but starts nothing (P41, parent and child talk by messages).
+	// A task in Error stores a child's end, but does not go on (P41, parent and child talk by messages).
 	{[]eventKind{childEnded}, []core.State{core.Waiting}, alive, action((*deciding).childEnded)},
 	{[]eventKind{childEnded}, []core.State{core.Pending, core.Skipped, core.Processing, core.Processed,
 		core.Failed, core.UndoWait, core.Compensating,
 		core.Compensated}, alive, ignore(notOpen)},
 
-	// A step in flight stays in flight (P43, long work reports progress).
+	// Progress changes only a step in flight (P43, long work reports progress).
 	{[]eventKind{progress}, []core.State{core.Processing}, alive, action((*deciding).progressed)},
 	{[]eventKind{progress}, []core.State{core.Pending, core.Skipped, core.Processed, core.Waiting,
 		core.Failed, core.UndoWait, core.Compensating,
@@ -205,7 +205,6 @@ var stepRows = []stepRow{
 		progress}, stepStates, ended, ignore(hasEnded)},
 }
 
-// taskRow defines cells of taskTable.
 type taskRow struct {
 	event eventKind
 	tasks []mode

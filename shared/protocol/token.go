@@ -6,11 +6,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// pinKey assigns a key to a task whose workflow makes tokens. The task keeps the key, so that a token that is
-// emitted again is the same (P12, effects are emitted again).
+// pinKey assigns a signing key to a task whose workflow makes tokens. The task keeps the key, so that a
+// repeated request contains the same token (P12, effects are emitted again).
 func (r *deciding) pinKey() error {
 	switch {
-	case !r.def.Tokens: // a Move may leave an earlier key (P49, move pins another definition)
+	case !r.def.Tokens: // a key from before a Move is removed (P49, move pins another definition)
 		r.t.TokenKey = ""
 	case r.t.TokenKey != "":
 	case r.at.Tokens == nil:
@@ -22,18 +22,19 @@ func (r *deciding) pinKey() error {
 	return nil
 }
 
-// token returns a token for an input of the task (P39, a token is an answer's permission).
+// token returns a token for an answer to a step (P39, a token is an answer's permission).
 func (r *deciding) token(step, person string) (string, error) {
 	switch {
 	case r.at.Tokens == nil:
-		return "", errors.New("there is no key for tokens")
+		return "", errors.New("this deployment has no key for tokens; deploy one, as " +
+			"docs/how-to/answer-links.md shows")
 	case person != "" && !core.PersonName(person):
-		return "", errors.New("the person of a token is no name: 1 to 128 bytes without control characters " +
-			"and < > & \" \\")
+		return "", errors.New("the person of a token is not a name of 1 to 128 bytes without control " +
+			"characters and < > & \" \\; correct the data that the workflow passes")
 	}
 	text, err := r.at.Tokens.Token(r.t.TokenKey, r.t.OrderID,
 		core.TokenOf{Run: r.t.Run, Step: step, Person: person})
-	if err != nil { // The step does not fail, because the queue delivers the message again.
+	if err != nil { // the step does not fail, because the queue delivers the message again
 		r.err = err
 	}
 	return text, err

@@ -7,10 +7,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// AppendCanonical appends the canonical form of a JSON value (RFC 8785): members sorted by name, no white
-// space, strings with as few escapes as possible, and each number in one spelling. Unlike the RFC, it keeps
-// all digits of a number that no double holds, so that different values have different forms. It returns an
-// error, and dst unchanged, for the faults that Check reports, except exceeded bounds.
+// AppendCanonical appends the canonical form of a JSON value to dst. The form is that of RFC 8785: members
+// sorted by name, no white space, strings with as few escapes as possible, and one spelling for each number.
+// Contrary to the RFC, a number that a float64 cannot represent exactly keeps all its digits. Different
+// values therefore have different forms.
+//
+// If the value is not the strict JSON that Check requires, AppendCanonical returns dst unchanged and an
+// error. It does not check the limits.
 func AppendCanonical(dst, value []byte) ([]byte, error) {
 	sorted, err := jsontext.AppendFormat(nil, value, jsontext.ReorderRawObjects(true))
 	if err != nil {
@@ -21,24 +24,25 @@ func AppendCanonical(dst, value []byte) ([]byte, error) {
 	done := 0
 	for {
 		if r.PeekKind() != jsontext.KindNumber {
-			if _, err := r.ReadToken(); err != nil { // the end of the text, which was checked above
+			// the error is the end of the checked JSON
+			if _, err := r.ReadToken(); err != nil {
 				return append(dst, sorted[done:]...), nil
 			}
 			continue
 		}
-		number, _ := r.ReadValue() // no error, because the value was checked above
+		number, _ := r.ReadValue() // cannot fail, because AppendFormat has checked the JSON
 		end := int(r.InputOffset())
 		dst = append(dst, sorted[done:end-len(number)]...)
 		dst, done = appendNumber(dst, number), end
 	}
 }
 
-// surelyExact is a number of digits. A double holds every integer of at most that many digits exactly, and
-// prints it unchanged.
+// surelyExact is a number of digits. A float64 represents every integer with at most this many digits
+// exactly, and formats it as the same digits.
 const surelyExact = 15
 
-// appendNumber appends a number. It uses the spelling of RFC 8785 if a double holds the number exactly, and
-// otherwise that of appendExact.
+// appendNumber appends a number. It uses the spelling of RFC 8785 if a float64 represents the number exactly.
+// Otherwise it uses the spelling of appendExact.
 func appendNumber(b, text []byte) []byte {
 	if len(text) <= surelyExact && !bytes.ContainsAny(text, "-.eE") {
 		return append(b, text...)
@@ -53,8 +57,9 @@ func appendNumber(b, text []byte) []byte {
 	return append(b, exact...)
 }
 
-// appendExact appends a number as sign, digits without zeros at either end, and exponent, so that all
-// spellings of a number become the same. A text with an exponent far out of bounds stays unchanged.
+// appendExact appends a number as sign, digits without leading and trailing zeros, and exponent. All
+// spellings of a number become the same text. If the exponent does not fit into 32 bits, appendExact appends
+// the text unchanged.
 func appendExact(b, text []byte) []byte {
 	mantissa, exponent := text, int64(0)
 	if at := bytes.IndexAny(text, "eE"); at >= 0 {

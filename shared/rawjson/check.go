@@ -12,32 +12,36 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Bounds of each value from outside: an order, an answer, the output of an agent, the response of a service,
-// a command.
+// Limits for every JSON value from outside: orders, answers, outputs of agents, responses of services and
+// commands.
 const (
 	// MaxLevels is the number of nested arrays and objects. A deeper value counts as unreadable.
 	MaxLevels   = 64
-	MaxNumber   = 128 // characters of one number
-	MaxExponent = 999 // exponent of one number, of either sign
+	MaxNumber   = 128 // characters of a number
+	MaxExponent = 999 // absolute value of a number's exponent
 )
 
-// Errors of Check and CheckLoose for values that exceed a bound.
+// Errors of Check and CheckLoose for values that exceed a limit.
 var (
 	ErrNumber = errors.New("a number is out of bounds")
 	ErrLevels = errors.New("arrays and objects are nested deeper")
 )
 
-// Check returns an error if data is not exactly one JSON value, has more than the given number of levels, or
-// contains a number out of bounds. It also refuses JSON that programs read differently (RFC 7493): bytes that
-// are not UTF-8, a key that occurs twice in one object, and half of a surrogate pair. The error states the
-// fault, its place, and the fix.
+// Check returns an error in these cases:
+//
+//   - data is not exactly one JSON value.
+//   - data has more than the given number of levels.
+//   - data contains a number that NumberFits refuses.
+//   - Programs would read data differently (RFC 7493): it contains bytes that are not UTF-8, a key twice in
+//     one object, or half of a surrogate pair.
+//
+// The error describes the fault, its position, and the fix.
 func Check(data []byte, levels int) error { return check(data, levels) }
 
-// CheckLoose is Check for values whose writer cannot correct them, such as the response of a service. It also
-// accepts a key that occurs twice in one object, and half of a surrogate pair in a string.
+// CheckLoose is like Check, but accepts a key that occurs twice in one object, and half of a surrogate pair.
+// It is for values whose writer cannot correct them, such as the response of a service.
 func CheckLoose(data []byte, levels int) error { return check(data, levels, loose...) }
 
-// loose holds the options of CheckLoose.
 var loose = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
 func check(data []byte, levels int, options ...jsontext.Options) error {
@@ -70,7 +74,7 @@ func check(data []byte, levels int, options ...jsontext.Options) error {
 	}
 }
 
-// end refuses anything but white space after the value.
+// end returns an error if anything except white space follows the value.
 func end(r *reader) error {
 	at := r.InputOffset()
 	if _, err := r.ReadToken(); !errors.Is(err, io.EOF) {
@@ -79,7 +83,7 @@ func end(r *reader) error {
 	return nil
 }
 
-// complaint rewrites an error of the library.
+// complaint translates an error of the jsontext library.
 func complaint(err error) error {
 	var wrong *jsontext.SyntacticError
 	if !errors.As(err, &wrong) {
@@ -98,7 +102,7 @@ func complaint(err error) error {
 	return fmt.Errorf("it is not JSON at byte %d: %w", wrong.ByteOffset, wrong.Err)
 }
 
-// placeOf returns a path for people. It shortens the path, because a message may contain the text.
+// placeOf returns a path for an error text. It shortens a long path.
 func placeOf(p jsontext.Pointer) string {
 	const longest, longestPart = 200, 60
 	var b strings.Builder
@@ -117,7 +121,7 @@ func placeOf(p jsontext.Pointer) string {
 	return b.String()
 }
 
-// badByte returns the position of the first byte that is not UTF-8, or -1 if all are.
+// badByte returns the index of the first byte that is not UTF-8. It returns -1 if data is valid UTF-8.
 func badByte(data []byte) int {
 	if utf8.Valid(data) {
 		return -1
@@ -129,13 +133,13 @@ func badByte(data []byte) int {
 	return at
 }
 
-// NumberFits reports whether the text of a number is within the bounds, so that computations with the number
-// are bounded too.
+// NumberFits reports whether the text of a number is within MaxNumber and MaxExponent. These limits also
+// limit the time of computations with the number.
 func NumberFits(text []byte) bool {
 	if len(text) > MaxNumber {
 		return false
 	}
-	exponent, digits := -1, 0 // digits of the exponent without leading zeros
+	exponent, digits := -1, 0 // digits of the exponent, without leading zeros
 	for i, c := range text {
 		switch {
 		case c == 'e' || c == 'E':
@@ -147,7 +151,8 @@ func NumberFits(text []byte) bool {
 	return digits <= 3
 }
 
-// reader is a decoder of the library together with the text that it reads.
+// reader is a jsontext.Decoder with the buffer from which it reads. The pool keeps the decoder and the buffer
+// together.
 type reader struct {
 	jsontext.Decoder
 	text bytes.Buffer
@@ -155,8 +160,8 @@ type reader struct {
 
 var readers = sync.Pool{New: func() any { return new(reader) }}
 
-// read returns a reader from the pool. The caller puts it back. The values that the reader returns are parts
-// of data.
+// read returns a reader for data from the pool. The caller must put the reader back. The values that the
+// reader returns are slices of data.
 func read(data []byte, options []jsontext.Options) *reader {
 	r := readers.Get().(*reader)
 	r.text = *bytes.NewBuffer(data)

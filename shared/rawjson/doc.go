@@ -1,5 +1,7 @@
-// Package rawjson reads JSON as text. It checks each value from outside before recursive code or arithmetic
-// uses it: syntax, encoding, depth, and the length and the exponent of its numbers. It reads members and
-// elements without decoding the others, and writes the canonical form. Its bounds leave room for the levels
-// of the documents and messages that contain a value.
+// Package rawjson reads JSON as text, without decoding it into Go values. It has three tasks:
+//
+//   - It checks values from outside before recursive code or arithmetic uses them: syntax, encoding, depth,
+//     and the length and exponent of numbers.
+//   - It reads members and elements without decoding the others.
+//   - It writes the canonical form of a value.
 package rawjson

@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Members returns the members of an object. If a name occurs twice, the last one counts, as in encoding/json.
-// The values are parts of the object's text.
+// Members returns the members of an object. If a name occurs twice, the last member counts, as in
+// encoding/json. The values are slices of object.
 func Members(object []byte) (map[string]json.RawMessage, error) {
 	r := read(object, loose)
 	defer readers.Put(r)
@@ -27,8 +27,8 @@ func Members(object []byte) (map[string]json.RawMessage, error) {
 	}
 }
 
-// Member returns the value of one member of an object, or nil if the object has no member of that name. It
-// reads the object as Members does.
+// Member returns the value of one member of an object, or nil if the object has no member with this name. If
+// the name occurs twice, the last member counts.
 func Member(object []byte, name string) (found json.RawMessage, err error) {
 	r := read(object, loose)
 	defer readers.Put(r)
@@ -46,7 +46,7 @@ func Member(object []byte, name string) (found json.RawMessage, err error) {
 	}
 }
 
-// Elements yields the elements of a list, and an error if it is damaged.
+// Elements yields the elements of a list. It yields an error if the list is not valid JSON, and then stops.
 func Elements(list []byte) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		r := read(list, loose)
@@ -73,7 +73,7 @@ func (r *reader) enter(bracket jsontext.Kind) error {
 	return nil
 }
 
-// member reads the next member of an object. The name is nil at the object's end, or with an error.
+// member reads the next member of an object. name is nil at the end of the object, or after an error.
 func (r *reader) member(object []byte) (name, value []byte, err error) {
 	if r.PeekKind() == jsontext.KindEndObject {
 		return nil, nil, nil
@@ -91,7 +91,7 @@ func (r *reader) member(object []byte) (name, value []byte, err error) {
 	return name, value, nil
 }
 
-// value reads a value, or a key, and returns the part of the text that holds it.
+// value reads the next value or key. It returns the part of text that contains the value.
 func (r *reader) value(text []byte) ([]byte, error) {
 	value, err := r.ReadValue()
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package redirect keeps HTTP clients from following redirects.
+// Package redirect prevents HTTP clients from following redirects.
 package redirect
 
 import (
@@ -7,20 +7,21 @@ import (
 	"net/http"
 )
 
-// Refused returns a copy of the client that returns each redirect as the response, instead of following it.
+// Refused returns a copy of the client that does not follow redirects. The copy returns the redirect as the
+// response.
 func Refused(c http.Client) *http.Client {
 	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c.Transport = Transport{c.Transport}
 	return &c
 }
 
-// Transport removes redirect addresses that cannot be parsed. http.Client would return an error with such an
-// address instead of the response.
+// Transport is an http.RoundTripper. If the redirect address in a response cannot be parsed, Transport
+// removes the address. With the address, http.Client would return an error instead of the response.
 type Transport struct {
 	Next http.RoundTripper // nil means http.DefaultTransport
 }
 
-// RoundTrip sends a request.
+// RoundTrip sends a request with Next.
 func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := cmp.Or(t.Next, http.DefaultTransport).RoundTrip(req)
 	if err == nil {
@@ -31,14 +32,15 @@ func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// CloseIdleConnections closes the idle connections of the transport below, for http.Client.
+// CloseIdleConnections closes the idle connections of Next. http.Client calls this method.
 func (t Transport) CloseIdleConnections() {
 	below := http.Client{Transport: t.Next}
 	below.CloseIdleConnections()
 }
 
-// Target describes the address of a redirect in an error: its scheme and host in quotes, or a phrase if it is
-// another path of the same server or unreadable. The rest of the address may hold a secret.
+// Target describes the address of a redirect for an error text. It shows only the scheme and the host,
+// because the rest may contain a secret. For a path of the same server or an unreadable address it returns a
+// phrase.
 func Target(resp *http.Response) string {
 	location := resp.Header.Get("Location")
 	u, err := resp.Request.URL.Parse(location)

@@ -1,5 +1,5 @@
-// Package regularfile reads regular files of a bounded size. It refuses all other files: a named pipe would
-// block its reader, a device may never end, and a link may lead to an unintended file.
+// Package regularfile reads regular files up to a given size. It refuses all other files. Reading a named
+// pipe would block, reading a device may never end, and a link may lead to an unexpected file.
 package regularfile
 
 import (
@@ -11,35 +11,35 @@ import (
 	"syscall"
 )
 
-// ErrNotRegular means that the path is a directory, a named pipe, a socket or a device.
+// ErrNotRegular means that the file is a directory, a named pipe, a socket or a device.
 var ErrNotRegular = errors.New("not a regular file")
 
-// ErrOutside means that the path is a link that leads out of its directory or to an unreadable target.
+// ErrOutside means that the file is a link, and that its target is unreadable or outside the directory.
 var ErrOutside = errors.New("it is a link that leads out of its directory, or to nothing that can be read")
 
-// Read reads a file that the operator named, at most limit bytes of it. It follows links.
+// Read reads a file that the operator has named. It returns at most limit bytes. It follows links.
 func Read(file string, limit int64) ([]byte, error) {
 	return read(file, limit, os.Stat, os.OpenFile)
 }
 
-// ReadIn reads a file of a directory, at most limit bytes of it. It follows a link that stays within the
-// directory.
+// ReadIn reads a file in a directory. It returns at most limit bytes. It follows a link if the target is in
+// the directory too.
 func ReadIn(dir *os.Root, name string, limit int64) ([]byte, error) {
 	data, err := read(name, limit, dir.Stat, dir.OpenFile)
 	if info, gone := dir.Lstat(name); err != nil && gone == nil && info.Mode()&fs.ModeSymlink != 0 &&
 		!errors.Is(err, ErrNotRegular) {
-		return nil, ErrOutside // the error of os.Root would name the target
+		return nil, ErrOutside // the error of os.Root would show the target
 	}
 	return data, err
 }
 
 func read(name string, limit int64, stat func(string) (os.FileInfo, error),
 	open func(string, int, os.FileMode) (*os.File, error)) ([]byte, error) {
-	// The check precedes the opening, because opening a device can have an effect.
+	// Check before opening the file, because opening a device can have an effect.
 	if err := check(stat(name)); err != nil {
 		return nil, err
 	}
-	f, err := open(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe that replaced the file does not block
+	f, err := open(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // if the file is a pipe now, open does not block
 	if err != nil {
 		return nil, err
 	}

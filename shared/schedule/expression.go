@@ -10,10 +10,10 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// tags lists the names that stand for an expression of five fields.
+// tags lists the names that a schedule may use instead of five fields.
 var tags = []string{"@hourly", "@daily", "@weekly", "@monthly", "@yearly"}
 
-// fields lists the fields of an expression with their valid values.
+// fields lists the fields of a cron expression with their valid values.
 var fields = []struct{ name, holds string }{
 	{"minute", "0 to 59"},
 	{"hour", "0 to 23"},
@@ -24,8 +24,8 @@ var fields = []struct{ name, holds string }{
 
 const dayOfWeek = 4 // index in fields
 
-// parse reads an expression. interval reports whether its field for the minute or the hour contains a *. As
-// in cron on Linux, such an expression follows elapsed time and not the wall clock.
+// parse parses a cron expression. interval is true for @hourly, and if the field for the minute or the hour
+// begins with * or ?. As in cron on Linux, such an expression follows elapsed time instead of the wall clock.
 func parse(expression string) (s cron.Schedule, interval bool, err error) {
 	if slices.Contains(tags, expression) {
 		s, err = cron.ParseStandard(expression)
@@ -66,8 +66,8 @@ func wild(field string) bool { return strings.HasPrefix(field, "*") || strings.H
 
 var dayNames = []string{"SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"}
 
-// daysOfWeek rewrites days for the library's parser, which accepts Sunday only as 0. It replaces 7 by 0, and
-// a range that ends with Sunday by a list. It leaves wrong texts unchanged.
+// daysOfWeek rewrites the field for the day of the week for the cron library, which accepts Sunday only as 0.
+// It replaces 7 by 0, and a range that ends with Sunday by a list. It does not change invalid texts.
 func daysOfWeek(field string) string {
 	parts := strings.Split(field, ",")
 	for i, part := range parts {
@@ -94,7 +94,7 @@ func daysOfWeek(field string) string {
 	return strings.Join(parts, ",")
 }
 
-// dayOf returns the number of a day of the week, 0 to 7, or -1 if the text does not name a day.
+// dayOf returns the number of a day of the week, from 0 to 7. It returns -1 if the text does not name a day.
 func dayOf(text string) int {
 	if n := slices.Index(dayNames, strings.ToUpper(text)); n >= 0 {
 		return n

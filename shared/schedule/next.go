@@ -9,16 +9,16 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// Times holds a parsed schedule.
+// Times computes the scheduled times of a parsed cron expression in a time zone.
 type Times struct {
 	expression string
 	fires      cron.Schedule
 	loc        *time.Location
-	interval   bool // the schedule follows elapsed time, not the wall clock
+	interval   bool // the schedule follows elapsed time instead of the wall clock
 }
 
-// Parse reads a cron expression and the name of a time zone; "" means UTC. The error joins one for each wrong
-// field.
+// Parse parses a cron expression and the name of a time zone. "" means UTC. The error joins one error for
+// each invalid field.
 func Parse(expression, zone string) (Times, error) {
 	loc, err := location(zone)
 	if err != nil {
@@ -28,10 +28,13 @@ func Parse(expression, zone string) (Times, error) {
 	return Times{expression, fires, loc, interval}, err
 }
 
-// Next returns the first time after the given one. An interval fires whenever the zone's clock shows one of
-// its times, even twice. Any other schedule fires once for each of its times: at the end of the gap if a
-// clock change skips the time, and at the first occurrence if a clock change repeats it. Next returns an
-// error if the schedule does not fire within five years.
+// Next returns the first scheduled time after the given time. It returns an error if there is none within
+// five years. A clock change affects the two kinds of schedules differently:
+//
+//   - A schedule with a * for the minute or the hour fires whenever the clock of the zone shows a scheduled
+//     time. If the clock shows a time twice, the schedule fires twice.
+//   - Any other schedule fires once for each scheduled time. If the clock skips the time, the schedule fires
+//     at the end of the gap. If the clock shows the time twice, the schedule fires the first time.
 func (s Times) Next(after time.Time) (time.Time, error) {
 	if s.interval {
 		return s.nextShown(after)
@@ -47,8 +50,8 @@ func (s Times) Next(after time.Time) (time.Time, error) {
 	}
 }
 
-// nextShown returns the next instant at which the zone's clock shows a time of the schedule. It searches from
-// one clock change to the next.
+// nextShown returns the next instant at which the clock of the zone shows a scheduled time. It searches each
+// period between two clock changes in turn.
 func (s Times) nextShown(after time.Time) (time.Time, error) {
 	for from, last := after, after.AddDate(5, 0, 0); from.Before(last); {
 		wall := s.shown(from)
@@ -69,7 +72,7 @@ func (s Times) nextShown(after time.Time) (time.Time, error) {
 	return time.Time{}, s.never()
 }
 
-// shown returns the time that the zone's clock shows, as a time.Time in UTC with the same fields.
+// shown returns the time that the clock of the zone shows, as a time in UTC with the same fields.
 func (s Times) shown(at time.Time) time.Time {
 	local := at.In(s.loc)
 	return time.Date(local.Year(), local.Month(), local.Day(), local.Hour(), local.Minute(), local.Second(),
@@ -81,7 +84,7 @@ func (s Times) never() error {
 }
 
 func location(zone string) (*time.Location, error) {
-	if zone == "Local" { // each machine may have another zone
+	if zone == "Local" { // Local is a different zone on each machine
 		return nil,
 			errors.New(`the time zone "Local" is not the same on every machine; name one as in Europe/Berlin`)
 	}
@@ -92,11 +95,11 @@ func location(zone string) (*time.Location, error) {
 	return loc, nil
 }
 
-// instant is the inverse of shown: it returns the first instant at which the zone's clock shows the time wall
-// or, if a clock change skips that time, the end of the gap.
+// instant is the inverse of shown. It returns the first instant at which the clock of the zone shows the time
+// wall. If a clock change skips this time, instant returns the end of the gap.
 func (s Times) instant(wall time.Time) time.Time {
 	var first, beforeGap time.Time
-	// the offsets before and after a change
+	// the offsets a day before and a day after wall
 	for _, near := range []time.Duration{-24 * time.Hour, 24 * time.Hour} {
 		_, offset := wall.Add(near).In(s.loc).Zone()
 		at := wall.Add(-time.Duration(offset) * time.Second)

@@ -11,58 +11,62 @@ import (
 )
 
 const (
-	// kept is the number of starts, and of skipped times, that a record lists.
+	// kept is the number of starts, and the number of skipped times, that a record lists.
 	kept = 20
-	// startsAtOnce and timesAtOnce bound the work of one sweep after a long outage. The next sweep continues.
+	// startsAtOnce and timesAtOnce limit the work of one sweep after a long outage. The next sweep continues
+	// the work.
 	startsAtOnce = 100
 	timesAtOnce  = 10_000
-	// prefix is the prefix of the records' keys. No order's ID contains a '#'.
+	// prefix is the beginning of a record's ledger key. No order ID has this beginning, because no order ID
+	// contains a '#'.
 	prefix = "#schedule/"
 )
 
-// MinCatchUp is the shortest CatchUp. It is longer than several sweeps, because a start waits for the next
-// sweep.
+// MinCatchUp is the shortest allowed CatchUp. It is longer than the time between two sweeps, because a start
+// waits for the next sweep.
 const MinCatchUp = 10 * core.Minute
 
-// MaxCatchUp is the longest CatchUp.
+// MaxCatchUp is the longest allowed CatchUp.
 const MaxCatchUp = 31 * core.Day
 
-// Record is the state of the schedule of one workflow, stored under "#schedule/" and the workflow's name.
+// Record is the state of one workflow's schedule. Its ledger key is "#schedule/" and the name of the
+// workflow.
 type Record struct {
 	Workflow string       `json:"workflow"`
 	Cron     string       `json:"cron"`
 	Zone     string       `json:"zone,omitempty"`
 	Overlap  core.Overlap `json:"overlap"`
-	Next     core.Time    `json:"next,omitzero"` // first scheduled time without a decision
-	Started  int          `json:"started"`       // number of orders started so far
+	Next     core.Time    `json:"next,omitzero"` // first scheduled time that is not yet decided
+	Started  int          `json:"started"`       // number of started orders
 	Starts   []Start      `json:"starts,omitempty"`
-	Missed   int          `json:"missed"` // number of scheduled times that started no order
+	Missed   int          `json:"missed"` // number of skipped times
 	Skipped  []Skip       `json:"skipped,omitempty"`
 }
 
-// Start is an order that a schedule started.
+// Start is an order that the schedule has started.
 type Start struct {
-	At      core.Time `json:"at"` // the scheduled time
+	At      core.Time `json:"at"` // scheduled time
 	OrderID string    `json:"orderId"`
-	Decided core.Time `json:"decided"`        // when a sweep found the start due
-	Sent    bool      `json:"sent,omitempty"` // the order was submitted; false means that this is not certain
+	Decided core.Time `json:"decided"`        // time when a sweep decided to start the order
+	Sent    bool      `json:"sent,omitempty"` // the order was certainly submitted
 }
 
-// Late returns how long after its scheduled time the order was started.
+// Late returns the time between the scheduled time and the decision to start the order.
 func (s Start) Late() core.Duration { return s.Decided.Sub(s.At) }
 
-// Skip is a scheduled time without a start, with the reason.
+// Skip is a scheduled time that is skipped, with the reason.
 type Skip struct {
 	At  core.Time `json:"at"`
 	Why string    `json:"why"`
 }
 
-// OrderID returns the ID of a scheduled time's order: the workflow, and the time in UTC to the second.
+// OrderID returns the ID of the order for a scheduled time: the workflow, and the time in UTC with seconds.
 func OrderID(workflow string, at core.Time) string {
 	return workflow + "-" + at.Std().UTC().Format("20060102T150405Z")
 }
 
-// Order returns the order of a scheduled time: the schedule's input with the field scheduledTime.
+// Order returns the content of the order for a scheduled time: the input of the schedule, with the field
+// scheduledTime.
 func Order(s *core.Schedule, at core.Time) (json.RawMessage, error) {
 	fields := map[string]json.RawMessage{}
 	if s.Input != nil {
@@ -70,14 +74,17 @@ func Order(s *core.Schedule, at core.Time) (json.RawMessage, error) {
 			return nil, fmt.Errorf("the schedule's input is no JSON object: %w", err)
 		}
 	}
-	// Marshal cannot fail for a string
+	// encoding a string cannot fail
 	fields["scheduledTime"], _ = json.Marshal(at.Std().UTC().Format(time.RFC3339))
 	return json.Marshal(fields)
 }
 
-// Decide decides the scheduled times up to now, and reports whether the record has changed. A record that is
-// new, or of another cron expression or zone, begins with the first time after now. busy returns the reason
-// why the order of a start has not ended, or "" if it has. Decide calls busy only if overlaps are skipped.
+// Decide starts an order for each scheduled time up to now, or skips the time. It stops after startsAtOnce
+// starts or timesAtOnce times. It reports whether the record has changed. If the record is new, or has a
+// different cron expression or zone than the schedule, Decide begins with the first scheduled time after now.
+//
+// busy returns the reason why the order of a start has not ended, or "" if the order has ended. Decide calls
+// busy only if the schedule skips overlaps.
 func (r *Record) Decide(workflow string, s *core.Schedule, now core.Time,
 	busy func(Start) string) (bool, error) {
 	times, err := Parse(s.Cron, s.Zone)
@@ -115,8 +122,8 @@ func (r *Record) Decide(workflow string, s *core.Schedule, now core.Time,
 	return changed, nil
 }
 
-// Of returns the record for the current schedule of the workflow. If no sweep has found that schedule yet,
-// the record has no next time.
+// Of returns a copy of the record with the current schedule of the workflow. Next is 0 if no sweep has seen
+// this schedule yet.
 func (r Record) Of(workflow string, s *core.Schedule) Record {
 	if r.Cron != s.Cron || r.Zone != s.Zone {
 		r.Next = 0
@@ -142,7 +149,7 @@ func (r *Record) skips(s *core.Schedule, now core.Time, busy func(Start) string)
 	return ""
 }
 
-// Unsent returns the starts whose orders may not have been submitted.
+// Unsent returns the starts whose orders may not have been submitted yet.
 func (r *Record) Unsent() (starts []*Start) {
 	for i := range r.Starts {
 		if !r.Starts[i].Sent {
@@ -152,8 +159,7 @@ func (r *Record) Unsent() (starts []*Start) {
 	return starts
 }
 
-// Store stores the record if its entry has not changed since it was loaded. Otherwise it returns
-// port.ErrConflict.
+// Store stores the record. It returns port.ErrConflict if the ledger entry has changed after Load.
 func (r *Record) Store(ctx context.Context, in port.Ledger, e *port.LedgerEntry) error {
 	r.trim()
 	data, err := json.Marshal(r)
@@ -168,19 +174,21 @@ func (r *Record) Store(ctx context.Context, in port.Ledger, e *port.LedgerEntry)
 	return nil
 }
 
-// trim drops the oldest starts that were sent.
+// trim removes the oldest starts while there are more than kept. It stops at a start whose order may not have
+// been sent.
 func (r *Record) trim() {
 	for len(r.Starts) > kept && r.Starts[0].Sent {
 		r.Starts = r.Starts[1:]
 	}
 }
 
-// Reader is the part of a port.Ledger that reads records.
+// Reader is the method of port.Ledger that Load needs.
 type Reader interface {
 	Entry(ctx context.Context, key string) (port.LedgerEntry, error)
 }
 
-// Load loads the record of a workflow and its entry. Both are empty if the workflow has no record yet.
+// Load returns the record of a workflow and its ledger entry. The record and the entry are empty if the
+// workflow has no record yet.
 func Load(ctx context.Context, from Reader, workflow string) (r Record, e port.LedgerEntry, err error) {
 	if e, err = from.Entry(ctx, prefix+workflow); err != nil || e.Version == 0 {
 		return r, e, err

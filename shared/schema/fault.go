@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// faultsOf returns the mismatches of a value, each with its place, sorted, because the library walks the
-// fields of an object in any order.
+// faultsOf returns the mismatches of a value, each with its position. It sorts them, because the library
+// visits the fields of an object in random order.
 func faultsOf(e *jsonschema.ValidationError) []string {
 	faults := appendFaults(nil, e)
 	slices.Sort(faults)
@@ -22,10 +22,10 @@ func faultsOf(e *jsonschema.ValidationError) []string {
 
 func appendFaults(faults []string, e *jsonschema.ValidationError) []string {
 	switch k := e.ErrorKind.(type) {
-	case *kind.PropertyNames: // the library reuses the memory of this kind's InstanceLocation
+	case *kind.PropertyNames: // the library reuses the memory of InstanceLocation for this kind
 		return append(faults, fmt.Sprintf("the name %s of a field does not match propertyNames",
 			name(k.Property)))
-	case *kind.AnyOf, *kind.OneOf: // return the faults of the branch with the fewest faults
+	case *kind.AnyOf, *kind.OneOf: // only the alternative with the fewest mismatches is reported
 		if len(e.Causes) == 0 {
 			break
 		}
@@ -46,7 +46,7 @@ func appendFaults(faults []string, e *jsonschema.ValidationError) []string {
 	return append(faults, place(e.InstanceLocation)+" "+reason(e.ErrorKind))
 }
 
-// place returns the JSON Pointer of a part of a value.
+// place returns the position of a part of the value, as a JSON Pointer.
 func place(path []string) string {
 	if len(path) == 0 {
 		return "at the top"
@@ -58,7 +58,7 @@ func place(path []string) string {
 	return "at " + printable(b.String(), 120)
 }
 
-// printable returns at most n bytes of a text from outside, on one line.
+// printable returns at most n bytes of a text on one line. The text may come from outside.
 func printable(text string, n int) string {
 	short := strings.ToValidUTF8(text[:min(n, len(text))], "")
 	if len(text) > n {
@@ -74,7 +74,7 @@ func printable(text string, n int) string {
 
 func name(text string) string { return `"` + printable(text, 40) + `"` }
 
-// names lists the first few names.
+// names joins the first three names.
 func names(all []string) string {
 	var shown []string
 	for _, n := range all[:min(3, len(all))] {
@@ -86,7 +86,7 @@ func names(all []string) string {
 	return strings.Join(shown, ", ")
 }
 
-// reason states how a value mismatches. It quotes the schema and never the value.
+// reason describes a mismatch. It quotes the schema, but never the value.
 func reason(of jsonschema.ErrorKind) string {
 	switch k := of.(type) {
 	case *kind.Type:
@@ -120,13 +120,12 @@ func reason(of jsonschema.ErrorKind) string {
 	return "it does not match " + strings.Join(of.KeywordPath(), "/")
 }
 
-// literal returns a value of the schema as JSON.
 func literal(v any) string {
-	text, _ := json.Marshal(v) // the value was read from JSON
+	text, _ := json.Marshal(v) // cannot fail, because the value comes from JSON
 	return string(text)
 }
 
-// Kind names a JSON type as people do.
+// Kind returns the word that workflow authors use for a JSON type.
 func Kind(kind string) string {
 	switch kind {
 	case "null":
@@ -143,7 +142,7 @@ func Kind(kind string) string {
 	return "a " + kind
 }
 
-// Kinds joins the names of JSON types.
+// Kinds returns the words of several JSON types, joined with "or".
 func Kinds(kinds []string) string {
 	words := make([]string, len(kinds))
 	for i, k := range kinds {

@@ -10,21 +10,23 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Limits of a validation. The library has no limits, so a schema that branches and refers to itself, or one
-// with long lists of values, could take unlimited time.
+// Limits of a validation. The library itself has no limits. A schema that branches and refers to itself, or
+// that contains long lists of values, could take very long.
 const (
-	// MaxValidation limits the steps of one validation, for each 16 KiB of the value. A step takes up to two
-	// microseconds and 150 bytes.
+	// MaxValidation limits the steps of one validation, for each 16 KiB of the value. One step takes at most
+	// two microseconds and 150 bytes.
 	MaxValidation = 100_000
-	maxPattern    = 2_000 // instructions of one regular expression
+	maxPattern    = 2_000 // instructions of a regular expression
 )
 
 var errValidation = errors.New("the budget of a validation is used up")
 
-// metered makes each part of a schema count its work. It replaces the part's Format, because the library
-// calls Format before it visits the members, elements and branches of a value. The library compares type,
-// const and enum earlier, so the surrounding part counts that work. If the budget is used up, Format fails,
-// which ends the work of the part.
+// metered makes each part of a schema count the steps of its work. It replaces the Format of the part,
+// because the library calls Format before it visits the members, elements and alternatives of a value. The
+// library compares a value with the type, const and enum of a part before it calls the Format of the part.
+// The enclosing part counts this work, and validate counts it for the root.
+//
+// If the steps exceed the budget, Format returns an error, and the part ends its work.
 func metered(root *jsonschema.Schema) (*Schema, error) {
 	s := &Schema{root: root}
 	seen, done := map[*jsonschema.Schema]bool{root: true}, map[*jsonschema.Schema]bool{}
@@ -63,8 +65,8 @@ func (s *Schema) meter(part *jsonschema.Schema, cost validationCost) {
 	}}
 }
 
-// validate returns the validator's error, or another error if the work exceeds the budget for a value of size
-// bytes.
+// validate validates v. The argument size is the size of the value in bytes. validate returns an error if the
+// steps exceed the budget for this size.
 func (s *Schema) validate(v any, size int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,12 +80,12 @@ func (s *Schema) validate(v any, size int) error {
 	return err
 }
 
-// validationCost is the work that one part of a schema does with a value, without the work of its inner
-// parts.
+// validationCost is the cost of checking a value against one part of a schema, in steps. Of each inner part,
+// it includes only the work before the library calls the Format of that part.
 type validationCost struct {
-	each    int  // cost of the value itself and of each of its members or elements
-	name    int  // cost per 16 bytes of each member's name
-	text    int  // cost per 16 bytes of a text
+	each    int  // cost of the value itself, and of each member or element
+	name    int  // cost of each 16 bytes of a member's name
+	text    int  // cost of each 16 bytes of a text
 	unique  bool // elements are compared with each other
 	asserts bool // a format is checked
 }
@@ -130,7 +132,7 @@ func (c validationCost) of(v any) int {
 	return c.each
 }
 
-// comparison returns the work of comparing a value with a part's const and enum.
+// comparison returns the cost of comparing a value with the const and the enum of a part, in steps.
 func comparison(s *jsonschema.Schema) int {
 	n := 0
 	if s.Const != nil {
@@ -142,7 +144,7 @@ func comparison(s *jsonschema.Schema) int {
 	return n
 }
 
-// size counts a value and all values within it; 16 bytes of a text count as one.
+// size returns the number of values in v. Each 16 bytes of a text count as one more value.
 func size(v any) int {
 	n := 1
 	switch v := v.(type) {
@@ -160,7 +162,7 @@ func size(v any) int {
 	return n
 }
 
-// subschemas returns the inner parts of a part: the values of all exported fields that hold a schema.
+// subschemas returns the schemas in all exported fields of s.
 func subschemas(s *jsonschema.Schema) []*jsonschema.Schema {
 	var parts []*jsonschema.Schema
 	v := reflect.ValueOf(s).Elem()

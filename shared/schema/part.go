@@ -7,13 +7,13 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Part holds the rules of a schema for one part of a value. The zero value allows everything.
+// Part contains the schemas that apply to one part of a value. The zero value allows every value.
 type Part struct{ schemas []*jsonschema.Schema }
 
 // Part returns the part for the whole value.
 func (s *Schema) Part() Part { return Part{[]*jsonschema.Schema{s.root}} }
 
-// all returns the schemas of the part, and the schemas that these apply to the same value.
+// all returns the schemas of the part, and all schemas that these schemas apply to the same value.
 func (p Part) all() []*jsonschema.Schema {
 	seen := map[*jsonschema.Schema]bool{nil: true}
 	var found []*jsonschema.Schema
@@ -30,14 +30,14 @@ func (p Part) all() []*jsonschema.Schema {
 	return found
 }
 
-// applied returns the schemas that a schema applies to the same value. Some are nil.
+// applied returns the schemas that s applies to the same value. Some of the results may be nil.
 func applied(s *jsonschema.Schema) []*jsonschema.Schema {
 	return slices.Concat([]*jsonschema.Schema{s.Ref, s.Not, s.If, s.Then, s.Else}, s.AllOf, s.AnyOf, s.OneOf,
 		slices.Collect(maps.Values(s.DependentSchemas)))
 }
 
-// circular reports whether a schema applies itself to the same value again, so that a check would never end.
-// done holds false for a schema that is being visited, and true for one that was visited.
+// circular reports whether a schema applies itself to the same value again, so that a validation would not
+// end. The map done has false for a schema that is being visited, and true for a schema that was visited.
 func circular(s *jsonschema.Schema, done map[*jsonschema.Schema]bool) bool {
 	if s == nil {
 		return false
@@ -51,8 +51,8 @@ func circular(s *jsonschema.Schema, done map[*jsonschema.Schema]bool) bool {
 	return found
 }
 
-// Member returns the part for a field of an object. known is false if no branch of the schema declares it. If
-// the schema of an object declares no fields, or explicitly allows others, every field is known.
+// Member returns the part for a field of an object. known is true if the schema declares the field, or
+// explicitly allows additional fields, or neither declares nor forbids fields.
 func (p Part) Member(name string) (member Part, known bool) {
 	closed := false
 	for _, s := range p.all() {
@@ -60,7 +60,7 @@ func (p Part) Member(name string) (member Part, known bool) {
 		if of := s.Properties[name]; of != nil {
 			member.schemas, known = append(member.schemas, of), true
 		}
-		for pattern, of := range s.PatternProperties { // the order of the parts has no effect
+		for pattern, of := range s.PatternProperties { // the order of the parts does not matter
 			if pattern.MatchString(name) {
 				member.schemas, known = append(member.schemas, of), true
 			}
@@ -77,7 +77,7 @@ func (p Part) Member(name string) (member Part, known bool) {
 	return member, known || !closed
 }
 
-// Names returns the fields that the schema declares, sorted.
+// Names returns the sorted names of the fields that the schema declares.
 func (p Part) Names() []string {
 	declared := map[string]bool{}
 	for _, s := range p.all() {
@@ -88,7 +88,7 @@ func (p Part) Names() []string {
 	return slices.Sorted(maps.Keys(declared))
 }
 
-// Element returns the part for an element of a list.
+// Element returns the part for the elements of a list.
 func (p Part) Element() (element Part) {
 	for _, s := range p.all() {
 		element.schemas = append(element.schemas, s.PrefixItems...)

@@ -10,16 +10,16 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Bounds of a drawn value.
+// Limits of a sample.
 const (
-	maxDrawn    = 12    // depth
-	maxParts    = 5_000 // values within the drawn value
-	maxOptional = 3     // depth down to which fields that are not required are drawn
+	maxDrawn    = 12    // number of levels that are drawn
+	maxParts    = 5_000 // number of values in the sample
+	maxOptional = 3     // number of levels on which optional fields are drawn
 	maxText     = 10_000
 )
 
-// Samples draws at most n different values that match the schema. It returns none if the schema requires a
-// value that it cannot draw, such as a text that matches a pattern without examples.
+// Samples returns at most n different values that match the schema. It returns fewer values if it cannot draw
+// matching values, for example for a pattern without examples.
 func (s *Schema) Samples(n int) (drawn []json.RawMessage) {
 	for i := range n {
 		d := drawing{i, maxParts}
@@ -33,8 +33,8 @@ func (s *Schema) Samples(n int) (drawn []json.RawMessage) {
 	return drawn
 }
 
-// drawing draws the value that its number determines. It does not support all keywords, so a drawn value may
-// not match the schema.
+// drawing draws one value. The same number always draws the same value. The value may not match the schema,
+// because drawing does not support all keywords.
 type drawing struct{ number, left int }
 
 func (d *drawing) of(s *jsonschema.Schema, depth int) any {
@@ -66,8 +66,8 @@ func (d *drawing) of(s *jsonschema.Schema, depth int) any {
 
 func pick[T any](all []T, number int) T { return all[number%len(all)] }
 
-// merged returns an object with the fields of both, if both are objects. It changes neither of them, because
-// both can be parts of the schema.
+// merged returns an object with the fields of a and b. If one of them is not an object, merged returns a, or
+// b if a is nil. It does not change a or b, because a and b may belong to the schema.
 func merged(a, b any) any {
 	if a == nil {
 		return b
@@ -82,8 +82,7 @@ func merged(a, b any) any {
 	return fields
 }
 
-// typed draws a value of the first type that the part allows or, without one, of the type that its keywords
-// imply.
+// typed draws a value of a type that the schema allows. If the schema names no type, its keywords decide.
 func (d *drawing) typed(s *jsonschema.Schema, depth int) any {
 	var types []string
 	if s.Types != nil {
@@ -144,7 +143,8 @@ func orZero(n *int) int {
 	return *n
 }
 
-// number draws the i-th multiple of the part's step from its least value, or from 0.
+// number draws a number. It adds i times multipleOf, or i, to the least allowed number. If there is no least
+// number, it begins with 0, or with a number below a negative maximum.
 func number(s *jsonschema.Schema, i int) json.Number {
 	step, least := big.NewRat(1, 1), new(big.Rat)
 	if s.MultipleOf != nil {

@@ -1,6 +1,8 @@
-// Package schema checks JSON values against JSON Schemas of draft 2020-12: orders, and the values of events.
-// The author of a workflow writes the schema, and strangers send the values. So a schema reads no other
-// document, a check has a budget of work, and an error shows no part of a value.
+// Package schema checks JSON values against JSON Schemas of draft 2020-12. The values are orders and the
+// values of events.
+//
+// The author of a workflow writes the schema, but anyone may send a value. Therefore a schema cannot refer to
+// other documents, each validation has a limit, and errors do not show the value.
 package schema
 
 import (
@@ -20,14 +22,14 @@ import (
 // MaxSize is the size of the largest schema, in bytes. Stepkeeper refuses a file with a larger schema.
 const MaxSize = 16 << 10
 
-// Schema is a compiled schema whose validations are metered. It is safe for concurrent use.
+// Schema is a compiled schema with a limit for the steps of each validation. It is safe for concurrent use.
 type Schema struct {
-	mu   sync.Mutex // guards left, because the hooks in the compiled schema serve one validation at a time
+	mu   sync.Mutex // guards left, which the compiled schema changes during a validation
 	left int
 	root *jsonschema.Schema
 }
 
-// noLoader keeps a schema from reading files and other documents.
+// noLoader refuses to load other documents.
 type noLoader struct{}
 
 func (noLoader) Load(url string) (any, error) {
@@ -36,7 +38,7 @@ func (noLoader) Load(url string) (any, error) {
 
 const schemaName = "mem:///schema.json"
 
-// Compile reads a schema. Its errors are for the author of the schema.
+// Compile compiles a schema. Its errors are written for the author of the schema.
 func Compile(text json.RawMessage) (*Schema, error) {
 	if len(text) > MaxSize {
 		return nil, fmt.Errorf("it has %d bytes, the limit is %d", len(text), MaxSize)
@@ -65,7 +67,7 @@ func Compile(text json.RawMessage) (*Schema, error) {
 	return metered(s)
 }
 
-// draft refuses a schema of another draft, whose keywords can mean something else.
+// draft returns an error for a schema of a different draft, because keywords may have other meanings there.
 func draft(doc any) error {
 	object, _ := doc.(map[string]any)
 	id, given := object["$schema"]
@@ -76,13 +78,13 @@ func draft(doc any) error {
 		jsonschema.Draft2020.String())
 }
 
-// compilation rewrites an error of the library on one line, without the names of the metaschema.
+// compilation translates an error of the library into one line, without the library's internal names.
 func compilation(err error) error {
 	var wrong *jsonschema.SchemaValidationError
 	var e *jsonschema.ValidationError
 	if errors.As(err, &wrong) && errors.As(wrong.Err, &e) {
 		faults := faultsOf(e)
-		// the author's regular expression
+		// the author's regular expression is invalid
 		if f, ok := leaf(e).ErrorKind.(*kind.Format); ok && f.Err != nil {
 			return fmt.Errorf("%s: %w", faults[0], f.Err)
 		}
@@ -98,11 +100,11 @@ func leaf(e *jsonschema.ValidationError) *jsonschema.ValidationError {
 	return e
 }
 
-// maxFaults is the number of mismatches that one error lists.
+// maxFaults limits the mismatches in one error.
 const maxFaults = 3
 
-// Check returns an error with the first places at which a value does not match, and why. It shows the names
-// of fields, but no part of the value. A nil Schema matches every value.
+// Check returns an error if the value does not match the schema. The error names the first mismatches with
+// their positions. It shows names of fields, but never the value. A nil Schema matches every value.
 func (s *Schema) Check(value json.RawMessage) error {
 	if s == nil {
 		return nil

@@ -1,12 +1,12 @@
 // Package sns publishes alerts on an SNS topic.
 //
-// Authority: it alone decides the form of a notification: text for email, the alert's JSON for every other
-// subscriber, and a subject in ASCII. Package incident decides which alerts exist.
+// Authority: this package alone decides the form of a notification. An email subscriber gets text, and every
+// other subscriber gets the alert's JSON. The subject is ASCII. Package incident decides which alerts exist.
 //
-// States: it keeps none.
+// States: the package stores no state.
 //
-// Failures: every error is port.ErrUnavailable. The alert may have been published, and publishing it again
-// does no harm. The incident keeps the alert and publishes it again.
+// Failures: every error wraps port.ErrUnavailable. After an error, SNS may or may not have published the
+// alert. Package incident stores the alert and publishes it again, because a repeated alert does no harm.
 package sns
 
 import (
@@ -24,28 +24,29 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Publish is the call of the SDK's client. An interface would make the linker keep all of the client's
-// operations in programs that look up methods by name.
+// Publish is the method Publish of the SDK's client. It is a function type because an interface would make
+// larger programs: the linker keeps all methods of the client if a program looks up methods by name.
 type Publish func(ctx context.Context, in *sns.PublishInput,
 	options ...func(*sns.Options)) (*sns.PublishOutput, error)
 
-// timeout bounds one publication, the SDK's retries included (rule 13). One attempt is bounded by
-// wire.AttemptTimeout.
+// timeout bounds one publication with all retries of the SDK (rule 13 in docs/reference/aws-rules.md).
+// wire.AttemptTimeout bounds each attempt.
 const timeout = 10 * time.Second
 
-// Topic publishes alerts. It is safe for concurrent use.
+// Topic publishes alerts to one SNS topic. It is safe for concurrent use.
 type Topic struct {
 	publish Publish
 	arn     string
 }
 
-// New returns a Topic with its ARN and a client's Publish.
+// New returns a Topic. The parameter publish is the method Publish of the SDK's client.
 func New(publish Publish, topicARN string) *Topic { return &Topic{publish, topicARN} }
 
-// Send returns nil when SNS has accepted the alert. Its error wraps port.ErrUnavailable: SNS may have
-// accepted the alert nevertheless, and publishing it again does no harm.
+// Send publishes an alert. It returns nil after SNS has accepted the alert. An error wraps
+// port.ErrUnavailable. After an error SNS may have accepted the alert nevertheless, and the caller may send
+// it again.
 func (t *Topic) Send(ctx context.Context, alert message.Alert) error {
-	machine, _ := json.Marshal(alert) // texts, numbers and times always encode
+	machine, _ := json.Marshal(alert) // an alert contains only types that always encode
 	body, _ := json.Marshal(map[string]string{"default": string(machine), "email": alert.Text()})
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -62,7 +63,8 @@ func (t *Topic) Send(ctx context.Context, alert message.Alert) error {
 	return nil
 }
 
-// maxSubject is SNS's limit minus one. A subject is ASCII without line breaks.
+// maxSubject is the largest length of a subject. SNS accepts fewer than 100 ASCII characters without line
+// breaks.
 const maxSubject = 99
 
 func subject(a message.Alert) string {

@@ -1,15 +1,22 @@
-// Package sqs implements port.Queue and port.Queues on Amazon SQS, or on any server of its JSON protocol,
-// such as `stepkeeper dev`.
+// Package sqs implements port.Queue and port.Queues on Amazon SQS. It also works with servers that implement
+// the SQS JSON protocol, such as `stepkeeper dev`.
 //
-// Authority: it decides the form of a message in SQS: its group (fair queues, rule 4), whether it goes to the
-// second queue for high priority (P46, priority changes the order of requests only), and JSON escapes for
-// characters that SQS does not allow. It never chooses a queue: names and addresses come from the deployment.
+// Authority: this package decides the form of a message in SQS:
+//   - the message group, which makes the queue a fair queue (rule 4 in docs/reference/aws-rules.md)
+//   - whether the message goes to the queue of high priority (P46, priority changes the order of requests
+//     only)
+//   - the JSON escapes for characters that SQS does not allow
 //
-// States: it keeps only the addresses, and the replies that a Gatherer holds for some milliseconds to send
-// them together. Standard queues: at least once, in any order; times are whole seconds, rounded up.
+// The deployment chooses the names and addresses of the queues.
 //
-// Failures: port.ErrReceipt means that the delivery no longer belongs to this receiver; port.ErrTooLarge,
-// that SQS will never accept the message; port.ErrNotFound, that the queue does not exist. Any other error is
-// port.ErrUnavailable: the message may be in the queue, and may be sent again. Each message of a batch has
-// its own error.
+// States: the package stores the addresses of the queues. A Gatherer also holds replies for some
+// milliseconds, to send them together. SQS standard queues deliver each message at least once, in any order.
+// All times are whole seconds, rounded up.
+//
+// Failures: each message of a batch has its own error. The errors mean:
+//   - port.ErrReceipt: the delivery no longer belongs to this receiver
+//   - port.ErrTooLarge: SQS will never accept the message
+//   - port.ErrNotFound: the queue does not exist
+//   - port.ErrUnavailable: the message may be in the queue, and the sender may send it again
+//   - any other error: SQS has refused the request, for example because a permission is missing
 package sqs

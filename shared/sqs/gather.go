@@ -8,11 +8,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Gatherer is a queue that combines the messages that several goroutines send at the same time. If an agent
-// handles five requests at once, their replies cost one SQS request instead of five.
+// Gatherer is a queue that combines the messages of several senders into one request. If an agent handles
+// five requests at the same time, the five replies can cost one SQS request instead of five.
 //
-// A sender waits until every goroutine between Begin and End waits too, a batch is full, or the linger is
-// over. A single sender does not wait.
+// A sender calls Begin before Send and End after it. Send waits until one of these conditions holds:
+//   - every goroutine that has called Begin, but not End, waits in Send
+//   - the waiting messages fill a batch
+//   - the linger has passed since the first sender began to wait
+//
+// A sender that is alone does not wait.
 type Gatherer struct {
 	port.Queue
 	linger time.Duration
@@ -20,11 +24,11 @@ type Gatherer struct {
 	mu      sync.Mutex
 	active  int
 	letters []letter
-	waiting int // senders of the letters
+	waiting int // number of senders that wait in Send
 	round   int
 }
 
-// letter is a message with the place of its error.
+// letter is a waiting message with the variable for its error.
 type letter struct {
 	ctx     context.Context
 	message port.Message
@@ -32,19 +36,19 @@ type letter struct {
 	done    *sync.WaitGroup
 }
 
-// Gather returns a Gatherer.
+// Gather returns a Gatherer for the queue.
 func Gather(queue port.Queue, linger time.Duration) *Gatherer {
 	return &Gatherer{Queue: queue, linger: linger}
 }
 
-// Begin announces a goroutine that may send soon.
+// Begin announces a goroutine that may call Send soon.
 func (g *Gatherer) Begin() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.active++
 }
 
-// End announces that a goroutine sends no more.
+// End announces that a goroutine will not call Send again.
 func (g *Gatherer) End() {
 	g.mu.Lock()
 	g.active--
@@ -53,8 +57,9 @@ func (g *Gatherer) End() {
 	g.send(batch)
 }
 
-// Send sends messages together with those of other senders. The first sender's deadline counts. A batch
-// outlives the end of one sender's context, because it belongs to all of them.
+// Send sends messages together with the messages of other senders. The deadline of the batch's first sender
+// applies to the whole batch. The end of one sender's context does not cancel the batch, because the batch
+// contains the messages of several senders.
 func (g *Gatherer) Send(ctx context.Context, messages []port.Message) []error {
 	errs := make([]error, len(messages))
 	if len(messages) == 0 {
@@ -80,7 +85,7 @@ func (g *Gatherer) Send(ctx context.Context, messages []port.Message) []error {
 	return errs
 }
 
-// ready returns the letters to send if no further sender is worth waiting for. The caller holds the lock.
+// ready returns the letters to send, or nil if Send should wait for more senders. The caller holds the lock.
 func (g *Gatherer) ready() []letter {
 	if len(g.letters) == 0 || g.waiting < g.active && len(g.letters) < port.MaxBatch {
 		return nil
@@ -95,7 +100,7 @@ func (g *Gatherer) take() []letter {
 	return batch
 }
 
-// late sends the letters that have waited for the linger.
+// late sends the letters of a round after the linger, unless they have already been sent.
 func (g *Gatherer) late(round int) {
 	g.mu.Lock()
 	var batch []letter

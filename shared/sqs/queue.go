@@ -18,25 +18,28 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// maxBatchBytes limits the messages of one request. SQS accepts 1 MiB since 2025, but emulators and some
-// partitions still accept 256 KiB. SQS bills each 64 KiB as a request, so smaller batches cost no more.
+// maxBatchBytes limits the total size of the messages in one request. Since 2025 SQS accepts 1 MiB, but
+// emulators and some partitions still accept only 256 KiB. A smaller batch costs no more, because SQS bills
+// each 64 KiB of a request as one request.
 const maxBatchBytes = 256 << 10
 
-// maxPoll is the longest wait of one receive of SQS.
+// maxPoll is the longest wait time of one ReceiveMessage request.
 const maxPoll = 20 * time.Second
 
-// Queue is one queue.
+// Queue implements port.Queue with one SQS queue, or with two if the deployment has a queue for high
+// priority.
 type Queue struct {
 	client    *sqs.Client
 	name, url string
-	high      string // URL of the second queue for high priority; "" if there is none
+	high      string // URL of the queue for high priority; "" means that the deployment has none
 }
 
-// Name returns the logical name.
+// Name returns the logical name of the queue.
 func (q *Queue) Name() string { return q.name }
 
-// Send sends in batches. The body must be JSON in UTF-8. A message with a group makes the standard queue a
-// fair queue (rule 4); AWS charges more for such requests.
+// Send sends the messages in batches. The body of each message must be JSON in UTF-8. A message with a group
+// makes the standard queue a fair queue (rule 4 in docs/reference/aws-rules.md). AWS charges more for
+// requests to a fair queue.
 func (q *Queue) Send(ctx context.Context, messages []port.Message) []error {
 	errs := make([]error, len(messages))
 	entries := make([]types.SendMessageBatchRequestEntry, 0, len(messages))
@@ -80,8 +83,8 @@ func (q *Queue) send(ctx context.Context, url string, entries []types.SendMessag
 	}
 }
 
-// fitting returns how many of the entries go into the next request: at least one, at most port.MaxBatch, and
-// together at most maxBatchBytes.
+// fitting returns the number of entries that go into the next request, from 1 to port.MaxBatch. The total
+// size of the entries is at most maxBatchBytes, unless the first entry alone is larger.
 func fitting(entries []types.SendMessageBatchRequestEntry) int {
 	size := 0
 	for i, e := range entries {
@@ -102,9 +105,9 @@ func bodyOf(m port.Message) (string, error) {
 	return string(m.Body), port.CheckMessage(&m)
 }
 
-// noncharacters escapes the characters that JSON allows and XML 1.0 does not, because SQS would refuse the
-// message. In valid JSON in UTF-8 these are U+FFFE and U+FFFF only. bytes.ReplaceAll copies, and most
-// messages have neither.
+// noncharacters escapes the characters U+FFFE and U+FFFF. JSON allows them, but SQS refuses a message that
+// contains them, because XML 1.0 does not allow them. The check before the replacement avoids a copy, because
+// most messages contain neither character.
 func noncharacters(body []byte) []byte {
 	if !bytes.Contains(body, []byte("\xef\xbf")) {
 		return body
@@ -113,7 +116,7 @@ func noncharacters(body []byte) []byte {
 	return bytes.ReplaceAll(body, []byte("\uFFFF"), []byte(`\uffff`))
 }
 
-// entries stores the failures of a batch in errs, at the positions of their messages.
+// entries stores the failures of a batch in errs, at the indexes of the failed messages.
 func (q *Queue) entries(errs []error, what string, failed []types.BatchResultErrorEntry) {
 	for _, f := range failed {
 		fault := smithy.FaultServer
@@ -125,17 +128,18 @@ func (q *Queue) entries(errs []error, what string, failed []types.BatchResultErr
 	}
 }
 
-// place returns the index that an entry's ID states.
+// place returns the index that an entry's ID contains.
 func place(id *string) int {
 	i, err := strconv.Atoi(aws.ToString(id))
 	if err != nil {
-		return 0 // SQS returns the IDs that it was given
+		return 0 // this cannot happen, because SQS returns only the IDs of the request
 	}
 	return i
 }
 
-// Receive polls SQS until messages arrive or the wait is over. It returns at most ten messages, even if max
-// is larger. SQS refuses a visibility timeout of 0 here, so Receive returns such messages itself.
+// Receive polls SQS until messages arrive or the wait time has passed. It returns at most ten messages, even
+// if max is larger. The SDK does not send a visibility timeout of 0. If visibility is 0, Receive calls Extend
+// to make the messages visible again.
 func (q *Queue) Receive(ctx context.Context, max int, wait,
 	visibility time.Duration) ([]port.Delivery, error) {
 	if err := port.CheckReceive(max, wait, visibility); err != nil {
@@ -180,13 +184,13 @@ func (q *Queue) deliveries(ctx context.Context, messages []types.Message,
 		}
 		all = append(all, d)
 		if visibility == 0 {
-			_ = q.Extend(ctx, d.Receipt, 0) // otherwise the message comes back after the queue's own timeout
+			_ = q.Extend(ctx, d.Receipt, 0) // otherwise the queue's visibility timeout applies
 		}
 	}
 	return all
 }
 
-// Delete deletes in batches.
+// Delete deletes the messages in batches.
 func (q *Queue) Delete(ctx context.Context, receipts []string) []error {
 	errs := make([]error, len(receipts))
 	entries := make([]types.DeleteMessageBatchRequestEntry, len(receipts))
@@ -220,7 +224,8 @@ func (q *Queue) Extend(ctx context.Context, receipt string, d time.Duration) err
 	return q.failed("extend", err)
 }
 
-// ExtendBatch changes the visibility timeouts of several deliveries, at most ten with each call.
+// ExtendBatch changes the visibility timeouts of several deliveries, with at most ten deliveries in each
+// request.
 func (q *Queue) ExtendBatch(ctx context.Context, extensions []port.Extension) []error {
 	errs := make([]error, len(extensions))
 	entries := make([]types.ChangeMessageVisibilityBatchRequestEntry, len(extensions))
@@ -244,7 +249,8 @@ func (q *Queue) ExtendBatch(ctx context.Context, extensions []port.Extension) []
 	return errs
 }
 
-// Depth reads SQS's estimates. The age of the oldest message is unknown, because SQS has only a metric.
+// Depth returns SQS's estimates for the queue, and adds the estimates for the queue of high priority. It does
+// not return the age of the oldest message, because SQS publishes the age only as a CloudWatch metric.
 func (q *Queue) Depth(ctx context.Context) (port.Depth, error) {
 	depth, err := q.depth(ctx, q.url)
 	if err != nil || q.high == "" {
@@ -275,12 +281,12 @@ func (q *Queue) depth(ctx context.Context, url string) (port.Depth, error) {
 	return port.Depth{Visible: counts[0], InFlight: counts[1], Delayed: counts[2]}, nil
 }
 
-// seconds rounds up, so that no message comes too early.
+// seconds rounds a duration up to whole seconds, so that no message arrives too early.
 func seconds(d time.Duration) int32 {
 	return int32((d + time.Second - 1) / time.Second) //nolint:gosec // the value is at most 12 hours
 }
 
-// failed returns the port's error for an error of the SDK.
+// failed returns the port's error that corresponds to an error of the SDK.
 func (q *Queue) failed(what string, err error) error {
 	if err == nil {
 		return nil
@@ -316,8 +322,8 @@ func throttled(code string) bool {
 		"TooManyRequestsException", "KmsThrottled", "OverLimit"}, code)
 }
 
-// unavailable wraps an error that leaves open whether the call has taken effect. It returns a cancellation by
-// the caller unchanged.
+// unavailable wraps an error after which nobody knows whether the call took effect. It returns a cancellation
+// by the caller unchanged.
 func unavailable(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err

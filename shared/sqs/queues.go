@@ -15,17 +15,17 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Config is the configuration of Queues.
+// Config configures Queues.
 type Config struct {
-	// URLs holds the queues' addresses by logical name, from the deployment. If it also has the key
-	// port.High(name), that queue gets the messages of high priority to the name, and the depth of the name
-	// covers both queues (P46, priority changes the order of requests only).
+	// URLs holds the queues' addresses by logical name, as deployed. The optional key port.High(NAME) holds
+	// the address of a second queue, for the high-priority messages of the queue NAME. If the key exists,
+	// Depth returns the sum of both queues (P46, priority changes the order of requests only).
 	URLs map[string]string
-	// LookUp makes Queues read the address of a name without a URL from SQS, as Prefix + name. Otherwise such
-	// a name is not found.
+	// LookUp makes Queues ask SQS for the address of a name that URLs does not contain. The name in SQS is
+	// Prefix + name. If LookUp is false, Queues returns port.ErrNotFound for such a name.
 	LookUp bool
 	Prefix string
-	// ReplyTo lists the logical names that an order may name.
+	// ReplyTo lists the logical names that an order may use as its reply-to.
 	ReplyTo []string
 }
 
@@ -38,8 +38,8 @@ type Queues struct {
 	known map[string]*Queue
 }
 
-// New returns Queues. The SDK's configuration should come from awsclient.Load. It repeats an attempt that
-// gets no response within wire.AttemptTimeout, so a message may be sent twice.
+// New returns Queues. The parameter c should come from awsclient.Load. The SDK's client repeats an attempt
+// that gets no response within wire.AttemptTimeout, so SQS may receive a message twice.
 func New(c aws.Config, config Config) *Queues {
 	client := sqs.NewFromConfig(c, func(o *sqs.Options) {
 		o.APIOptions = append(o.APIOptions, wire.LimitAttempts(wire.AttemptTimeout))
@@ -49,8 +49,8 @@ func New(c aws.Config, config Config) *Queues {
 
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
 
-// Queue returns a *Queue. The first call may read the address from SQS, and returns ErrUnavailable if that
-// fails for now.
+// Queue returns a *Queue. The first call for a name may ask SQS for the address. If SQS is unavailable, the
+// error wraps port.ErrUnavailable.
 func (q *Queues) Queue(name string) (port.Queue, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -81,8 +81,8 @@ func (q *Queues) address(name string) (string, error) {
 	return aws.ToString(out.QueueUrl), nil
 }
 
-// List returns the names of all queues that begin with a prefix: at most 1,000, the most that SQS returns at
-// once.
+// List returns the names of the queues that begin with a prefix. It returns at most 1,000 names, the limit of
+// one SQS request.
 func (q *Queues) List(ctx context.Context, prefix string) ([]string, error) {
 	out, err := q.client.ListQueues(ctx,
 		&sqs.ListQueuesInput{QueueNamePrefix: aws.String(q.config.Prefix + prefix)})
@@ -96,7 +96,7 @@ func (q *Queues) List(ctx context.Context, prefix string) ([]string, error) {
 	return names, nil
 }
 
-// ReplyTo returns a queue of the ReplyTo list.
+// ReplyTo returns the queue of a name in the list Config.ReplyTo.
 func (q *Queues) ReplyTo(name string) (port.Sender, error) {
 	if !slices.Contains(q.config.ReplyTo, name) {
 		return nil, fmt.Errorf("reply-to %.100q is not in the list that was deployed: %w", name,

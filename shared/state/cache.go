@@ -12,33 +12,33 @@ import (
 
 const (
 	defaultCacheBytes = 64 << 20
-	stripes           = 1 << 16 // many more than tasks that are committed at once
+	stripes           = 1 << 16 // far more than the tasks that are committed at the same time
 )
 
-// cache holds decoded tasks, and orders that are stored apart from their tasks. An entry is always the newest
-// version. If a load or a commit overlaps with another commit of the task, the cache keeps no entry. It
-// detects overlaps by generations: each commit raises the generation of its task when it begins and when it
-// ends. A value is cached only if its generation is unchanged.
+// cache holds decoded tasks, and orders that are stored in an item or row of their own. It never holds an
+// older version than this process has committed. A task whose load overlaps with a commit is not cached. If
+// two commits of a task overlap, each removes the entry when it ends. The cache detects overlaps by
+// generations: each commit raises the generation of its task when it begins and when it ends.
 type cache struct {
 	seed maphash.Seed
 
 	mu       sync.Mutex
 	entries  *simplelru.LRU[string, *entry]
-	gens     [stripes]uint32 // tasks with the same hash share a generation; at worst an entry is lost
+	gens     [stripes]uint32 // tasks with the same hash share one, so a few are not cached
 	bytes    int
 	maxBytes int
 }
 
 type entry struct {
 	task  *core.Task
-	order []byte // order that is stored apart
+	order []byte // order, if it has an item or row of its own
 	size  int
 }
 
 func newCache(tasks, maxBytes int) *cache {
 	maxBytes = cmp.Or(maxBytes, defaultCacheBytes)
 	c := &cache{seed: maphash.MakeSeed(), maxBytes: maxBytes}
-	// the error is only for a size below 1, which New excludes
+	// The error is only for a size below 1, which New excludes.
 	c.entries, _ = simplelru.NewLRU(tasks, func(_ string, e *entry) { c.bytes -= e.size })
 	return c
 }
@@ -78,7 +78,7 @@ func (c *cache) generation(id string) uint32 {
 	return *c.stripe(id)
 }
 
-// loaded caches a loaded task if no commit began or ended since the load began.
+// loaded caches a task that has not ended, if no commit of the task began or ended during the load.
 func (c *cache) loaded(t *core.Task, gen uint32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,7 +87,7 @@ func (c *cache) loaded(t *core.Task, gen uint32) {
 	}
 }
 
-// begin announces a commit.
+// begin raises the generation of a task at the beginning of a commit, and returns the generation.
 func (c *cache) begin(id string) uint32 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,8 +96,8 @@ func (c *cache) begin(id string) uint32 {
 	return *g
 }
 
-// committed ends a commit. It drops the entry if the result is in doubt, or if the task has ended, because
-// such a task is seldom loaded again.
+// committed ends a commit. It removes the entry if the commit failed or overlapped with another. It also
+// removes an ended task at rest, because such a task is seldom loaded again.
 func (c *cache) committed(change Change, gen uint32, stored bool) {
 	t := change.Task
 	c.mu.Lock()
@@ -143,7 +143,6 @@ func (c *cache) set(t *core.Task, order []byte) {
 	}
 }
 
-// weight estimates the memory of a task, in bytes.
 func weight(t *core.Task) int {
 	n := 1024 + len(t.Output) + len(t.Order)
 	for i := range t.Steps {

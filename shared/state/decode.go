@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// DecodeTask reads a stored document. It keeps unknown fields in Unknown, and EncodeTask writes them again,
-// so that old and new code can run side by side. It returns ErrNewerTask for a newer schema.
+// DecodeTask reads a stored document. It keeps unknown members of the task and its steps, and EncodeTask
+// writes them again, so that old and new code can run together. It returns ErrNewerTask for a newer schema.
 func DecodeTask(data []byte) (*core.Task, error) {
 	if !jsontext.Value(data).IsValid(jsontext.AllowDuplicateNames(true)) {
 		return nil,
@@ -28,10 +28,9 @@ func DecodeTask(data []byte) (*core.Task, error) {
 	return t, nil
 }
 
-// decoder fills a task.
 type decoder struct{ task *core.Task }
 
-// steps reads the steps, and puts them into the order of the definition.
+// steps reads the steps, in the order of the definition.
 func (d *decoder) steps(v []byte) error {
 	members, err := rawjson.Members(v)
 	if err != nil {
@@ -42,7 +41,7 @@ func (d *decoder) steps(v []byte) error {
 		step core.Step
 	}
 	places := make([]place, 0, len(members))
-	// in any order, because they are sorted below
+	// The loop may go in any order, because the places are sorted below.
 	for name, text := range members {
 		p := place{step: core.Step{Name: name}}
 		s := step{Step: &p.step}
@@ -62,10 +61,8 @@ func (d *decoder) steps(v []byte) error {
 	return nil
 }
 
-// after reads a time in milliseconds after Created.
 func (d *decoder) after(v []byte) (core.Time, error) { return d.since(d.task.Created, v) }
 
-// instant reads a time in milliseconds since 1970.
 func (d *decoder) instant(v []byte) (core.Time, error) { return d.since(0, v) }
 
 func (*decoder) since(begin core.Time, v []byte) (core.Time, error) {
@@ -110,7 +107,7 @@ func readText[T ~string](v []byte) (T, error) {
 	return T(s), err
 }
 
-// readState returns known states without a copy.
+// readState reads a state. It returns a known state without a copy.
 func readState(v []byte) (core.State, error) {
 	for _, s := range stateNames {
 		if len(v) == len(s)+2 && string(v[1:len(v)-1]) == string(s) && v[0] == '"' {

@@ -18,7 +18,8 @@ import (
 // TaskSchema is the major version of the stored document that this program reads and writes.
 const TaskSchema = 1
 
-// ErrNewerTask means that the document has a newer major schema. This program must not change it.
+// ErrNewerTask means that the document has a newer major schema. This program must not change such a
+// document.
 var ErrNewerTask = errors.New(
 	"stored task has a newer schema than this program knows; deploy the newer program, nothing was changed")
 
@@ -28,9 +29,9 @@ var errRange = errors.New(
 
 var errNegative = errors.New("a number of children is negative")
 
-// EncodeTask writes the stored document: JSON with the members of taskFields and stepFields.
+// EncodeTask returns the stored document: JSON with the members of taskFields and stepFields.
 //
-// It fails only for a time past the year 9999 or before 1970, or an output that is not JSON.
+// The error is for a time outside the years 1970 to 9999, or for an order, input or output that is not JSON.
 func EncodeTask(t *core.Task) ([]byte, error) {
 	w := newWriter()
 	defer w.release()
@@ -38,7 +39,8 @@ func EncodeTask(t *core.Task) ([]byte, error) {
 	return slices.Clone(b), err
 }
 
-// task returns the document of a task. It is part of the buffer and valid until release.
+// task returns the document of a task. The document is a part of the writer's buffer, and is valid until
+// release.
 func (w *writer) task(t *core.Task) ([]byte, error) {
 	start := len(w.b)
 	w.created, w.err = t.Created, nil
@@ -46,14 +48,14 @@ func (w *writer) task(t *core.Task) ([]byte, error) {
 	return slices.Clip(w.b[start:]), w.err
 }
 
-// writer appends JSON members. It remembers the first error.
+// writer appends JSON members to a buffer. It keeps the first error.
 type writer struct {
 	b       []byte
 	created core.Time
 	err     error
 }
 
-// writers holds reusable writers. A buffer larger than maxKept, in bytes, is left to the garbage collector.
+// writers holds reusable writers. A writer whose buffer has more than maxKept bytes is not reused.
 var writers = sync.Pool{New: func() any { return new(writer) }}
 
 const maxKept = 64 << 10
@@ -80,7 +82,6 @@ func labelOf(name string) label {
 	return label{name, string(appendText(nil, name)) + ":"}
 }
 
-// name begins a member.
 func (w *writer) name(name *label) {
 	w.next()
 	w.b = append(w.b, name.member...)
@@ -124,7 +125,6 @@ func (w *writer) moment(name *label, t core.Time) {
 	w.b = append(w.b, '"')
 }
 
-// instant writes t as milliseconds since 1970.
 func (w *writer) instant(name *label, t core.Time) {
 	if !t.InRange() {
 		w.fail(fmt.Errorf("encode task: %s: %w", name.text, errRange))
@@ -133,7 +133,6 @@ func (w *writer) instant(name *label, t core.Time) {
 	w.integer(name, int64(t))
 }
 
-// after writes t as milliseconds after Created.
 func (w *writer) after(name *label, t core.Time) {
 	if !t.InRange() {
 		w.fail(fmt.Errorf("encode task: %s: %w", name.text, errRange))
@@ -171,7 +170,7 @@ func (w *writer) fail(err error) {
 	}
 }
 
-// stepsField returns the member that holds the steps by name.
+// stepsField returns the field that holds the steps by name.
 func stepsField() field[core.Task] {
 	return field[core.Task]{
 		name: "Steps", says: "each step by its name, see below",
@@ -182,7 +181,7 @@ func stepsField() field[core.Task] {
 func (w *writer) steps(name *label, t *core.Task) {
 	w.name(name)
 	w.b = append(w.b, '{')
-	var s step // one for all steps, because it is on the heap
+	var s step // one variable for all steps, because it is on the heap
 	for n := range t.Steps {
 		s = step{&t.Steps[n], n}
 		w.next()

@@ -10,18 +10,18 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// field is a member of a stored object: its name, its meaning, and how it is written and read. A member
-// that is null, 0, false or empty is absent.
+// field describes a member of a stored object of type T: its name, its meaning, and the functions that write
+// and read it. A member that is nil, 0, false or empty is not written.
 type field[T any] struct {
 	name  string
-	says  string
-	label label // the same name; tableOf sets it
+	says  string // meaning of the member, for the documentation
+	label label  // name in its written form; set by tableOf
 	put   func(w *writer, name *label, x *T)
 	take  func(d *decoder, x *T, v []byte) error
 }
 
-// table lists the members of one kind of object in the order in which they are written and read. Schema and
-// Created stand before all times that are stored as milliseconds after Created.
+// table lists the members of one kind of object, in the order in which they are written and read. Schema and
+// Created come before all times that are stored relative to Created.
 type table[T any] struct{ fields []field[T] }
 
 func tableOf[T any](fields ...field[T]) *table[T] {
@@ -39,7 +39,7 @@ func (t *table[T]) write(w *writer, x *T, unknown map[string]json.RawMessage) {
 	}
 	if len(unknown) > 0 {
 		names := make([]string, 0, len(unknown))
-		// in any order: they are sorted below
+		// The loop may go in any order, because the names are sorted below.
 		for name := range unknown {
 			names = append(names, name)
 		}
@@ -52,7 +52,7 @@ func (t *table[T]) write(w *writer, x *T, unknown map[string]json.RawMessage) {
 	w.b = append(w.b, '}')
 }
 
-// read reads the members of an object. It keeps unknown members in unknown if that is not nil.
+// read reads the members of an object. It stores unknown members in unknown, unless unknown is nil.
 func (t *table[T]) read(d *decoder, x *T, object []byte, unknown *map[string]json.RawMessage) error {
 	members, err := rawjson.Members(object)
 	if err != nil {
@@ -116,7 +116,7 @@ func boolean[T any](name, says string, at func(*T) *bool) field[T] {
 		func(_ *decoder, v []byte) (bool, error) { return readBool(v) })
 }
 
-// moment makes a field of a time that people read: RFC 3339.
+// moment makes a field of a time that people read, in RFC 3339.
 func moment[T any](name, says string, at func(*T) *core.Time) field[T] {
 	return member(name, says, at, (*writer).moment,
 		func(_ *decoder, v []byte) (core.Time, error) { return readMoment(v) })
@@ -132,7 +132,7 @@ func after[T any](name, says string, at func(*T) *core.Time) field[T] {
 	return member(name, says, at, (*writer).after, (*decoder).after)
 }
 
-// raw makes a field of JSON that is kept byte for byte.
+// raw makes a field of JSON that is stored byte for byte, but with U+FFFD for invalid UTF-8.
 func raw[T any](name, says string, at func(*T) *json.RawMessage) field[T] {
 	return field[T]{
 		name: name, says: says,
@@ -145,12 +145,13 @@ func raw[T any](name, says string, at func(*T) *json.RawMessage) field[T] {
 	}
 }
 
-// pointer makes a field of a part that is nil if it is absent. A nil check accepts every value.
+// pointer makes a field of an optional part. The part is nil if the member is absent. If check is nil, every
+// value is accepted.
 func pointer[T, V any](name, says string, at func(*T) **V, check func(*V) error) field[T] {
 	return part(name, says, at, func(v *V) bool { return v == nil }, check)
 }
 
-// part makes a field of a rare part, encoded by its JSON tags. A nil check accepts every value.
+// part makes a field of a value that encoding/json encodes. If check is nil, every value is accepted.
 func part[T, V any](name, says string, at func(*T) *V, absent func(V) bool, check func(V) error) field[T] {
 	return field[T]{
 		name: name, says: says,
@@ -228,8 +229,8 @@ func list[T, V any](name, says string, at func(*T) *[]V, of *table[V]) field[T] 
 	}
 }
 
-// schemaField makes the member with the version of the form. A program that knows only older versions does
-// not change the document.
+// schemaField makes the field that holds the version of the document's form. A program that knows only older
+// versions does not change the document.
 func schemaField() field[core.Task] {
 	return field[core.Task]{
 		name: "Schema",
@@ -245,7 +246,7 @@ func schemaField() field[core.Task] {
 	}
 }
 
-// derived makes a field that is written for people and the console; the decoder skips it.
+// derived makes a field that is written for people and the console. The decoder ignores it.
 func derived(name, says string, put func(w *writer, name *label, t *core.Task)) field[core.Task] {
 	return field[core.Task]{
 		name: name, says: says, put: put,

@@ -12,7 +12,7 @@ type step struct {
 	n int
 }
 
-// taskFields lists the members of a document. New members are added only here.
+// taskFields lists the members of a document.
 var taskFields = tableOf(
 	schemaField(),
 	text("OrderID", "ID of the order", func(t *core.Task) *string { return &t.OrderID }),
@@ -108,7 +108,7 @@ var taskFields = tableOf(
 		func(t *core.Task) *bool { return &t.Attention }),
 )
 
-// stepFields are the members of a step.
+// stepFields lists the members of a step.
 var stepFields = tableOf(
 	integer("N", "index in the definition", func(s *step) *int { return &s.n }),
 	state("ProcessState", "state of the step", func(s *step) *core.State { return &s.State }),
@@ -168,7 +168,7 @@ var stepFields = tableOf(
 		func(s *step) **core.Children { return &s.Children }, checkChildren),
 )
 
-// errorFields are the members of a step's last failure.
+// errorFields lists the members of a step's last failure.
 var errorFields = tableOf(
 	text("code", "a short stable word", func(e *core.StepError) *string { return &e.Code }),
 	text("message", "for people", func(e *core.StepError) *string { return &e.Message }),
@@ -183,7 +183,6 @@ var errorFields = tableOf(
 		func(e *core.StepError) *core.Time { return &e.Polling }),
 )
 
-// correctedFields are the members of an input that an operator has given.
 var correctedFields = tableOf(
 	raw("input", "input that the agent gets", func(c *core.Corrected) *json.RawMessage { return &c.Input }),
 	integer("command", "number of the command that gave it",

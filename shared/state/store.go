@@ -18,15 +18,15 @@ type Config struct {
 	Definitions port.Definitions
 	// Compile decodes the stored form of a definition and attaches the expressions.
 	Compile func(hash string, data []byte) (*core.Definition, error)
-	// Encode returns a definition's stored form, the bytes that its hash names.
+	// Encode returns the stored form of a definition. The definition's hash is the hash of these bytes.
 	Encode func(def *core.Definition) ([]byte, error)
 	// Current returns the definition that new orders of a workflow get, or nil for an unknown workflow.
 	Current func(workflow string) *core.Definition
-	// Similar returns the deployed workflow that a mistyped name probably means, or "" if none is near. A nil
-	// function returns none.
+	// Similar returns the deployed workflow that a mistyped name probably means, or "" if no name is
+	// similar. It may be nil.
 	Similar func(workflow string) string
-	// Broken returns the problem of a workflow whose file cannot be read, and "" for any other workflow. A
-	// nil function means that there are no such workflows.
+	// Broken returns the problem of a workflow whose file cannot be used, and "" for every other workflow. It
+	// may be nil.
 	Broken func(workflow string) string
 	// OnCommit runs after each stored change, on the goroutine that stored it.
 	OnCommit func(c Change)
@@ -35,24 +35,24 @@ type Config struct {
 	CacheTasks int
 	// Limit is the size of the largest document that is written, in bytes; 0 means port.MaxDocument.
 	Limit int
-	// Inline is the size of the longest order that is stored within its document, in bytes; 0 means
-	// core.InlineOrder of its definition.
+	// Inline is the size of the longest order that is stored within its document, in bytes. 0 means the
+	// result of core.InlineOrder.
 	Inline int
-	// Tombstones means that the store needs the hash of each order that comes to rest, to keep the hash after
-	// the order has expired (P26, an ID never runs twice).
+	// Tombstones means that the store keeps the hash of each ended order after the order has expired (P26,
+	// an ID never runs twice). Commit gives the store this hash when an ended order comes to rest.
 	Tombstones bool
-	// CacheBytes bounds the orders and outputs of cached tasks, in bytes; 0 means 64 MiB.
+	// CacheBytes limits the memory of cached tasks, in bytes. 0 means 64 MiB.
 	CacheBytes int
 }
 
-// Store is safe for concurrent use.
+// Store loads and commits tasks. It is safe for concurrent use.
 type Store struct {
 	cfg   Config
-	cache *cache // nil means none
+	cache *cache // nil if tasks are not cached
 
 	mu     sync.RWMutex
 	byHash map[string]*core.Definition
-	put    map[string]bool // hashes known to be stored
+	put    map[string]bool // hashes of definitions that are known to be stored
 }
 
 // New returns a Store.
@@ -65,15 +65,16 @@ func New(cfg Config) *Store {
 	return s
 }
 
-// Room holds the limits for documents of at most port.MaxDocument.
+// Room is the size limit for a store of documents up to port.MaxDocument.
 var Room = core.SizeLimit{Limit: port.MaxDocument, Size: Size}
 
-// Room returns the limits of this store's documents, which decisions must observe.
+// Room returns the size limit of this store's documents. Decisions must observe the limit.
 func (s *Store) Room() core.SizeLimit {
 	return core.SizeLimit{Limit: s.cfg.Limit, Size: Size, Inline: s.cfg.Inline}
 }
 
-// Size returns the length of a task's document, or 0 if it cannot be written, which a commit reports.
+// Size returns the length of a task's document. It returns 0 if the document cannot be encoded, because
+// Commit reports that error.
 func Size(t *core.Task) int {
 	doc, err := EncodeTask(t)
 	if err != nil {
@@ -82,18 +83,18 @@ func Size(t *core.Task) int {
 	return len(doc)
 }
 
-// Port returns the store underneath, for listings.
+// Port returns the underlying store, for listings.
 func (s *Store) Port() port.Store { return s.cfg.Store }
 
-// Loaded is one result of Load. Task is nil if no task is stored. Err is the error of one read, or of one
-// document (ErrNewerTask, port.ErrDamaged). It does not affect the other results.
+// Loaded is one result of Load. Task is nil if no task is stored. Err is about this task only, for example
+// ErrNewerTask or port.ErrDamaged.
 type Loaded struct {
 	Task *core.Task
 	Err  error
 }
 
-// Load returns the tasks in the order of the IDs, read strongly consistently (P8, every commit is
-// conditional). The caller must not change the tasks.
+// Load returns the tasks in the order of the IDs, from the cache or the store. Its reads of the store are
+// strongly consistent (P8, every commit is conditional). The caller must not change the tasks.
 func (s *Store) Load(ctx context.Context, ids []string) []Loaded {
 	loaded := make([]Loaded, len(ids))
 	var missing []string
@@ -146,8 +147,9 @@ func taskOf(r *port.Record) (*core.Task, error) {
 	return t, nil
 }
 
-// Order returns a task's order as submitted, empty after a Cancel that came before its order (P17, a cancel
-// is kept). It reads the store only if the order is stored apart. It can return port.ErrNotFound.
+// Order returns a task's order. It is empty if a Cancel came first (P17, a cancel is kept), or if it was
+// erased. Order reads the store only if the order has an item or row of its own. It can return
+// port.ErrNotFound.
 func (s *Store) Order(ctx context.Context, t *core.Task) ([]byte, error) {
 	if !t.Apart() {
 		return t.Order, nil
@@ -164,7 +166,7 @@ func (s *Store) Order(ctx context.Context, t *core.Task) ([]byte, error) {
 	return content, err
 }
 
-// contents is the part of port.Store that reads orders stored apart.
+// contents is the part of port.Store that reads orders in items or rows of their own.
 type contents interface {
 	Content(ctx context.Context, id, hash string) ([]byte, error)
 }
@@ -196,22 +198,23 @@ func (s *Store) Forget(id string) {
 	}
 }
 
-// Change is one conditional write: Task.Version is the new version, one above the stored one.
+// Change is one conditional write of a task. Task.Version is one more than the stored version.
 type Change struct {
 	Task   *core.Task
-	Before *core.Task // version that Task replaces, for OnCommit only; nil with Version 1
-	// Order is the order as submitted. Commit stores it if Version is 1 and the task keeps its order apart.
+	Before *core.Task // task that Task replaces, for OnCommit only; nil for a new task
+	// Order is the order as submitted. Commit stores it if the task is new and its order has an item or row
+	// of its own.
 	Order []byte
-	// Hash is the hash of the submission, for Version 1 only. If it is empty, Commit computes it.
+	// Hash is the hash of the submission, for a new task only. If Hash is empty, Commit computes the hash.
 	Hash string
 }
 
-// Rested reports whether the change brings its task to rest: it has ended, or is in Error, and needs the
-// Supervisor no more. A task whose end has not been reported is not at rest.
+// Rested reports whether the change brings its task to rest. A task at rest has ended or stopped, its end
+// was reported, and the Supervisor has nothing to do.
 func (c Change) Rested() bool { return c.Task.Due == 0 && (c.Before == nil || c.Before.Due != 0) }
 
-// Commit stores each change on its own, and returns the errors in the order of the changes, as port.Store
-// does. A document that is too large, or cannot be written, is never sent to the store.
+// Commit stores each change independently of the others. It returns one error or nil for each change, in the
+// order of the changes. A document that is too large, or cannot be encoded, is never sent to the store.
 func (s *Store) Commit(ctx context.Context, changes []Change) []error {
 	errs := make([]error, len(changes))
 	writes := make([]port.Write, 0, len(changes))
@@ -291,8 +294,8 @@ func (s *Store) writeOf(documents *writer, c Change) (port.Write, error) {
 	return w, nil
 }
 
-// Definition returns the definition that a task pins. It returns nil for "" (a tombstone), and
-// port.ErrNotFound if the store does not have it.
+// Definition returns the definition that a task pins. It returns nil for the empty hash, which a task has if
+// a Cancel came before its order. It returns port.ErrNotFound if the definition is not stored.
 func (s *Store) Definition(ctx context.Context, hash string) (*core.Definition, error) {
 	if hash == "" {
 		return nil, nil
@@ -319,7 +322,7 @@ func (s *Store) Definition(ctx context.Context, hash string) (*core.Definition, 
 // ErrUnknownWorkflow means that no workflow with that name is deployed.
 var ErrUnknownWorkflow = errors.New("unknown workflow")
 
-// Similar returns the deployed workflow that a mistyped name probably means, or "" if none is near.
+// Similar returns the deployed workflow that a mistyped name probably means, or "" if no name is similar.
 func (s *Store) Similar(workflow string) string {
 	if s.cfg.Similar == nil {
 		return ""
@@ -327,14 +330,15 @@ func (s *Store) Similar(workflow string) string {
 	return s.cfg.Similar(workflow)
 }
 
-// BrokenWorkflow is the error for a workflow of which no version could be read.
+// BrokenWorkflow is the error for a workflow whose file cannot be used.
 type BrokenWorkflow struct{ Name, Problem string }
 
 func (e *BrokenWorkflow) Error() string {
 	return fmt.Sprintf("workflow %q is broken: %s", e.Name, e.Problem)
 }
 
-// Current returns the definition for a new order, stored before any task can pin it.
+// Current returns the definition for a new order. It stores the definition first, so that every pinned
+// definition is stored.
 func (s *Store) Current(ctx context.Context, workflow string) (*core.Definition, error) {
 	var def *core.Definition
 	if s.cfg.Current != nil {
@@ -351,7 +355,7 @@ func (s *Store) Current(ctx context.Context, workflow string) (*core.Definition,
 	return def, s.keep(ctx, def)
 }
 
-// keep stores a definition, after those of its children.
+// keep stores a definition, after the definitions of its child workflows.
 func (s *Store) keep(ctx context.Context, def *core.Definition) error {
 	s.mu.RLock()
 	stored := s.put[def.Hash]
@@ -379,9 +383,9 @@ func (s *Store) keep(ctx context.Context, def *core.Definition) error {
 	return nil
 }
 
-// Target returns the definition to which a task of the workflow is to be moved: the definition with the hash
-// or, if latest is true, the one that new orders get. It is stored before any task can pin it (P49, move pins
-// another definition).
+// Target returns the definition to which a task is moved (P49, move pins another definition). If latest is
+// true, this is the definition that new orders of the workflow get. Target stores it first, so that every
+// pinned definition is stored. If latest is false, it is the stored definition with the hash.
 func (s *Store) Target(ctx context.Context, workflow, hash string, latest bool) (core.Target, error) {
 	if !latest {
 		def, err := s.Definition(ctx, hash)

@@ -1,4 +1,4 @@
-// Package suggest finds the known name that a mistyped one was probably meant to be.
+// Package suggest finds the known name that a mistyped name was probably meant to be.
 package suggest
 
 import (
@@ -7,9 +7,10 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// Nearest returns the known name that takes the fewest edits to reach, or "" if none is near. A near name
-// differs in at most two edits and at most every second letter, ignoring letter case and the kind of dash. Of
-// equally near names it returns the first.
+// Nearest returns the known name that needs the fewest edits to become word, or "" if no name is near. A near
+// name needs at most two edits, and at most half as many edits as word has letters. The comparison ignores
+// letter case, and treats "_" and "-" as equal. If several names are equally near, Nearest returns the first
+// of them.
 func Nearest(word string, known []string) string {
 	best, least := "", min(2, len([]rune(word))/2)+1
 	for _, name := range known {
@@ -22,8 +23,8 @@ func Nearest(word string, known []string) string {
 
 func folded(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "-")) }
 
-// DidYouMean returns "did you mean NAME? " before the rest of an advice, and the rest alone if no known name
-// is near.
+// DidYouMean returns "did you mean NAME? " followed by the text rest. If no known name is near, it returns
+// only rest.
 func DidYouMean(word string, known []string, rest string) string {
 	name := Nearest(word, known)
 	switch {

@@ -11,11 +11,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// FileName is the file of the keys in the data folder of `stepkeeper dev`.
+// FileName is the name of the file that holds the keys in the data folder of `stepkeeper dev`.
 const FileName = "token-keys.json"
 
-// Open reads the keys of a data folder, or makes them if the folder has none. If replace is true, it makes a
-// new current key. Only one process at a time may use a data folder.
+// Open reads the keys from a data folder. If the folder has no keys, Open makes and stores new ones. If the
+// folder has keys and replace is true, Open adds a new current key. Only one process at a time may use a data
+// folder.
 func Open(folder string, replace bool, now core.Time) (*Keys, error) {
 	name := filepath.Join(folder, FileName)
 	data, err := os.ReadFile(name) //nolint:gosec // the user names the folder
@@ -38,8 +39,8 @@ func Open(folder string, replace bool, now core.Time) (*Keys, error) {
 	return k, write(name, k.Encode())
 }
 
-// Exposed returns an error if every user of the machine may read or write the keys of a data folder. It
-// permits access by a group, because fsGroup of Kubernetes lets a group read each file of a volume.
+// Exposed returns an error if every user of the machine may read or write the keys in a data folder. It
+// permits access by a group, because Kubernetes with fsGroup lets a group read each file of a volume.
 func Exposed(folder string) error {
 	name := filepath.Join(folder, FileName)
 	info, err := os.Stat(name)
@@ -55,9 +56,9 @@ func Exposed(folder string) error {
 	return nil
 }
 
-// write replaces a file as a whole, so that a crash leaves either the old file or the new one.
+// write replaces a file as a whole. After a crash the folder contains either the old file or the new file.
 func write(name string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(name), FileName+".*") // with mode 0600
+	f, err := os.CreateTemp(filepath.Dir(name), FileName+".*") // CreateTemp sets mode 0600
 	if err != nil {
 		return fmt.Errorf("the keys of tokens: %w", err)
 	}

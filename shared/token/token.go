@@ -1,6 +1,6 @@
 // Package token makes and reads the tokens with which people answer a step (P39, a token is an answer's
-// permission). A token holds the ID of a key, the run, the step and the person, and an HMAC over these and
-// the order. It is computed, and never stored.
+// permission). A token holds the ID of a key, the run, the step and the person. It also holds an HMAC over
+// these values and the order. Stepkeeper computes each token when needed, and stores no token.
 package token
 
 import (
@@ -29,7 +29,7 @@ const (
 	CodeForeign   = "token-foreign"
 )
 
-// Readable is the time for which tokens of a replaced key are accepted.
+// Readable is the time for which Read accepts the tokens of a replaced key.
 const Readable = 400 * core.Day
 
 // Bounds of keys and tokens.
@@ -45,20 +45,21 @@ var keyID = regexp.MustCompile(`^[0-9a-f]{8}$`)
 type key struct {
 	ID     string `json:"id"`
 	Secret []byte `json:"secret"` // base64 in the file
-	// time when new orders stopped getting the key; 0 if the key is the current one
+	// time at which the key stopped being the current key; 0 for the current key
 	Replaced core.Time `json:"replaced,omitempty"`
 }
 
-// Keys holds the current key, first, and the previous ones. It is immutable and safe for concurrent use.
+// Keys holds the current key and the previous keys. The current key is the first. Keys is immutable and safe
+// for concurrent use.
 type Keys struct{ all []key }
 
 var _ core.Tokens = (*Keys)(nil)
 
-// New returns a ring with one new key.
+// New returns Keys with one new key.
 func New() *Keys { return (&Keys{}).Replace(0) }
 
-// Fixed returns a ring of two publicly known keys, for tests and simulations, so that tokens are the same in
-// each run. The first key is the current one. If later is true, the second key is the current one.
+// Fixed returns two publicly known keys for tests and simulations, so that tokens are the same in each run.
+// The current key is the second key if later is true, and the first key otherwise.
 func Fixed(later bool) *Keys {
 	all := []key{{ID: "00000000", Secret: make([]byte, secretSize)},
 		{ID: "00000001", Secret: bytes.Repeat([]byte{1}, secretSize)}}
@@ -69,16 +70,18 @@ func Fixed(later bool) *Keys {
 	return &Keys{all}
 }
 
-// Replace makes a new current key. Tokens of the previous one are accepted for Readable.
+// Replace returns Keys with a new current key. Read accepts the tokens of the previous key for the time
+// Readable.
 func (k *Keys) Replace(now core.Time) *Keys {
 	random := make([]byte, 4+secretSize)
-	_, _ = rand.Read(random) // it always fills the slice
+	_, _ = rand.Read(random) // rand.Read always fills the slice
 	all := []key{{ID: hex.EncodeToString(random[:4]), Secret: random[4:]}}
 	for n, old := range k.all {
 		if n == 0 {
 			old.Replaced = now
 		}
-		// includes keys that are no longer accepted, because their orders' tokens must stay the same
+		// The list includes keys that Read no longer accepts, because the tokens of their orders must stay
+		// the same.
 		if old.ID != all[0].ID && len(all) < maxKeys {
 			all = append(all, old)
 		}
@@ -86,18 +89,19 @@ func (k *Keys) Replace(now core.Time) *Keys {
 	return &Keys{all}
 }
 
-// minGenerated is the shortest text for a key: more than 256 random bits in letters and digits.
+// minGenerated is the smallest length of a random text that stands for a key. A random text of 48 letters and
+// digits has more than 256 random bits.
 const minGenerated = 48
 
-// generated returns the key for a random text, such as Secrets Manager generates.
+// generated returns the key that a random text stands for. Secrets Manager can generate such a text.
 func generated(text string) key {
 	id, secret := sha256.Sum256([]byte("stepkeeper key id\n"+text)),
 		sha256.Sum256([]byte("stepkeeper key\n"+text))
 	return key{ID: hex.EncodeToString(id[:4]), Secret: secret[:]}
 }
 
-// Parse reads the stored form of keys: the output of Encode, or {"generated": "random text"}, which stands
-// for one key. Its errors quote no part of the data, which is secret.
+// Parse reads the stored form of keys. It accepts the output of Encode, and the form {"generated": "random
+// text"}, which stands for one key. The data is secret, so the errors contain no part of it.
 func Parse(data []byte) (*Keys, error) {
 	var stored struct {
 		Keys      []key  `json:"keys"`
@@ -129,29 +133,30 @@ func Parse(data []byte) (*Keys, error) {
 	return &Keys{stored.Keys}, nil
 }
 
-// Encode returns the form that Parse reads. It contains the secrets.
+// Encode returns the stored form that Parse reads. The stored form contains the secrets.
 func (k *Keys) Encode() []byte {
-	data, _ := json.MarshalIndent(map[string]any{"keys": k.all}, "", "  ") // strings and numbers
+	data, _ := json.MarshalIndent(map[string]any{"keys": k.all}, "", "  ") // strings always encode
 	return append(data, '\n')
 }
 
-// String keeps the secrets out of logs.
+// String returns the number of keys. It prevents log lines that contain the secrets.
 func (k *Keys) String() string { return fmt.Sprintf("%d keys", len(k.all)) }
 
-// Current returns the ID of the key that new orders get.
+// Current returns the ID of the current key, which new orders use.
 func (k *Keys) Current() string { return k.all[0].ID }
 
-// Holds reports whether the ring has the key with that ID.
+// Holds reports whether k contains the key with the given ID.
 func (k *Keys) Holds(id string) bool { return k.index(id) >= 0 }
 
-// Derive returns a secret for another purpose, made of the current key. It changes with the key.
+// Derive returns a secret for the given purpose. It computes the secret from the current key, so a new
+// current key changes the secret.
 func (k *Keys) Derive(purpose string) []byte {
 	h := hmac.New(sha256.New, k.all[0].Secret)
 	fmt.Fprintf(h, "stepkeeper derived 1\n%s", purpose)
 	return h.Sum(nil)
 }
 
-// Token returns the token of an order.
+// Token returns the token with which a person answers a step of an order. It uses the key with the given ID.
 func (k *Keys) Token(id, order string, of core.TokenOf) (string, error) {
 	i := k.index(id)
 	if i < 0 {
@@ -162,11 +167,12 @@ func (k *Keys) Token(id, order string, of core.TokenOf) (string, error) {
 		encoding.EncodeToString(k.all[i].mac(order, claims)), nil
 }
 
-// encoding is strict, so that each value has only one text, and a token with a changed last character is
-// refused.
+// encoding is strict, so that each value has only one encoded text. A token with a changed last character is
+// therefore refused.
 var encoding = base64.RawURLEncoding.Strict()
 
-// mac returns the authentication code over the order and the claims. The length of the order separates both.
+// mac returns the authentication code over the order and the claims. The length of the order in the hashed
+// text separates the order from the claims.
 func (k *key) mac(order, claims string) []byte {
 	h := hmac.New(sha256.New, k.Secret)
 	fmt.Fprintf(h, "stepkeeper answer 1\n%d\n%s\n%s", len(order), order, claims)
@@ -177,8 +183,8 @@ func (k *Keys) index(id string) int {
 	return slices.IndexFunc(k.all, func(k key) bool { return k.ID == id })
 }
 
-// Read checks a received token of an order, in constant time. Its refusals reveal nothing about orders or
-// keys.
+// Read checks a received token of an order. It compares the authentication code in constant time. Its errors
+// reveal nothing about orders or keys.
 func (k *Keys) Read(order, token string, now core.Time) (core.TokenOf, error) {
 	p, ok := split(token)
 	if !ok {
@@ -200,15 +206,16 @@ func (k *Keys) Read(order, token string, now core.Time) (core.TokenOf, error) {
 	return p.of, nil
 }
 
-// StepOf returns the step that a token names, unchecked, or "" if the text is no token.
+// StepOf returns the step that a token names, without checking the token. It returns "" if the text does not
+// have the form of a token.
 func StepOf(token string) string {
 	p, _ := split(token)
 	return p.of.Step
 }
 
-// parsed is a token whose MAC has not been checked.
+// parsed is a token whose authentication code has not been checked.
 type parsed struct {
-	key    string // claimed ID of the key
+	key    string // ID of the key, as the token claims it
 	claims string
 	mac    []byte
 	of     core.TokenOf

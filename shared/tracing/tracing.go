@@ -1,6 +1,6 @@
 // Package tracing implements port.Tracer with OpenTelemetry. It sends spans to a collector by OTLP over HTTP.
-// Each handling is a separate trace, linked with the trace ID of its order's run. The spans of a service's
-// call belong to the handling that made the call.
+// The handling of each message is a separate trace, which has a link to the trace ID of the order's run. The
+// spans of a call to a service belong to the trace of the handling that made the call.
 package tracing
 
 import (
@@ -22,18 +22,19 @@ import (
 
 const (
 	exportTime = 5 * time.Second
-	queued     = 8192 // spans that wait for the collector; further ones are dropped
+	queued     = 8192 // largest number of spans that wait for the collector; the Tracer drops further spans
 )
 
-// Tracer sends spans. It is safe for concurrent use.
+// Tracer records spans and sends them. It is safe for concurrent use.
 type Tracer struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
 }
 
-// New returns a Tracer. endpoint is the collector's address, such as http://127.0.0.1:4318. OpenTelemetry's
-// variables for headers, sampling and certificates apply too. service is the service name in the spans. The
-// Tracer connects when there are spans. A collector that does not respond loses spans and delays nothing.
+// New returns a Tracer. The parameter endpoint is the collector's address, such as http://127.0.0.1:4318. The
+// parameter service is the service name in the spans. OpenTelemetry's environment variables for headers,
+// sampling and certificates also apply. The Tracer connects when the first spans exist. If the collector does
+// not respond, the Tracer loses spans, but delays no caller.
 func New(ctx context.Context, endpoint, service, version string) (*Tracer, error) {
 	u, err := deployment.Collector(endpoint)
 	if err != nil {
@@ -62,7 +63,7 @@ func (t *Tracer) Begin(ctx context.Context, name string) (context.Context, port.
 	return ctx, handling{span}
 }
 
-// Close sends the remaining spans, and ends.
+// Close sends the remaining spans and shuts the Tracer down.
 func (t *Tracer) Close(ctx context.Context) error { return t.provider.Shutdown(ctx) }
 
 type handling struct{ trace.Span }
@@ -73,7 +74,7 @@ func (h handling) Traceparent() string {
 	return carrier["traceparent"]
 }
 
-// End implements port.Handling. It records IDs and the text of an error, never bodies.
+// End implements port.Handling. It records IDs and the error's text, but no message bodies.
 func (h handling) End(s port.Span, err error) {
 	attributes := []attribute.KeyValue{attribute.String("stepkeeper.order", s.OrderID),
 		attribute.Int("stepkeeper.run", s.Run)}

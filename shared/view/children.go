@@ -49,7 +49,7 @@ func childrenOf(t *core.Task, s *core.Step, def *core.Each) *Children {
 	if s.Claim.Undo {
 		v.Ended = c.Count - c.Cursor - len(c.Open)
 		for _, o := range c.Open {
-			if o.Index < c.Cursor { // the child was subtracted twice, because Cursor counts it too
+			if o.Index < c.Cursor { // Cursor includes this child, which was therefore subtracted twice
 				v.Ended++
 			}
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// Command is a command that would be accepted.
+// Command is a command that the task would accept.
 type Command struct {
 	Command string    `json:"command" enum:"cancel,undo,resubmit,resolve,close,move"`
 	Step    string    `json:"step,omitempty" doc:"step to resolve; with resubmit, a call that can get another input"`
@@ -23,15 +23,16 @@ type Command struct {
 	Definition string `json:"definition,omitempty" doc:"definition to move the order to, for move and for a resubmit that moves it; latest is the one that new orders get"`
 }
 
-// LaterCommand is a command that would be accepted from a certain time on, because a call may still take
-// effect until then.
+// LaterCommand is a command that the task would accept at the time From or later. Before this time, a call
+// may still take effect.
 type LaterCommand struct {
 	Command
 	From core.Time `json:"from"`
 }
 
-// Detailed returns the view of a single order. It adds to the result of Of the messages, the inputs of the
-// attempted steps, and the commands that would be accepted now. If order is nil, the view has no inputs.
+// Detailed returns the view of a single order. Besides the result of Of, the view has the messages, the
+// inputs of the attempted steps, and the commands that the task would accept. If def or order is nil, or
+// movedAfterEnd returns true, the view has no inputs.
 func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now time.Time) Task {
 	v := Of(t, def)
 	v.Accepts, v.AcceptsLater = accepts(t, def, order, core.TimeOf(now))
@@ -43,7 +44,7 @@ func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now tim
 		if v.Steps[i].FirstAt == 0 {
 			continue
 		}
-		// if the input cannot be computed, the step has the error
+		// An input that cannot be computed is left out. The step's error states the reason.
 		if input, err := protocol.InputOf(def, order, t, i); err == nil {
 			v.Steps[i].Input = input
 		}
@@ -52,7 +53,7 @@ func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now tim
 }
 
 // movedAfterEnd reports whether a Compensated task was moved to another definition for its next run (P49,
-// move pins another definition). The inputs and the notifications of the last run do not follow from that
+// move pins another definition). The inputs and messages of the last run do not follow from the new
 // definition.
 func movedAfterEnd(t *core.Task) bool {
 	return t.ProcessState == core.Compensated &&
@@ -61,8 +62,9 @@ func movedAfterEnd(t *core.Task) bool {
 		})
 }
 
-// Pinned adds to v, the view of t, the definition that new orders get, and the commands that would move t to
-// that definition and would be accepted. It adds nothing if t has that definition, or has ended for good.
+// Pinned completes v, the view of t. It adds the definition that new orders get, and the commands with which
+// the task would accept a move to this definition. It adds nothing if t has this definition already, or is
+// Processed, Cancelled or Closed.
 func (v *Task) Pinned(t *core.Task, def, deployed *core.Definition, now time.Time) {
 	final := t.ProcessState == core.Processed || t.ProcessState == core.Cancelled ||
 		t.ProcessState == core.Closed
@@ -88,11 +90,11 @@ func (v *Task) Pinned(t *core.Task, def, deployed *core.Definition, now time.Tim
 	}
 }
 
-// trial is the ID of a command that is only tried. Real commands have longer IDs.
-const trial = "trial"
+// trial is the ID of a command whose decision is not stored. The ID of a real command contains no space.
+const trial = "a trial"
 
-// acceptedBy reports whether the decision accepts its command. It counts ErrOrderNeeded as accepted, because
-// expressions are evaluated only after a command was accepted.
+// acceptedBy reports whether the decision accepts its command. ErrOrderNeeded counts as accepted, because
+// Decide evaluates expressions only after it has accepted the command.
 func acceptedBy(d protocol.Decision, err error) bool {
 	return errors.Is(err, core.ErrOrderNeeded) || err == nil && d.Verdict != nil && d.Verdict.Accepted
 }
@@ -115,8 +117,8 @@ type Documents struct {
 	Definitions []json.RawMessage `json:"definitions" nullable:"false" doc:"compiled definitions: the one that the order runs, the one that it would be pinned to, and those of the child orders of both"`
 }
 
-// DocumentsOf encodes a task, its order, its definition, and another definition, which may be nil. load
-// returns the definitions of child orders.
+// DocumentsOf encodes a task, its order, its definition def, and the definition in the parameter to, which
+// may be nil. It also encodes the definitions of child orders, which load returns.
 func DocumentsOf(t *core.Task, order json.RawMessage, def, to *core.Definition,
 	load func(hash string) (*core.Definition, error)) (*Documents, error) {
 	task, err := state.EncodeTask(t)
@@ -153,7 +155,7 @@ func DocumentsOf(t *core.Task, order json.RawMessage, def, to *core.Definition,
 	return d, nil
 }
 
-// PlanOf lets the core decide about a move of a task and stores nothing. room is the size limit of the store.
+// PlanOf decides a move of a task, and stores nothing. room is the size limit of the store.
 func PlanOf(t *core.Task, def *core.Definition, to core.Target, order json.RawMessage, now time.Time,
 	room core.SizeLimit) Plan {
 	p := Plan{OrderID: t.OrderID, Differences: []core.Difference{}}
@@ -170,9 +172,8 @@ func PlanOf(t *core.Task, def *core.Definition, to core.Target, order json.RawMe
 	return p
 }
 
-// accepts lets the core decide about each command, with the task's present command number. It also decides a
-// refused command for the later time from which no call of the command's step, or of any step, can take
-// effect.
+// accepts decides each command with the task's present command number, and returns the accepted commands. It
+// decides a refused command again for the time from which no call can take effect any more.
 func accepts(t *core.Task, def *core.Definition, order json.RawMessage,
 	now core.Time) (all []Command, later []LaterCommand) {
 	const id = trial
@@ -188,7 +189,7 @@ func accepts(t *core.Task, def *core.Definition, order json.RawMessage,
 			later = append(later, LaterCommand{c, from})
 		}
 	}
-	// a second Cancel is accepted and changes nothing
+	// A second Cancel would be accepted, but would change nothing.
 	if !t.Undo.CancelAsked && t.ProcessState != core.Cancelled {
 		try(Command{Command: "cancel"}, core.Cancel{OrderID: t.OrderID, ID: id, Run: t.Run})
 	}
@@ -211,8 +212,8 @@ func accepts(t *core.Task, def *core.Definition, order json.RawMessage,
 	return all, later
 }
 
-// quietFrom returns the time from which no call of a step, or of any step if the name is "", can take effect
-// any more. It is 0 if the task is not in Error.
+// quietFrom returns the time from which no call of a step can take effect any more. If the name is "", it
+// considers all steps. It returns 0 if the task is not in Error.
 func quietFrom(t *core.Task, def *core.Definition, step string) (from core.Time) {
 	if t.ProcessState != core.Error || def == nil {
 		return 0

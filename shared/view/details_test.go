@@ -67,6 +67,10 @@ func TestAccepts(t *testing.T) {
 			t.Steps[0] = core.Step{Name: "charge", State: core.Failed, Failures: core.Failures{Do: 1}}
 		},
 			[]view.Command{{Command: "resubmit"}}, []view.Command{resolve(core.Happened)}},
+		{"a refused command had the ID trial", 0, t0 + 70_000, func(t *core.Task) {
+			t.Commands.Verdicts = []core.Verdict{{ID: "trial", Command: "resubmit"}}
+		},
+			[]view.Command{{Command: "resubmit"}, {Command: "undo"}, {Command: "cancel"}}, nil},
 	} {
 		task, def := stopped(c.retention)
 		if c.edit != nil {

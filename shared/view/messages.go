@@ -7,9 +7,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Message is a message that a task has received or sent. The messages are derived from the document (P12,
-// effects are emitted again). So messages that the document does not keep are missing, such as the requests
-// of old attempts if there were more than 16.
+// Message is a message that a task has received or sent. It is derived from the stored document (P12,
+// effects are emitted again). A message that the document does not keep is missing. For example, the
+// document keeps only the last 16 unsuccessful attempts, so earlier requests are missing.
 type Message struct {
 	At         core.Time `json:"at,omitzero" doc:"absent if the stored document does not keep it"`
 	Way        string    `json:"way" enum:"received,sent"`
@@ -82,7 +82,7 @@ func messagesOf(t *core.Task, def *core.Definition) []Message {
 	return m.all
 }
 
-// beginning adds the submission, and the first messages to its sender.
+// beginning adds the submission, and the first statuses to the application.
 func (m *messages) beginning() {
 	t := m.task
 	if t.Workflow == "" {
@@ -119,7 +119,6 @@ func (m *messages) attempt(a Attempt) {
 	}
 }
 
-// operation returns the name of the agent's operation.
 func operation(d *core.StepDefinition, undo bool) string {
 	switch {
 	case d == nil && undo:
@@ -145,7 +144,7 @@ func (m *messages) step(s *core.Step, d *core.StepDefinition) {
 		m.calls(s, d)
 	case s.Answers != nil:
 		for _, v := range s.Answers.Votes {
-			what := MessageAnswer // The value of an event is not shown: it is the application's.
+			what := MessageAnswer // The value of an event belongs to the application, so it is not shown.
 			if d.Answer != nil && d.Answer.Event == "" {
 				what = string(v.Value)
 			}
@@ -165,7 +164,8 @@ func (m *messages) step(s *core.Step, d *core.StepDefinition) {
 	}
 }
 
-// calls adds the requests of a step to its agent, and the replies, except those that attempt adds.
+// calls adds the requests of a step to its agent, and the replies. It leaves out the messages that the method
+// attempt adds.
 func (m *messages) calls(s *core.Step, d *core.StepDefinition) {
 	agent := s.Claim.Agent
 	if d != nil {
@@ -198,13 +198,13 @@ func (m *messages) calls(s *core.Step, d *core.StepDefinition) {
 			}
 		})
 	}
-	if s.State == core.Compensated && s.Claim.Undo { // the document does not store the time
+	if s.State == core.Compensated && s.Claim.Undo { // the document does not store the time of the reply
 		m.add(0, received, MessageReply, agent, string(core.OutcomeDone),
 			func(x *Message) { last(x); x.order = s.Claim.At })
 	}
 }
 
-// children adds the requests of a step to its child orders, and their reports.
+// children adds one message for all requests to a step's child orders.
 func (m *messages) children(s *core.Step) {
 	c := s.Children
 	if c == nil {
@@ -221,8 +221,8 @@ func (m *messages) children(s *core.Step) {
 	})
 }
 
-// end adds the messages about the present end, and whether they were sent (P11, an end is reported until
-// settled).
+// end adds the messages about the present end (P11, an end is reported until settled). Each message states
+// whether it was sent.
 func (m *messages) end() {
 	t := m.task
 	if t.End.At == 0 {

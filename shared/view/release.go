@@ -9,8 +9,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// Release is the version of a program, and the schemas that it can read. The program returns messages with a
-// newer schema to their queue, and does not change tasks with a newer schema.
+// Release is the version of a program, with the highest schemas that the program can read. The program
+// returns messages with a newer schema to their queue. It does not change tasks with a newer schema.
 type Release struct {
 	Version  string `json:"version"`  // version of the module; "(devel)" for a working copy
 	Tasks    int    `json:"tasks"`    // highest schema of stored tasks
@@ -19,7 +19,8 @@ type Release struct {
 
 const module = "github.com/stepkeeper/stepkeeper"
 
-// Built returns the release of the running program, which may be a user's program that imports our packages.
+// Built returns the release of the running program. The program may be a user's program that imports the
+// module.
 func Built() Release {
 	r := Release{Tasks: state.TaskSchema, Messages: message.Schema}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -33,12 +34,12 @@ func Built() Release {
 	return r
 }
 
-// String returns the release on one line, which ReadRelease reads.
+// String returns the release on one line, in the form that ReadRelease parses.
 func (r Release) String() string {
 	return fmt.Sprintf("%s tasks=%d messages=%d", r.Version, r.Tasks, r.Messages)
 }
 
-// ReadRelease reads the output of String. It returns the zero Release for any other text.
+// ReadRelease parses the result of String. It returns the zero Release for any other text.
 func ReadRelease(text string) (r Release) {
 	if _, err := fmt.Sscanf(text, "%s tasks=%d messages=%d", &r.Version, &r.Tasks, &r.Messages); err != nil {
 		return Release{}

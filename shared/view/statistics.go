@@ -5,8 +5,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Statistics holds figures of a deployment for its operator: the last hour at most, in equal intervals, and
-// the present state of each agent. A figure that is not measured is absent, and never zero.
+// Statistics holds figures about a deployment. The figures cover the last hour at most, in equal intervals,
+// and the present state of each agent. A figure that is not measured is absent instead of zero.
 type Statistics struct {
 	From     core.Time         `json:"from" doc:"start of the first interval"`
 	Interval core.Duration     `json:"intervalMs" doc:"length of each interval, in milliseconds"`
@@ -24,7 +24,7 @@ type Series struct {
 	Values []*int `json:"values" nullable:"false" doc:"one value for each interval, earliest first; null if it was not measured"`
 }
 
-// Kinds of Series. In a Series of the kind orders, Of is OrdersInFlight or the state Error.
+// Kinds of Series, and a value of Series.Of.
 const (
 	SeriesReceived = "received"
 	SeriesEnded    = "ended"
@@ -33,7 +33,7 @@ const (
 	OrdersInFlight = "in flight"
 )
 
-// AgentStatistics is an agent and the queue of its requests.
+// AgentStatistics holds the figures of an agent and of the queue of its requests.
 type AgentStatistics struct {
 	Agent     string        `json:"agent"`
 	Waiting   int           `json:"waiting" doc:"number of requests that no consumer has received yet"`
@@ -45,22 +45,22 @@ type AgentStatistics struct {
 	Unknown   string        `json:"unknown,omitempty" doc:"why the agent's queue could not be read"`
 }
 
-// NotCalled is an operation that its agent does not call: its circuit breaker is open, or the service does
-// not accept the credentials.
+// NotCalled is an operation that its agent does not call now. Either the agent's circuit breaker is open, or
+// the service does not accept the agent's credentials.
 type NotCalled struct {
 	Operation string    `json:"operation,omitempty" doc:"absent if only the agent is known"`
 	Code      string    `json:"code,omitempty" example:"breaker-open"`
 	Since     core.Time `json:"since"`
 }
 
-// Overdue counts the orders that a sweep of the Supervisor should have handled already: their due time passed
-// longer ago than the interval of sweeps.
+// Overdue counts the orders that a sweep of the Supervisor should have handled already. Their due time
+// passed longer ago than the interval between sweeps.
 type Overdue struct {
 	Orders int       `json:"orders" doc:"number of overdue orders, counted up to 1000"`
 	Since  core.Time `json:"since,omitzero" doc:"complete-by time of the most overdue order"`
 }
 
-// Add counts entries of an index, earliest first.
+// Add counts entries of an index. The entries are sorted by time, earliest first.
 func (o *Overdue) Add(due []port.Due) {
 	o.Orders += len(due)
 	if len(due) > 0 && (o.Since == 0 || core.TimeOf(due[0].At) < o.Since) {
@@ -68,8 +68,8 @@ func (o *Overdue) Add(due []port.Due) {
 	}
 }
 
-// Usage is a stack's billed consumption in the hour before it was read, including the sweeps. It does not
-// include the agents' functions and ledgers.
+// Usage is the billed consumption of a stack in one hour. It includes the sweeps. It does not include the
+// agents' functions and ledgers.
 type Usage struct {
 	Orders       float64 `json:"orders" doc:"number of messages with new orders"`
 	WriteUnits   float64 `json:"writeUnits" doc:"write request units of DynamoDB"`
@@ -79,5 +79,5 @@ type Usage struct {
 	Milliseconds float64 `json:"milliseconds" doc:"duration of these invocations, in milliseconds"`
 }
 
-// MostOverdue is the limit up to which overdue orders are counted.
+// MostOverdue is the largest number of overdue orders that is counted.
 const MostOverdue = 1000

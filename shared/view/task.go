@@ -1,16 +1,16 @@
-// Package view holds the public JSON form of a task. The HTTP edge and the client return it, and the command
-// line and the console show it.
+// Package view holds the public JSON form of a task. The HTTP API and the client return this form. The
+// command line and the console show it.
 //
-// Authority: only this package decides which parts of a stored document are public. It derives the timeline,
+// Authority: Only this package decides which parts of a stored document are public. It derives the timeline,
 // the messages, and the waits of an order from the document. To find the commands that a task accepts, it
-// lets package protocol decide about each of them, and stores nothing.
+// lets package protocol decide each command, and stores nothing.
 //
-// States: a view shows one version of a task, with the definition that the task pins. New versions of this
-// package add fields, and neither remove nor rename any.
+// States: A view shows one version of a task, with the definition that the task pins. New versions of this
+// package may add fields. They never remove or rename a field.
 //
-// Failures: without the definition, the fields that depend on it are empty. An input that cannot be evaluated
-// is absent, and the step's error states why. A document that cannot be read is listed as damaged, with the
-// data that the store keeps beside it.
+// Failures: Without the definition, the fields that depend on it are empty. An input that cannot be
+// evaluated is absent, and the step's error states the reason. A document that cannot be read is listed as
+// damaged, with the data that the store keeps beside the document.
 package view
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// Task is one order's run of a workflow.
+// Task is the public form of an order's task.
 type Task struct {
 	OrderID    string          `json:"orderId"`
 	Version    int64           `json:"version" doc:"version of the stored document; it grows with each change"`
@@ -63,7 +63,7 @@ type Task struct {
 	AcceptsLater []LaterCommand `json:"acceptsLater,omitempty" nullable:"false" doc:"commands that would be accepted later, once no call can take effect any more"`
 }
 
-// TaskError is the reason why a task ended as it did.
+// TaskError states why a task ended as it did.
 type TaskError struct {
 	Code    string `json:"code,omitempty" doc:"short, stable word for programs"`
 	Message string `json:"message"`
@@ -104,12 +104,12 @@ type Step struct {
 
 // Kinds of steps that call no agent.
 const (
-	KindWait     = "wait"     // ends at a time
-	KindApproval = "approval" // ends with an answer of people
-	KindEvent    = "event"    // ends with an event from outside
-	KindFail     = "fail"     // fails by a rule
-	KindEach     = "each"     // ends when its child tasks have ended, one for each item of a list
-	KindWorkflow = "workflow" // ends when its only child task has ended
+	KindWait     = "wait"     // a wait that ends at a time
+	KindApproval = "approval" // an approval by people
+	KindEvent    = "event"    // an event from outside
+	KindFail     = "fail"     // a failure by a rule
+	KindEach     = "each"     // child tasks, one for each element of a list
+	KindWorkflow = "workflow" // a single child task
 )
 
 // Answers is the state of a step that is answered from outside. The decision is the step's output.
@@ -122,10 +122,10 @@ type Answers struct {
 	NotSelf  string      `json:"notSelf,omitempty" doc:"person who may not answer"`
 	Reminded int         `json:"reminded,omitempty" doc:"number of the newest reminder of this round"`
 	Votes    []core.Vote `json:"votes,omitempty" nullable:"false" doc:"answers of this round, in the order in which they came"`
-	// Reasoned lists the latest accepted answers with a reason, including earlier rounds and runs.
+	// Reasoned lists the latest accepted answers that gave a reason, of all rounds and runs.
 	Reasoned []core.Verdict `json:"reasoned,omitempty" nullable:"false" doc:"last accepted answers that gave a reason, each with its person, and the reason as note"`
-	// Uncounted lists answers that came before the step began and do not count, because their senders may not
-	// answer it.
+	// Uncounted lists answers that came before the step began and do not count, because their senders may
+	// not answer the step.
 	Uncounted []core.Verdict `json:"uncounted,omitempty" nullable:"false" doc:"answers that came before the step began and do not count, each with its person and the reason"`
 }
 
@@ -150,8 +150,9 @@ func answersOf(s *core.Step, def *core.Answer) *Answers {
 	return v
 }
 
-// Waiting reports whether the step waits without counted failures (P45, "not now" is not a failure): its
-// agent cannot call its service, or the service answers not-yet. Error states which, and since when.
+// Waiting reports whether the step waits after a hand-back that did not count as a failure (P45, "not now" is
+// not a failure). Either its agent cannot call the service, or the service answers not-yet. Error states the
+// cause, and the beginning of the wait.
 func (s *Step) Waiting() bool { return s.Error != nil && s.Error.Since != 0 }
 
 // Attempt is an attempt that did not end with the outcome done.
@@ -193,7 +194,7 @@ func attemptsOf(t *core.Task, def *core.Definition) (list []Attempt, earlier *Ea
 	return list, earlier
 }
 
-// Undo is the undo part of a step.
+// Undo describes the undo of a step.
 type Undo struct {
 	Operation string    `json:"operation,omitempty"`
 	Running   bool      `json:"running,omitempty" doc:"true if the present attempt is an undo"`
@@ -227,7 +228,7 @@ type Wait struct {
 	Until core.Time `json:"until,omitzero" doc:"latest time at which the wait ends, or the Supervisor looks at it"`
 }
 
-// Kinds of Wait.
+// Values of Wait.For.
 const (
 	WaitAgent    = "agent"
 	WaitRetry    = "retry"
@@ -276,13 +277,13 @@ type Page struct {
 	Next   string    `json:"next,omitempty" doc:"cursor of the next page; absent at the end"`
 }
 
-// Ended reports whether nothing more happens to a task without a command. The task is Processed, Compensated,
-// Cancelled, Closed, or in Error with nothing in flight.
+// Ended reports whether a task is Processed, Compensated, Cancelled, Closed, or in Error with nothing in
+// flight.
 func Ended(t *core.Task) bool {
 	return t.Terminal() || t.ProcessState == core.Error && !t.InFlight()
 }
 
-// Of returns the view of a task. def is the definition that the task pins. If it is nil, the fields that
+// Of returns the view of a task. def is the definition that the task pins. If def is nil, the fields that
 // depend on the definition are empty.
 func Of(t *core.Task, def *core.Definition) Task {
 	v := Task{
@@ -309,22 +310,21 @@ func Of(t *core.Task, def *core.Definition) Task {
 	return v
 }
 
-// WorkflowInfo is one workflow that orders can name.
+// WorkflowInfo describes a workflow that orders can name.
 type WorkflowInfo struct {
 	Name string `json:"name"`
-	// hash of the definition that new orders get; "" if no version was ever valid
+	// Hash is the hash of the definition that new orders get. It is "" if no version was ever valid.
 	Hash string `json:"hash,omitempty"`
-	// problems of a newer file that was refused; the old version stays in force
+	// Problems lists the problems of a newer file that was refused. The previous version stays in use.
 	Problems []string `json:"problems,omitempty"`
 }
 
-// Definition is a version of a workflow: its steps, and what they come after.
+// Definition is the public form of a workflow's definition.
 type Definition struct {
-	Workflow string `json:"workflow"`
-	Hash     string `json:"hash"`
-	Steps    []Step `json:"steps" nullable:"false" doc:"steps as in an order that has just come"`
-	// Schema is the JSON Schema of the orders. It is absent if any order is allowed.
-	Schema json.RawMessage `json:"orderSchema,omitempty" doc:"JSON Schema of the orders; absent if any order is allowed"`
+	Workflow string          `json:"workflow"`
+	Hash     string          `json:"hash"`
+	Steps    []Step          `json:"steps" nullable:"false" doc:"steps as in an order that has just come"`
+	Schema   json.RawMessage `json:"orderSchema,omitempty" doc:"JSON Schema of the orders; absent if any order is allowed"`
 }
 
 // DefinitionOf returns the view of a definition.
@@ -348,7 +348,7 @@ func SummaryOf(t *core.Task) Summary {
 	}
 }
 
-// Listed returns a stored record as an element of a listing. If its document cannot be read, the element has
+// Listed returns a stored record as an element of a listing. If the document cannot be read, the element has
 // the field Damaged, and the data that the store keeps beside the document.
 func Listed(r *port.Record) Summary {
 	t, err := state.DecodeTask(r.Document)

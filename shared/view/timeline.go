@@ -11,14 +11,14 @@ import (
 // Moment is one line of a task's timeline.
 type Moment struct {
 	At   core.Time `json:"at"`
-	Step string    `json:"step,omitempty"` // "" for the task as a whole
-	What string    `json:"what"`           // a short phrase: "claimed, attempt 2"
+	Step string    `json:"step,omitempty"` // name of the step; "" for the task as a whole
+	What string    `json:"what"`           // short phrase, such as "claimed, attempt 2"
 	Text string    `json:"text,omitempty"` // details, such as an error's message or a reason
 }
 
-// Timeline returns the moments of a task, earliest first: the past ones that the document stores, and planned
-// ones such as the end of a wait or a complete-by time. For each step it shows only the first and the latest
-// claim. The list Attempts of the task is not part of the timeline.
+// Timeline returns the moments of a task, earliest first. It contains the past moments that the document
+// stores, and planned moments such as the end of a wait. For each step it contains only the first and the
+// latest claim. It does not contain the list Attempts.
 func Timeline(t Task) []Moment {
 	var m []Moment
 	add := func(at core.Time, step, what, text string) {
@@ -40,7 +40,7 @@ func Timeline(t Task) []Moment {
 		}
 		add(v.At, "", what, verdictText(v))
 	}
-	for i := range t.Steps { // after the commands: the stable sort keeps a command before its effects
+	for i := range t.Steps { // after the commands, so that the stable sort keeps a command before its effects
 		stepMoments(&t.Steps[i], add)
 	}
 	if t.EndedAt != 0 {
@@ -60,7 +60,8 @@ func Timeline(t Task) []Moment {
 	return m
 }
 
-// stated returns the step and fact of an accepted Resolve, if the step still has this fact.
+// stated returns a text with the step and the fact of an accepted Resolve. The text is empty for any other
+// verdict, and if the step has another fact now.
 func stated(t *Task, v core.Verdict) string {
 	for i := range t.Steps {
 		if r := t.Steps[i].Resolved; r != nil && r.At == v.At && v.Command == "resolve" && v.Accepted {
@@ -98,7 +99,7 @@ func stepMoments(s *Step, add func(at core.Time, step, what, text string)) {
 	if e := s.Error; e != nil {
 		what := "failed, "
 		switch {
-		case e.Code == core.CodeNotYet: // a Processed step keeps its last error, so it may be not-yet
+		case e.Code == core.CodeNotYet: // a Processed step keeps its last error, which may be not-yet
 			what = "asked, "
 		case s.Waiting():
 			what = "not called, "

@@ -19,7 +19,8 @@ type Unattended struct {
 // InFlight reports whether a request of the step was sent to its agent and has no reply yet.
 func (s *Step) InFlight() bool { return s.State == core.Processing || s.State == core.Compensating }
 
-// Await notes which of the queues the steps in flight wait for.
+// Await adds the unattended queues to t. It leaves out a queue if no step in flight waits for the queue's
+// agent.
 func (t *Task) Await(all []Unattended) {
 	for _, u := range all {
 		if slices.ContainsFunc(t.Steps, func(s Step) bool { return s.Agent == u.Agent && s.InFlight() }) {

@@ -10,7 +10,8 @@ type UndoWait struct {
 	Until      core.Time `json:"until" doc:"latest time at which the wait ends: a reply has come or counts as missing, or the next action begins"`
 }
 
-// undoWaitOf returns nil if the task is not being undone, or the Scheduler is about to continue.
+// undoWaitOf returns why the undo of a task waits. It returns nil if the task is not being undone, or if the
+// Scheduler is about to continue.
 func undoWaitOf(t *core.Task, def *core.Definition) *UndoWait {
 	s := core.UndoneNext(t)
 	if s == nil {
@@ -23,7 +24,7 @@ func undoWaitOf(t *core.Task, def *core.Definition) *UndoWait {
 		w.For = "reply"
 	case s.State == core.Compensating:
 		w.For = "undo"
-	case s.State == core.Waiting && s.Claim.Undo && s.Wait.At != 0: // P41, parent and child talk by messages
+	case s.State == core.Waiting && s.Claim.Undo && s.Wait.At != 0: // parent and child talk by messages (P41)
 		w.For, w.Until = "children", s.Wait.At
 	case s.State != core.UndoWait || s.Wait.At == 0:
 		return nil

@@ -7,9 +7,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Graph draws a definition as a Mermaid flowchart. A solid arrow is a dependency, and its label is the
-// condition of the later step. A dotted arrow leads to the operation that undoes a step. A point of no return
-// has a thick border.
+// Graph draws a definition as a Mermaid flowchart.
+//
+//   - A solid arrow is a dependency. Its label is the condition of the later step.
+//   - A dotted arrow leads to the operation that undoes a step.
+//   - A thick border marks a point of no return.
 func Graph(d *core.Definition) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "---\ntitle: %s\n---\nflowchart TD\n", d.Name)
@@ -37,7 +39,8 @@ func Graph(d *core.Definition) string {
 	return b.String()
 }
 
-// node returns an identifier of a step, because Mermaid reserves words like "end".
+// node returns the Mermaid identifier of a step. The prefix is necessary because Mermaid reserves words like
+// "end".
 func node(step string) string { return "s_" + strings.ReplaceAll(step, "-", "_") }
 
 func graphStep(b *strings.Builder, s *core.StepDefinition) {
@@ -52,10 +55,10 @@ func graphStep(b *strings.Builder, s *core.StepDefinition) {
 	}
 }
 
-// drawing holds the texts and the box that show a step.
-type drawing struct{ summary, label, box string } // label fills the box, a node in Mermaid
+// drawing describes the node of a step. box is the Mermaid syntax of the node, and label is the text in it.
+type drawing struct{ summary, label, box string }
 
-// Summary describes the work of a step, without details.
+// Summary describes in a few words what a step does.
 func Summary(s *core.StepDefinition) string { return drawingOf(s).summary }
 
 func drawingOf(s *core.StepDefinition) drawing {
@@ -93,7 +96,7 @@ func stops(s *core.StepDefinition) string {
 	return ""
 }
 
-// childText returns the workflow of a step's children, and how many of them may fail.
+// childText describes the child orders of a step, and how many of them may fail.
 func childText(s *core.StepDefinition) string {
 	if s.Input == nil {
 		return "workflow " + s.Each.Workflow
@@ -105,7 +108,7 @@ func childText(s *core.StepDefinition) string {
 	return text
 }
 
-// waitText returns how long a step waits, or until when.
+// waitText describes how long a step waits, or until what time.
 func waitText(s *core.StepDefinition) string {
 	text := "for " + Short(s.Wait.For)
 	if s.Input != nil {
@@ -117,7 +120,7 @@ func waitText(s *core.StepDefinition) string {
 	return text
 }
 
-// answerText describes the answer for which a step waits, and the outcome if no answer comes.
+// answerText describes the answer for which a step waits, and what happens if no answer comes.
 func answerText(s *core.StepDefinition) string {
 	a := s.Answer
 	text := "asks for " + strings.Join(a.Values, " or ")
@@ -146,7 +149,7 @@ func graphArrows(b *strings.Builder, s *core.StepDefinition) {
 	if s.When != "" {
 		arrow = fmt.Sprintf("-->|\"if %s\"|", escape(s.When))
 	}
-	if s.Answer != nil && s.Answer.Ask != "" { // the ask has the same predecessors and the same condition
+	if s.Answer != nil && s.Answer.Ask != "" { // the call that asks has the same predecessors and condition
 		before, arrow = []string{node(s.Answer.Ask)}, "-->"
 	}
 	for _, from := range before {
@@ -164,7 +167,7 @@ func escape(text string) string {
 	).Replace(text)
 }
 
-// Short writes a duration as in a workflow file.
+// Short formats a duration as a workflow file writes it, such as 1h30m or 2d.
 func Short(d core.Duration) string {
 	if d >= core.Day && d%core.Day == 0 {
 		return fmt.Sprintf("%dd", d/core.Day)

@@ -11,18 +11,18 @@ import (
 )
 
 var (
-	// ErrDamaged means that the stored bytes do not match the hash.
+	// ErrDamaged means that the stored bytes do not match their hash.
 	ErrDamaged = errors.New(
 		"stored definition does not match its hash; restore it from a backup, or deploy the workflow again")
-	// ErrNewer means that newer code wrote the definition.
+	// ErrNewer means that a newer version of Stepkeeper wrote the definition.
 	ErrNewer = errors.New("stored definition has a newer schema; deploy the newer version everywhere")
 )
 
-// Hash returns the hash of a stored form; see core.DefinitionHash.
+// Hash returns the hash of a definition's stored form; see core.DefinitionHash.
 func Hash(data []byte) string { return core.DefinitionHash(data) }
 
-// Encode returns the stored form. It is canonical: fields in the order of the struct, map keys sorted,
-// templates without white space, so that equal definitions have equal bytes and hashes.
+// Encode returns the stored form of a definition. Equal definitions have equal bytes and hashes. The fields
+// have the sequence of the struct, map keys are sorted, and templates have no white space.
 func Encode(d *core.Definition) ([]byte, error) {
 	var buf bytes.Buffer
 	e := json.NewEncoder(&buf)
@@ -33,8 +33,9 @@ func Encode(d *core.Definition) ([]byte, error) {
 	return bytes.TrimRight(buf.Bytes(), "\n"), nil
 }
 
-// Decode reads the stored form that hash names, and attaches the compiled expressions. Its errors wrap
-// ErrDamaged or ErrNewer if one of these applies. It ignores unknown fields of a newer minor version.
+// Decode reads the stored form with the given hash, and compiles its expressions. Its error wraps ErrDamaged
+// or ErrNewer if one of them is the cause. Decode ignores unknown fields, which a newer minor version may
+// have added.
 func Decode(hash string, data []byte) (*core.Definition, error) {
 	if Hash(data) != hash {
 		return nil, fmt.Errorf("definition %s: %w", hash, ErrDamaged)
@@ -50,8 +51,8 @@ func Decode(hash string, data []byte) (*core.Definition, error) {
 	return d, attach(d)
 }
 
-// Seal completes a definition that code has built: it sets the schema, the hash and the expressions. It does
-// not check the definition's meaning; package source does.
+// Seal completes a definition that code has built. It sets the schema, the hash and the compiled expressions.
+// It does not check the meaning of the definition, which only package source checks.
 func Seal(d *core.Definition) error {
 	x, err := expression.Compile(d)
 	if err != nil {

@@ -1,12 +1,12 @@
-// Package sim runs a workflow against every failure in your own test:
+// Package sim tests a workflow with injected faults:
 //
 //	func TestMyWorkflow(t *testing.T) {
 //		sim.Check(t, "workflows/order.yaml", sim.Order(`{"items":[]}`), sim.Seeds(2000))
 //	}
 //
-// A run takes about a millisecond. If a run breaks an invariant, the package shrinks the run, reports it as a
-// story, and keeps it as a tape in testdata/simulate beside the test. Every later run of the test plays all
-// tapes there first.
+// A run takes about a millisecond. If a run breaks an invariant, the package shrinks the run and reports its
+// story. It also stores the run as a tape in the folder testdata/simulate next to the test. Each later
+// execution of the test first plays the tapes in this folder that belong to the workflow.
 package sim
 
 import (
@@ -26,10 +26,10 @@ import (
 // Report is the result of a check.
 type Report = simulate.Report
 
-// Service describes the true behaviour of a remote service.
+// Service describes the true behaviour of the remote service behind an agent.
 type Service = simulate.Service
 
-// Services maps agents to their services.
+// Services maps the names of agents to their services.
 type Services = simulate.Services
 
 // Option changes a check.
@@ -38,35 +38,35 @@ type Option func(*check)
 type check struct {
 	scenario simulate.Scenario
 	search   simulate.Search
-	answers  []string // answers to steps, as STEP=VALUE
+	answers  []string // answers in the form STEP=VALUE
 	corpus   string
-	wanted   string // invariant that must break; "" means none
+	wanted   string // invariant that must break; "" means that no invariant may break
 }
 
-// Seeds sets the number of seeds. The default is 1,000, or 100 with -short.
+// Seeds sets the number of seeds. The default is 1,000, or 100 with -short and without Breaks.
 func Seeds(n int) Option { return func(c *check) { c.search.Seeds = n } }
 
-// For limits the time of the check, in addition to the number of seeds.
+// For limits the duration of the check. The number of seeds limits the check too.
 func For(d time.Duration) Option { return func(c *check) { c.search.Time = d } }
 
 // From sets the first seed.
 func From(seed uint64) Option { return func(c *check) { c.search.First = seed } }
 
-// Order sets the content of every order, as JSON. The default is {}.
+// Order sets the JSON content of every order. The default comes from the workflow's order schema, or is {}.
 func Order(content string) Option {
 	return func(c *check) { c.scenario.Order = json.RawMessage(content) }
 }
 
-// Answer sets the value that people, or an event, soon give to a step: JSON, or the text of an approval. The
-// test fails if the step does not accept the value.
+// Answer sets the value that people or an event give to a step. The value is JSON, or the text of an
+// approval. The test fails if the step does not accept the value.
 func Answer(step, value string) Option {
 	return func(c *check) { c.answers = append(c.answers, step+"="+value) }
 }
 
-// With sets the true behaviour of the services, if it differs from the workflow's declarations.
+// With sets the true behaviour of services that differ from the workflow's declarations.
 func With(s Services) Option { return func(c *check) { c.scenario.Services = s } }
 
-// Only limits the faults to the named kinds. An unknown name fails the test.
+// Only limits the faults to the given kinds. An unknown name fails the test.
 func Only(t testing.TB, faults ...string) Option {
 	t.Helper()
 	return func(c *check) {
@@ -80,17 +80,18 @@ func Only(t testing.TB, faults ...string) Option {
 	}
 }
 
-// Corpus sets the folder of the tapes. The default is testdata/simulate; "" means that no tape is kept.
+// Corpus sets the folder of the tapes. The default is testdata/simulate. "" means that the check neither
+// plays nor stores tapes.
 func Corpus(folder string) Option { return func(c *check) { c.corpus = folder } }
 
-// Breaks marks the workflow as wrong: the check fails unless this invariant breaks. Use it in a test that
-// demonstrates a fault.
+// Breaks makes the check fail unless this invariant breaks. The check then uses no tapes. Use it in a test
+// that demonstrates a defect of a workflow.
 func Breaks(invariant string) Option {
 	return func(c *check) { c.wanted, c.corpus = invariant, "" }
 }
 
-// Check reads a workflow file and runs it with faults. The first broken invariant fails the test,
-// with its story.
+// Check reads a workflow file and runs the workflow with faults. If a run breaks an invariant, Check fails
+// the test and reports the story of the run.
 func Check(t testing.TB, workflow string, options ...Option) *Report {
 	t.Helper()
 	return CheckDefinition(t, load(t, workflow), options...)
@@ -105,7 +106,7 @@ func load(t testing.TB, workflow string) *core.Definition {
 	return def
 }
 
-// CheckDefinition is Check for a compiled workflow.
+// CheckDefinition is like Check, but takes a compiled workflow.
 func CheckDefinition(t testing.TB, def *core.Definition, options ...Option) *Report {
 	t.Helper()
 	c := &check{scenario: simulate.Scenario{Definition: def}, corpus: filepath.Join("testdata", "simulate")}
@@ -114,7 +115,7 @@ func CheckDefinition(t testing.TB, def *core.Definition, options ...Option) *Rep
 	}
 	if c.search.Seeds == 0 {
 		c.search.Seeds = 1000
-		if testing.Short() && c.wanted == "" { // An expected violation may need all seeds.
+		if testing.Short() && c.wanted == "" { // an expected violation may need all seeds
 			c.search.Seeds = 100
 		}
 	}
@@ -145,8 +146,8 @@ func CheckDefinition(t testing.TB, def *core.Definition, options ...Option) *Rep
 	return r
 }
 
-// Replay plays one tape, given as JSON, with the present workflow file. It fails the test if the run still
-// breaks an invariant. `stepkeeper simulate --regression-test` writes such tests.
+// Replay plays a tape with the present workflow file. The tape is JSON. Replay fails the test if the run
+// still breaks an invariant. `stepkeeper simulate --regression-test` writes tests that call Replay.
 func Replay(t testing.TB, workflow, tape string) {
 	t.Helper()
 	def := load(t, workflow)
@@ -170,7 +171,7 @@ func Replay(t testing.TB, workflow, tape string) {
 	}
 }
 
-// replay plays the tapes of earlier findings.
+// replay plays the tapes of earlier findings for the same workflow.
 func (c *check) replay(t testing.TB) {
 	t.Helper()
 	if c.corpus == "" {
@@ -198,11 +199,12 @@ func (c *check) replay(t testing.TB) {
 
 func nameOf(tape *simulate.Tape) string {
 	var d struct{ Name string }
-	_ = json.Unmarshal(tape.Workflow, &d) // a tape without a name belongs to no workflow
+	_ = json.Unmarshal(tape.Workflow, &d) // a tape without a name matches no workflow
 	return d.Name
 }
 
-// keep stores the tape of a finding, and returns the command that plays it.
+// keep stores the tape of a finding. It returns the command that plays the tape, or the reason why the tape
+// was not stored. Without a folder it stores and returns nothing.
 func (c *check) keep(r *Report) string {
 	if c.corpus == "" || r.Tape == nil {
 		return ""

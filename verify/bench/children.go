@@ -40,12 +40,11 @@ steps:
     grade: idempotent
 `
 
-// family is the measurement of a step with many child tasks.
 type family struct {
 	Name     string `json:"name"`
 	Children int    `json:"children"`
-	Effects  int    `json:"effects"` // effects of all children
-	// repeated calls with a key; an idempotent service returns its recorded result
+	Effects  int    `json:"effects"` // number of effects of all child orders
+	// number of calls in addition to the first call with each key
 	Doubled    int     `json:"doubled"`
 	Seconds    float64 `json:"seconds"`
 	PerSecond  float64 `json:"children_per_s"`
@@ -53,9 +52,10 @@ type family struct {
 	ParentDone bool    `json:"parent_processed"`
 }
 
-// measureChildren runs one order with many child tasks (P40, a step can have child orders). It measures the
-// ends per second, the size of the parent's document, and whether each child takes effect once, even if the
-// runtime is closed in between and opened again.
+// measureChildren runs one order with many child orders (P40, a step can have child orders). It measures how
+// many child orders end per second, and the size of the parent's document. It also counts the effects; the
+// number must equal the number of child orders. A second measurement closes and opens the runtime three
+// times.
 func measureChildren(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	for _, c := range []struct {
 		name string
@@ -92,7 +92,7 @@ func childrenOnce(ctx context.Context, dir, name string, n, opened int) (r famil
 	opts.Log = slog.New(slog.DiscardHandler)
 	began := time.Now()
 	for i := range opened {
-		until := n // the runtime closes after this many effects
+		until := n // number of effects after which the runtime closes
 		if i < opened-1 {
 			until = n * (i + 1) / opened
 		}
@@ -113,7 +113,6 @@ func childrenOnce(ctx context.Context, dir, name string, n, opened int) (r famil
 	return r, nil
 }
 
-// run opens the runtime, and closes it when the parent has ended, or after enough effects.
 func (r *family) run(ctx context.Context, opts embedded.Options, first bool, enough func() bool) (err error) {
 	s, err := embedded.Open(ctx, opts)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/dev/embedded"
 )
 
-// serveContestant runs the bench's orders in dir, in this process or over HTTP. Standard input names the
-// measurements.
+// serveContestant runs measurements with a runtime in the folder dir. It submits orders over HTTP if overHTTP
+// is true, and in this process otherwise. It reads the requests for measurements from the parameter in.
 func serveContestant(ctx context.Context, dir string, overHTTP bool, in io.Reader, out io.Writer) error {
 	if overHTTP {
 		s, err := serve(ctx, dir)
@@ -29,7 +29,6 @@ func serveContestant(ctx context.Context, dir string, overHTTP bool, in io.Reade
 	return errors.Join(load.Serve(in, out, func(id string) error { return one(ctx, s, id) }), s.Close())
 }
 
-// served is a runtime that serves HTTP on a loopback address, with its client.
 type served struct {
 	client *client.Client
 	stop   context.CancelFunc
@@ -59,14 +58,12 @@ func serve(ctx context.Context, dir string) (*served, error) {
 	}
 }
 
-// measure runs orders over HTTP.
 func (s *served) measure(ctx context.Context) contestant {
 	return func(r load.Request) (load.Result, error) {
 		return load.Run(ctx, r, func(i int) error { return s.one(ctx, r.ID(i)) })
 	}
 }
 
-// one submits an order with one request, and waits for its end with a second request.
 func (s *served) one(ctx context.Context, id string) error {
 	if _, err := s.client.Submit(ctx,
 		client.Order{ID: id, Workflow: "saga", Content: json.RawMessage(body)}); err != nil {

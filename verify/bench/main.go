@@ -1,7 +1,8 @@
-// Bench measures the embedded runtime beside a floor in the same run: SQLite with group commit and the five
-// durable conditional writes that a sequential four-step order needs at least. The floor is a separate
-// process with Go's default settings (package floor). It prints the figures and writes bench.json. It asserts
-// nothing, because the figures depend on the machine; the ratios depend less on the machine.
+// Bench measures the embedded runtime and, in the same run, a floor for comparison. The floor is the smallest
+// possible program: SQLite with group commit and the five durable writes that an order with four sequential
+// steps needs. The floor runs in a separate process with Go's default settings (verify/bench/floor). Bench
+// prints the figures and writes them to bench.json. It has no limits for the figures, because they depend on
+// the machine. The ratios to the floor depend less on the machine.
 package main
 
 import (
@@ -27,7 +28,6 @@ type options struct {
 	running, concurrency, timers, routes, children int
 }
 
-// figures is the content of bench.json.
 type figures struct {
 	OrdersPerS         float64            `json:"orders_per_s"`
 	FloorOrdersPerS    float64            `json:"floor_orders_per_s"`
@@ -56,7 +56,7 @@ type figures struct {
 
 var parts = []struct {
 	name string
-	// measure runs in an empty folder.
+	// measure measures one part. The folder dir is empty.
 	measure func(ctx context.Context, o options, dir string, f *figures, w io.Writer) error
 }{
 	{"core", measureCore}, {"throughput", measureFloorAndThroughput}, {"http", measureHTTP},
@@ -91,7 +91,7 @@ func main() {
 	f.IntVar(&o.routes, "routes", 300, "orders of each case of two agents for one service")
 	f.IntVar(&o.timers, "timers", 100_000, "orders that wait for the same second")
 	f.IntVar(&o.running, "running", 10_000, "running tasks for the memory and the restart")
-	cmd.AddCommand(&cobra.Command{ // measureMemory runs this command as a separate process.
+	cmd.AddCommand(&cobra.Command{ // measureMemory starts this command as a separate process
 		Use: "memory FOLDER", Hidden: true, Args: cobra.ExactArgs(1), SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return restarted(cmd.Context(), args[0], cmd.OutOrStdout())
@@ -107,12 +107,12 @@ func main() {
 	}
 }
 
-// profiled runs do. Unless file is empty, it writes a CPU profile of the run to that file.
+// profiled calls the function do. If file is not empty, it writes a CPU profile of the call there.
 func profiled(file string, do func() error) error {
 	if file == "" {
 		return do()
 	}
-	f, err := os.Create(file) //nolint:gosec // the file that the flag names
+	f, err := os.Create(file) //nolint:gosec // the user names the file
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func profiled(file string, do func() error) error {
 
 func contestantCommand() *cobra.Command {
 	overHTTP := false
-	cmd := &cobra.Command{ // used by make bench-peers, and to record a build profile
+	cmd := &cobra.Command{ // make bench-peers runs this command
 		Use: "contestant FOLDER", Hidden: true, Args: cobra.ExactArgs(1), SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return serveContestant(cmd.Context(), args[0], overHTTP, cmd.InOrStdin(), cmd.OutOrStdout())

@@ -21,7 +21,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-// measureCore measures one decision: a reply that finishes a step and claims the next.
+// measureCore measures one decision. In this decision a reply ends a step, and the next step is claimed.
 func measureCore(_ context.Context, _ options, _ string, f *figures, w io.Writer) error {
 	def, problems := source.Parse("saga.yaml", []byte(saga), source.Options{})
 	if def == nil {
@@ -51,10 +51,9 @@ func measureCore(_ context.Context, _ options, _ string, f *figures, w io.Writer
 	return failed
 }
 
-// contestant runs the orders of one measurement.
+// contestant runs the orders of one measurement and returns the result.
 type contestant func(load.Request) (load.Result, error)
 
-// inProcess runs orders on a runtime in this process.
 func inProcess(ctx context.Context, s *embedded.Runtime) contestant {
 	return func(r load.Request) (load.Result, error) {
 		return load.Run(ctx, r, func(i int) error { return one(ctx, s, r.ID(i)) })
@@ -63,8 +62,8 @@ func inProcess(ctx context.Context, s *embedded.Runtime) contestant {
 
 func ordersPerS(r load.Result) float64 { return r.OrdersPerS }
 
-// turns lets contestants take turns, so that all have the same conditions. It returns, by contestant, a
-// figure for each turn after the warm-up turns.
+// turns runs the contestants in turns, so that all of them have the same conditions. For each contestant it
+// returns one figure per turn. The parameter warm is the number of first turns that it omits.
 func turns(o options, warm int, figure func(load.Result) float64, all ...contestant) ([][]float64, error) {
 	found := make([][]float64, len(all))
 	for turn := range warm + o.repeats {
@@ -82,7 +81,6 @@ func turns(o options, warm int, figure func(load.Result) float64, all ...contest
 	return found, nil
 }
 
-// ratio returns the median of the quotients a/b of all turns.
 func ratio(a, b []float64) float64 {
 	var all []float64
 	for i := range a {
@@ -113,7 +111,7 @@ func measureFloorAndThroughput(ctx context.Context, o options, dir string, f *fi
 	return errors.Join(s.Close(), bare.Close())
 }
 
-// startFloor starts the floor on this folder. It is a process of its own, so that it has Go's default
+// startFloor starts the floor in the folder dir. The floor is a separate process, so that it has Go's default
 // settings.
 func startFloor(ctx context.Context, o options, dir string) (*load.Contestant, error) {
 	if o.floor == "" {
@@ -123,8 +121,6 @@ func startFloor(ctx context.Context, o options, dir string) (*load.Contestant, e
 	return load.Start(ctx, nil, o.floor, dir)
 }
 
-// measureHTTP runs the same orders over loopback, through the public client: one request to submit,
-// one to wait.
 func measureHTTP(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	s, err := serve(ctx, dir)
 	if err != nil {
@@ -141,7 +137,6 @@ func measureHTTP(ctx context.Context, o options, dir string, f *figures, w io.Wr
 	return s.close()
 }
 
-// measureAlone runs orders one after the other.
 func measureAlone(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	s, err := openRuntime(ctx, dir, operations())
 	if err != nil {
@@ -164,7 +159,6 @@ func measureAlone(ctx context.Context, o options, dir string, f *figures, w io.W
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// measureReady starts the program on an empty folder.
 func measureReady(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	if o.binary == "" {
 		fmt.Fprintln(w, "ready                   SKIP: no -binary given")
@@ -183,7 +177,8 @@ func measureReady(ctx context.Context, o options, dir string, f *figures, w io.W
 	return nil
 }
 
-// ready starts `stepkeeper dev`, stops it when it reports that it is ready, and returns the time until then.
+// ready starts `stepkeeper dev`, waits until the program reports that it is ready, and stops the program. It
+// returns the time from the start until the report.
 func ready(ctx context.Context, binary, dir string) (time.Duration, error) {
 	o, err := runtimeOptions(dir, nil, map[string]string{"saga": saga})
 	if err != nil {
@@ -203,8 +198,8 @@ func ready(ctx context.Context, binary, dir string) (time.Duration, error) {
 	return took, p.Stop()
 }
 
-// measureMemory fills a folder with ended and running tasks, opens it in a separate process, and reads that
-// process's memory and the time until it was ready.
+// measureMemory fills a folder with ended and running tasks. A separate process then opens the folder, and
+// prints its memory and its start time.
 func measureMemory(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	if err := fill(ctx, dir, o.finished, "done"); err != nil {
 		return err
@@ -231,7 +226,6 @@ func measureMemory(ctx context.Context, o options, dir string, f *figures, w io.
 	return nil
 }
 
-// fill runs orders to their ends, with fast agents.
 func fill(ctx context.Context, dir string, n int, prefix string) error {
 	s, err := openRuntime(ctx, dir, operations())
 	if err != nil {
@@ -243,7 +237,6 @@ func fill(ctx context.Context, dir string, n int, prefix string) error {
 	return s.Close()
 }
 
-// leaveRunning submits orders whose agent never replies.
 func leaveRunning(ctx context.Context, dir string, n int) error {
 	s, err := openRuntime(ctx, dir, hanging())
 	if err != nil {
@@ -263,7 +256,6 @@ func hanging() map[string]worker.Operations {
 	}}}
 }
 
-// restarted opens the runtime on a filled folder and prints its memory and start time.
 func restarted(ctx context.Context, dir string, w io.Writer) error {
 	start := time.Now()
 	s, err := openRuntime(ctx, dir, hanging())
@@ -271,7 +263,7 @@ func restarted(ctx context.Context, dir string, w io.Writer) error {
 		return err
 	}
 	readyMS := ms(time.Since(start))
-	time.Sleep(3 * time.Second) // agents and Supervisor work on the tasks for a few sweeps
+	time.Sleep(3 * time.Second) // the agents and the Supervisor work on the tasks in this time
 	rssMB, err := peakMemory()
 	if err != nil {
 		return err
@@ -280,7 +272,7 @@ func restarted(ctx context.Context, dir string, w io.Writer) error {
 	return s.Close()
 }
 
-// peakMemory returns the largest resident set so far, in MB.
+// peakMemory returns the largest resident set of this process so far, in MB.
 func peakMemory() (float64, error) {
 	bytes := load.Status(os.Getpid())["VmHWM"]
 	if bytes == 0 {
@@ -289,7 +281,7 @@ func peakMemory() (float64, error) {
 	return float64(bytes) / (1 << 20), nil
 }
 
-// measureStored measures the throughput with many finished orders in the store, in turns with an empty store.
+// measureStored measures the throughput with many ended orders in the store, in turns with an empty store.
 func measureStored(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	if err := fill(ctx, dir, o.stored, "stored"); err != nil {
 		return err

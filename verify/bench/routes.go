@@ -34,16 +34,16 @@ steps:
     grade: idempotent
 `
 
-// routesWait is the time to wait for the orders of a case after the last submission, because orders do not
-// end if their only agent is gone.
+// routesWait is the longest time for which a case waits for its orders after the last submission. An order
+// does not end if its only agent is gone.
 const routesWait = 20 * time.Second
 
-// doorway is a service with two agents, the first of which has a fault.
+// doorway is a service with two agents, near and far. The agent near has a fault.
 type doorway struct {
 	mu      sync.Mutex
-	wrong   string          // fault of the first agent: "sick", "slow" or "gone"
-	calls   map[string]int  // calls by agent
-	effects map[string]bool // effects by idempotency key
+	wrong   string          // fault of the agent near: "sick", "slow", "gone", or "" for no fault
+	calls   map[string]int  // number of calls by agent
+	effects map[string]bool // keys with an effect
 }
 
 func (d *doorway) operations() map[string]worker.Operations {
@@ -80,8 +80,9 @@ func (d *doorway) call(ctx context.Context, agent string, c worker.Call) (any, e
 	return nil, nil
 }
 
-// measureRoutes makes one of a service's two agents sick, slow and gone. It measures the calls of each agent
-// and the times of the orders, with and without the choice of agents (P44, several agents can do one step).
+// measureRoutes runs orders with each fault of the agent near, and without a fault. It measures the calls of
+// each agent and the durations of the orders. It does so twice: with both agents for the step (P44, several
+// agents can do one step), and with only the agent near.
 func measureRoutes(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	for _, wrong := range []string{"", "sick", "slow", "gone"} {
 		for _, text := range []string{routed, strings.Replace(routed, "agents: [near, far]", "agent: near",
@@ -100,11 +101,10 @@ func measureRoutes(ctx context.Context, o options, dir string, f *figures, w io.
 	return nil
 }
 
-// route is the measurement of one case.
 type route struct {
 	Name      string  `json:"name"`
 	Processed int     `json:"processed"`
-	Near      int     `json:"near"` // calls
+	Near      int     `json:"near"` // number of calls
 	Far       int     `json:"far"`
 	Effects   int     `json:"effects"`
 	P50MS     float64 `json:"p50_ms"`

@@ -17,7 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// saga is the work of one order: four steps in a row, by agents that reply at once.
+// saga is the workflow of the measurements: four sequential steps whose agents reply at once.
 const saga = `workflow: saga
 steps:
   reserve: {agent: shop, operation: reserve, input: {order: "${ order }"}, timeout: 10s, onFailure: undo, undo: release, grade: idempotent}
@@ -34,7 +34,8 @@ func operations() map[string]worker.Operations {
 	}}}
 }
 
-// runtimeOptions prepares a folder for the runtime, with these workflows by name.
+// runtimeOptions writes the workflows into the folder dir. It returns the options of a runtime in this
+// folder.
 func runtimeOptions(dir string, ops map[string]worker.Operations,
 	workflows map[string]string) (embedded.Options, error) {
 	flows := filepath.Join(dir, "workflows")
@@ -52,7 +53,6 @@ func runtimeOptions(dir string, ops map[string]worker.Operations,
 	}, nil
 }
 
-// openRuntime opens the runtime in a folder.
 func openRuntime(ctx context.Context, dir string,
 	ops map[string]worker.Operations) (*embedded.Runtime, error) {
 	o, err := runtimeOptions(dir, ops, map[string]string{"saga": saga})
@@ -64,7 +64,6 @@ func openRuntime(ctx context.Context, dir string,
 
 func ended(t *core.Task) bool { return t.Terminal() || t.ProcessState == core.Error }
 
-// submit submits one order through the real intake.
 func submit(ctx context.Context, s *embedded.Runtime, order []byte) error {
 	o, err := message.DecodeSubmit(order)
 	if err != nil {
@@ -73,7 +72,6 @@ func submit(ctx context.Context, s *embedded.Runtime, order []byte) error {
 	return s.Submit(ctx, []message.SubmitOrder{o})[0].Err
 }
 
-// one submits an order through the real intake and waits for its end.
 func one(ctx context.Context, s *embedded.Runtime, id string) error {
 	if err := submit(ctx, s, fmt.Appendf(nil, `{"schema":1,"orderId":%q,"workflow":"saga","order":%s}`, id,
 		body)); err != nil {
@@ -89,7 +87,7 @@ func one(ctx context.Context, s *embedded.Runtime, id string) error {
 	return nil
 }
 
-// submitAll submits n orders in groups of 100, several groups at a time.
+// submitAll submits n orders in groups of 100. It submits several groups concurrently.
 func submitAll(ctx context.Context, s *embedded.Runtime, n, concurrency int, order func(k int) []byte) error {
 	const group = 100
 	r := load.Request{Orders: (n + group - 1) / group, Concurrency: concurrency}
@@ -112,7 +110,6 @@ func submitAll(ctx context.Context, s *embedded.Runtime, n, concurrency int, ord
 	return err
 }
 
-// noneIn waits until no order is in one of these states.
 func noneIn(ctx context.Context, s *embedded.Runtime, states ...core.State) error {
 	for {
 		open := 0
@@ -132,7 +129,6 @@ func noneIn(ctx context.Context, s *embedded.Runtime, states ...core.State) erro
 	}
 }
 
-// processed returns the orders that ended Processed.
 func processed(ctx context.Context, s *embedded.Runtime) (all []view.Summary, err error) {
 	for cursor, first := "", true; cursor != "" || first; first = false {
 		var page []view.Summary

@@ -24,8 +24,8 @@ import (
 
 const overdueTasks = 100
 
-// measureSweep sweeps 100 overdue tasks among few and among many stored tasks. The cost must not depend on
-// the number of stored tasks.
+// measureSweep measures the sweep of 100 overdue tasks, once with few and once with many other stored tasks.
+// The time should not depend on the number of stored tasks.
 func measureSweep(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	f.SweepMS = map[string]float64{}
 	for _, n := range []int{1000, o.stored} {
@@ -86,7 +86,8 @@ func sweepAmong(ctx context.Context, dir string, stored, repeats int) (float64, 
 	return load.Median(all), db.Close()
 }
 
-// storeTasks stores tasks as the Scheduler would: ended tasks, or tasks whose first step is overdue.
+// storeTasks stores n new tasks. If end is true, the tasks have ended. Otherwise the first step of each task
+// is overdue.
 func storeTasks(ctx context.Context, st *state.Store, def *core.Definition, n int, prefix string,
 	end bool) error {
 	long := time.Now().Add(-time.Hour)

@@ -17,12 +17,12 @@ steps:
   wait: {wait: {until: "${ order.until }"}}
 `
 
-// timersPerS is a rate of submissions that the machine certainly reaches. The common end of the waits is so
-// far ahead that all orders are submitted before it.
+// timersPerS is a rate of submissions that every machine should reach. measureTimers uses the rate to choose
+// the end of the waits, which must come after the last submission.
 const timersPerS = 1500
 
-// measureTimers lets many orders wait for the same second. It measures how late and how fast they end, and
-// the memory that they use.
+// measureTimers runs many orders whose waits end in the same second. It measures how late each order ends,
+// and the memory in use during the waits.
 func measureTimers(ctx context.Context, o options, dir string, f *figures, w io.Writer) (err error) {
 	opts, err := runtimeOptions(dir, operations(), map[string]string{"timer": timer})
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package e2e holds tests of the built program. They run bin/stepkeeper as separate processes, kill them,
-// fill their disk, and talk to them as applications, agents and operators do. All of it happens on the
-// loopback interface.
+// Package e2e contains tests of the built program. The tests run bin/stepkeeper in separate processes, kill
+// the processes, and fill their disks. They communicate with the program as applications, agents and
+// operators do. All addresses are on the loopback interface.
 //
-// STEPKEEPER_E2E_SEED chooses the moments of the random kills. The tests print the seed that they use. -short
-// runs smaller tests.
+// The environment variable STEPKEEPER_E2E_SEED sets the seed for the times of the random kills. The tests
+// print the seed that they use. With the flag -short the tests are smaller.
 package e2e

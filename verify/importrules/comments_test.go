@@ -10,7 +10,7 @@ import (
 
 // fragment matches a trailing comment that begins with a preposition or a relative pronoun.
 var fragment = regexp.MustCompile(
-	`\S.*\s// (of|for|by|in|what|who|whose|where|that|at|on|to|from|as|until|since) `)
+	`\S.*\s// (of|for|by|in|what|who|whose|where|that|at|on|to|from|as|until|since|with|without) `)
 
 // TestTrailingComments fails for a comment behind code that does not name what it is about: "of a reply" says
 // less than "sender of a reply".

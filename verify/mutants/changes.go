@@ -16,17 +16,20 @@ import (
 	"strings"
 )
 
-// Changes describes a change, so that the gate can try the affected mutants.
+// Changes describes the difference between two versions of the sources. The gate uses Changes to try affected
+// mutants first.
 type Changes struct {
-	// Seed is a part of the tree's hash, so that the same sources draw the same mutants.
+	// Seed is derived from the hash of the Git tree, so that the same sources give the same mutants.
 	Seed uint64
-	// Known means that the Git history shows the change. Folders then lists the folders with a changed file.
+	// Known is true if Git can show the difference. In this case Folders lists the folders that contain a
+	// changed file.
 	Known   bool
 	Folders []string
 }
 
-// ChangesOf compares the files under root with the branch point from origin/main or, if there are no commits
-// after that, with the previous commit. Without a history the seed is a hash of the files.
+// ChangesOf compares the files under root with the commit at which the branch left origin/main. If HEAD is
+// this commit, ChangesOf compares the files with the previous commit. Without Git it derives the Seed from
+// the files and returns nothing else.
 func ChangesOf(root string) (Changes, error) {
 	c := Changes{}
 	tree, err := git(root, "rev-parse", "HEAD^{tree}")
@@ -40,7 +43,7 @@ func ChangesOf(root string) (Changes, error) {
 	base, err := git(root, "merge-base", "HEAD", "origin/main")
 	if head, _ := git(root, "rev-parse", "HEAD"); err != nil || base == head {
 		if base, err = git(root, "rev-parse", "--verify", "HEAD^"); err != nil {
-			return c, nil // a first commit, or a clone without history
+			return c, nil // this is the first commit, or a clone without history
 		}
 	}
 	files, err := git(root, "diff", "--name-only", "--no-renames", base)
@@ -56,17 +59,18 @@ func ChangesOf(root string) (Changes, error) {
 	return c, nil
 }
 
-// Concern reports whether a file of the folder, or of its test data, has changed.
+// Concern reports whether a file in the folder or in its testdata folder has changed.
 func (c *Changes) Concern(folder string) bool {
 	return slices.ContainsFunc(c.Folders,
 		func(f string) bool { return f == folder || strings.HasPrefix(f, folder+"/testdata") })
 }
 
-// Changed reports whether a package of the room has changed.
+// Changed reports whether any package of the room has changed.
 func (c *Changes) Changed(r *Room) bool { return slices.ContainsFunc(r.Packages, c.Concern) }
 
-// Order puts the mutants of changed rooms first. Otherwise the seed gives the order. Mutants of a package
-// stay together, so that its tests are compiled and measured once.
+// Order returns the mutants in a new order. The mutants of changed rooms come first, and concerned is the
+// number of these mutants. The Seed determines the order within both parts. The mutants of a package stay
+// together, so that the gate compiles and measures the package's tests only once.
 func (c *Changes) Order(all []Mutant) (ordered []Mutant, concerned int) {
 	groups := map[string][]Mutant{}
 	for _, m := range all {
@@ -116,7 +120,6 @@ func seedOfFiles(root string) (uint64, error) {
 	return seedOf(hex.EncodeToString(hash.Sum(nil)))
 }
 
-// seedOf returns the first 64 bits of a hash.
 func seedOf(hash string) (uint64, error) {
 	return strconv.ParseUint(hash[:min(16, len(hash))], 16, 64)
 }

@@ -1,24 +1,33 @@
-// Package mutants proves that the tests can fail. It holds a list of mutants. Each is a small change of the
-// product that breaks one rule of docs/explanation/protocol.md or one invariant (I1 to I21, see
-// docs/reference/simulator.md), and the tests have to notice it.
+// Package mutants checks that the tests of the product can fail. It contains a list of mutants. A mutant is a
+// small change of the product that breaks one rule of docs/explanation/protocol.md or one invariant of
+// docs/reference/simulator.md (I1 to I21). At least one test must fail with the mutant.
 //
-// The product's sources contain no mutants. [Weave] writes patched copies of the sources into another folder,
-// with a file for `go test -overlay`. Each changed function gets a copy for each of its mutants, and begins
-// with a switch: it calls the copy if the environment variable STEPKEEPER_MUTANT names that mutant. So each
-// test binary is compiled once for all mutants.
+// The sources of the product contain no mutants. [Weave] writes changed copies of the sources into another
+// folder, with a file for `go test -overlay`. A copy contains the original functions, and a changed copy of a
+// function for each mutant. The original function begins with a switch. The switch calls the changed copy if
+// the environment variable STEPKEEPER_MUTANT names the mutant. Therefore each test binary is compiled once
+// for all mutants.
 //
-// The lists (lists/*.txt) have a paragraph for each mutant: its name, the file and the function on the first
-// line, then the old text, with "-" before each line, and the new text, with "+" before each line. A last
-// line gives an argument, if there is one: "equivalent: " why no test can notice the mutant, or "unsimulated:
-// " why the simulator does not. A line that begins with "#" is a comment.
+// The files lists/*.txt contain one paragraph for each mutant:
+//   - The first line contains the name, the file and the function.
+//   - Lines that begin with "-" contain the old text.
+//   - Lines that begin with "+" contain the new text.
+//   - An optional last line contains an argument. "equivalent: " explains why no test can fail with the
+//     mutant. "unsimulated: " explains why no simulation can notice the mutant.
 //
-// `make mutants` (verify/mutants/run) tries all mutants. The name of a mutant begins with the rule, the
-// invariant, the rule of docs/reference/aws-rules.md (A1 …) or the room, and the old text occurs in the
-// function exactly once. Each test of a room (rooms.go) first runs alone and without a mutant, to measure its
-// time and the functions that it reaches. Then the tests that reach a mutant's function run with it, those of
-// its package first, fastest first. A mutant that survives fails the gate: write a test that notices it, in
-// the room of the changed code. If no test can notice it, give an argument; such a mutant is run and must
-// survive, but it does not count.
+// A line that begins with "#" is a comment. The name of a mutant begins with the rule, the invariant, the
+// rule of docs/reference/aws-rules.md (A1 …), or a word for the package. The old text must occur exactly once
+// in the function.
 //
-// verify/mutants/sampled tries mutants that are drawn at random instead.
+// `make mutants` (verify/mutants/run) tries the mutants that [Offline] returns. A room (rooms.go) is a group
+// of packages with their tests. Each test of a room first runs alone without a mutant. This run measures the
+// test's time and the functions that the test calls. Then the tests that call the function of a mutant run
+// with the mutant. The tests of the mutant's package run first. Among them, the tests in the test file of the
+// mutant's file run first, then fast tests that reach few mutants.
+//
+// A mutant survives if no test fails. If a mutant survives, the gate fails; add a test to the room of the
+// changed code. If no test can fail, add the argument "equivalent: ". A mutant with this argument must
+// survive, and does not count.
+//
+// The program verify/mutants/sampled tries randomly drawn mutants instead.
 package mutants

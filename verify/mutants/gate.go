@@ -15,55 +15,60 @@ import (
 	"time"
 )
 
-// Gate runs mutants against the tests that reach them.
+// Gate runs the tests that can notice mutants. A test notices a mutant if it fails with the mutant and passes
+// without it.
 type Gate struct {
 	Root    string // root folder of the module
-	Folder  string // folder for patched sources and test binaries
-	Workers int    // mutants tried at the same time; at least 1
-	// Within is the time after which no further mutant begins. It starts when the tests of the first mutant
-	// are compiled and measured, so that at least one mutant is tried. The zero value means no limit.
+	Folder  string // folder for changed sources and test binaries
+	Workers int    // number of mutants that are tried concurrently; at least 1
+	// Within is the time after which the gate tries no further mutant. The time begins after the tests of the
+	// first mutant have been compiled and measured. Therefore the gate tries at least one mutant. The zero
+	// value means no limit.
 	Within time.Duration
-	// Enough bounds the total time of a package's tests for a mutant, measured without the mutant. The
-	// slowest tests beyond it are left out. 0 means that all are tried.
+	// Enough bounds the total time of the tests of one package for one mutant, as measured without a mutant.
+	// If necessary, only the likeliest tests run. The zero value means no bound.
 	Enough time.Duration
-	// By is the name of the one test of simulate/internal/explore to run instead of all others.
+	// By is the name of a test in simulate/internal/explore. If By is set, the gate runs only this test. ""
+	// means all tests of the rooms.
 	By  string
 	Log func(format string, args ...any)
 
 	suites map[string]*suite // suites by folder
-	ends   atomic.Int64      // Unix time in nanoseconds at which Within is over; 0 before it starts
+	ends   atomic.Int64      // time at which Within ends, in Unix nanoseconds; 0 before Within begins
 }
 
-// Result is the result of one mutant.
+// Result is the result of the tests with one mutant.
 type Result struct {
 	Name       string `json:"name"`
 	Equivalent bool   `json:"equivalent,omitempty"`
-	// By is the folder of the tests that noticed the mutant, or "" for a survivor. Test is the first failed
-	// test, or another reason for the end.
+	// By is the folder of the test that noticed the mutant; "" means that the mutant survived. Test is the
+	// name of this test, or another reason why the run failed.
 	By      string `json:"by,omitempty"`
 	Test    string `json:"test,omitempty"`
-	Reached int    `json:"reaching_tests"` // tests that reach the mutant in the folders examined
+	Reached int    `json:"reaching_tests"` // number of tests in the examined folders that reach the mutant
 	Tried   int    `json:"tried_tests"`
-	// WithoutFaults means that the simulator noticed the mutant even without faults, which does not count.
+	// WithoutFaults means that the simulation notices the mutant even if no fault is injected. By and Test
+	// are then "", as for a surviving mutant.
 	WithoutFaults bool    `json:"calm,omitempty"`
 	Secs          float64 `json:"seconds"`
 }
 
-// Wrong reports whether the mutant survived though not equivalent, or was noticed though equivalent.
+// Wrong reports whether a mutant survived without the argument "equivalent", or was noticed despite this
+// argument.
 func (r Result) Wrong() bool { return (r.By == "") != r.Equivalent }
 
 const (
-	// leastTime is the minimum time limit for tests. The limit is otherwise slowdown times their unmutated
-	// time.
+	// leastTime is the smallest time limit of a test run. The usual limit is slowdown times the duration of
+	// the run without a mutant.
 	leastTime = 10 * time.Second
 	slowdown  = 10
-	// quick bounds the total time of the tests of a package that run first.
+	// quick is the total time of tests after which the first batch of a package is complete.
 	quick = 2 * time.Second
 )
 
-// Run tries every mutant in the order of the list, until Within is over. The results have the same order. It
-// compiles and measures the tests of a package when a mutant first needs them. After an error it returns no
-// results.
+// Run tries the mutants in the order of the list until Within ends. The results have the same order. Run
+// compiles and measures the tests of a package when a mutant first needs them. After an error, Run may return
+// only part of the results.
 func (g *Gate) Run(ctx context.Context, all []Mutant) ([]Result, error) {
 	var err error
 	if g.Root, err = filepath.Abs(g.Root); err != nil {
@@ -95,13 +100,12 @@ func (g *Gate) Run(ctx context.Context, all []Mutant) ([]Result, error) {
 	return slices.DeleteFunc(results, func(r Result) bool { return r.Name == "" }), context.Cause(ctx)
 }
 
-// over reports whether no further mutant may begin.
 func (g *Gate) over(ctx context.Context) bool {
 	ends := g.ends.Load()
 	return ctx.Err() != nil || g.Within > 0 && ends != 0 && time.Now().UnixNano() > ends
 }
 
-// each calls work for all indexes with the gate's workers.
+// each calls the function work for every index below n, with the gate's number of workers.
 func (g *Gate) each(n int, work func(i int)) {
 	places := make(chan int)
 	var workers sync.WaitGroup
@@ -119,7 +123,7 @@ func (g *Gate) each(n int, work func(i int)) {
 	workers.Wait()
 }
 
-// String describes the mutant in one line.
+// String returns a description of the result in one line.
 func (r Result) String() string {
 	switch {
 	case r.By == "" && r.Equivalent:
@@ -137,21 +141,21 @@ func (r Result) String() string {
 	return fmt.Sprintf("killed      %s  by %s: %s, %.1f s", r.Name, r.By, r.Test, r.Secs)
 }
 
-// try runs a mutant's tests until one notices it, starting with those of its own package. It returns no
-// result if the time is over.
+// try runs the tests of one mutant until a test notices the mutant. It starts with the tests of the mutant's
+// package. If the time of the gate has ended, it returns a zero Result.
 func (g *Gate) try(ctx context.Context, m *Mutant) (r Result, err error) {
 	began := time.Now()
 	r = Result{Name: m.Name, Equivalent: m.Equivalent != ""}
 	for _, folder := range g.folders(m) {
 		s := g.suites[folder]
 		if s == nil {
-			continue // no tests
+			continue // the folder has no tests
 		}
 		if err := s.measured(); err != nil || g.over(ctx) {
 			return Result{}, err
 		}
 		g.ends.CompareAndSwap(0, time.Now().Add(g.Within).UnixNano())
-		batches, reached := s.batches(m.Name, g.Enough)
+		batches, reached := s.batches(m, g.Enough)
 		r.Reached += reached
 		for _, b := range batches {
 			r.Tried += len(b.names)
@@ -175,13 +179,14 @@ func (g *Gate) try(ctx context.Context, m *Mutant) (r Result, err error) {
 	return r, nil
 }
 
-// notices returns the first of these tests that fails with the mutant and passes without it, so that the
-// mutant is the cause. A test that also fails without the mutant, as on a busy machine, does not count.
+// notices returns the name of the first test that fails with the mutant and passes without it, or "". A test
+// that also fails without the mutant does not count. Such a failure can happen on a busy machine.
 func (g *Gate) notices(ctx context.Context, s *suite, mutant string, b batch) string {
 	limit := max(leastTime, slowdown*b.took)
 	for names := b.names; len(names) > 0; {
 		failed, _ := s.run(ctx, mutant, limit, names...)
-		// the simulator's seeds certainly pass without a mutant, and would take minutes
+		// For the simulator no run without a mutant is made. The seeds pass without a mutant, and a run would
+		// take minutes.
 		if failed == "" || s.folder == simulated {
 			return failed
 		}
@@ -198,7 +203,6 @@ func (g *Gate) notices(ctx context.Context, s *suite, mutant string, b batch) st
 	return ""
 }
 
-// build compiles a package's test binary with the mutants woven in, and returns its path.
 func (g *Gate) build(ctx context.Context, pkg, overlay string) (path string, err error) {
 	if path, err = filepath.Abs(filepath.Join(g.Folder, strings.ReplaceAll(pkg, "/", "-")+
 		".test")); err != nil {
@@ -217,20 +221,21 @@ func (g *Gate) build(ctx context.Context, pkg, overlay string) (path string, err
 
 var (
 	failed = regexp.MustCompile(`(?m)^\s*--- FAIL: ((?:Test|Example|Fuzz)[^/\s]*)`)
-	// running matches the first test that was running when the binary's own time limit ended it.
+	// running matches the list of running tests that a binary prints when its time limit ends it. The match
+	// contains the name of the first test in the list.
 	running = regexp.MustCompile(`(?m)^\s*running tests:\s+((?:Test|Example|Fuzz)[^/\s]*)`)
 )
 
-// grace is the time for a binary to end by itself, before it is killed.
+// grace is the time that a binary has to end by itself after its time limit. Then the gate kills the binary.
 const grace = 5 * time.Second
 
-// test runs a package's test binary with one more environment variable. It returns the first test that
-// failed, or "" if all passed.
+// test runs the test binary of a package with an additional environment variable. It returns the name of the
+// first test that failed, or another reason for a failure. It returns "" if all tests passed.
 func (g *Gate) test(ctx context.Context, path, pkg string, limit time.Duration, setting string,
 	args ...string) (test, output string) {
 	limited, cancel := context.WithTimeout(ctx, limit+grace)
 	defer cancel()
-	// A mutant may loop and take all memory: 4 GiB are enough for the tests.
+	// A mutant may allocate memory in an endless loop, so the memory limit is 4 GiB.
 	c := exec.CommandContext(limited, "sh", slices.Concat([]string{"-c", `ulimit -d 4194304; exec "$0" "$@"`,
 		path}, args, []string{"-test.failfast", "-test.timeout=" + limit.String()})...)
 	c.Dir = filepath.Join(g.Root, filepath.FromSlash(pkg))
@@ -239,7 +244,8 @@ func (g *Gate) test(ctx context.Context, path, pkg string, limit time.Duration, 
 		c.Env = append(c.Env, "TMPDIR="+inMemory)
 	}
 	c.WaitDelay = time.Second
-	// With a mutant a test may leave processes behind. They end together as one process group.
+	// A test with a mutant may leave child processes behind. They belong to one process group, so that the
+	// gate can kill all of them.
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	end := func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 	c.Cancel = end
@@ -261,10 +267,10 @@ func (g *Gate) test(ctx context.Context, path, pkg string, limit time.Duration, 
 	return earlyEnd, string(out)
 }
 
-// inMemory is a file system in memory on Linux. SQLite's tests spend most of their time on the disk.
+// inMemory is a memory file system on Linux. It makes the tests of SQLite much faster.
 const inMemory = "/dev/shm"
 
-// Reasons other than a failed test for the end of a run.
+// Reasons for a failure that names no test.
 const (
 	noEnd    = "no end within its time"
 	earlyEnd = "a panic, or an early end"

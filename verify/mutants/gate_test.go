@@ -93,6 +93,23 @@ func TestGateTriesTheFirstMutant(t *testing.T) {
 	}
 }
 
+// The tests of the mutant's own file run first, even if they are the slowest and no time is left for others.
+func TestOwnTestsComeFirst(t *testing.T) {
+	sleep := func(test, wait string) string {
+		return strings.Replace(strings.Replace(test, "\"testing\"", "(\n\t\"testing\"\n\t\"time\"\n)", 1),
+			"{\n\tif", "{\n\ttime.Sleep("+wait+" * time.Millisecond)\n\tif", 1)
+	}
+	dir := module(t, sleep(adderTest, "600"))
+	write(t, filepath.Join(dir, "shared", "view", "other_test.go"),
+		sleep(strings.NewReplacer("TestAdd", "TestOther", "!= 4", "< 0").Replace(adderTest), "200"))
+	gate := mutants.Gate{Root: dir, Folder: t.TempDir(), Enough: 500 * time.Millisecond, Log: t.Logf}
+	results, err := gate.Run(t.Context(), []mutants.Mutant{{Name: "P1-x", File: "shared/view/add.go",
+		Func: "add", Old: "a + b", New: "a * b * 2"}})
+	if err != nil || results[0].Test != "TestAdd" || results[0].Reached != 2 || results[0].Tried != 1 {
+		t.Errorf("%+v, %v", results, err)
+	}
+}
+
 // Tests that fail by themselves notice no mutant, and code that does not compile proves nothing.
 func TestGateThatProvesNothing(t *testing.T) {
 	m := mutants.Mutant{Name: "P1-x", File: "shared/view/add.go", Func: "add", Old: "a + b", New: "a - b"}

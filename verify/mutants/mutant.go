@@ -10,35 +10,35 @@ import (
 	"strings"
 )
 
-// Mutant is one change of the product that the tests have to notice.
+// Mutant is one change of the product that the tests must notice.
 type Mutant struct {
-	// Name begins with the rule or the invariant that it breaks: "P21-no-quiet-time".
+	// Name begins with a rule, an invariant or a word for the package, as in "P21-no-quiet-time".
 	Name string
-	File string `json:"file"` // "shared/core/reply.go"
-	// Func is the changed function, such as "deciding.finish" for a method. New replaces Old, which occurs
-	// exactly once in the body, whatever the layout.
+	File string `json:"file"` // path of the changed file, such as "shared/core/reply.go"
+	// Func is the name of the changed function, such as "deciding.finish" for a method. New replaces Old in
+	// the body of the function. Old must occur exactly once in the body, in any layout.
 	Func string `json:"function"`
 	Old  string `json:"-"`
 	New  string `json:"-"`
-	// At is the position of Old in the file. Only drawn mutants set it, because their Old may occur several
-	// times. 0 means that Weave searches the function for Old.
+	// At is the byte offset of Old in the file. Only randomly drawn mutants set it, because their Old may
+	// occur several times. The zero value means that Weave searches the function for Old.
 	At int `json:"-"`
-	// Equivalent is the argument why no test can notice the change, or "".
+	// Equivalent explains why no test can notice the mutant. It is "" if the tests must notice the mutant.
 	Equivalent string
-	// Unsimulated is the argument why only the tests and not the simulator notice the change, or "".
+	// Unsimulated explains why the simulator cannot notice the mutant although tests can. It is "" if the
+	// simulator must notice the mutant.
 	Unsimulated string `json:"-"`
 }
 
-// lists holds the mutants, in the form that doc.go describes.
+// lists holds the files with the mutants. The package comment describes their format.
 //
 //go:embed lists/*.txt
 var lists embed.FS
 
-// parsed returns the mutants of a list.
 func parsed(file string) (all []Mutant) {
 	text, err := lists.ReadFile("lists/" + file)
 	if err != nil {
-		panic(err) // impossible, because the file is embedded in the program
+		panic(err) // this cannot happen, because the file is embedded
 	}
 	for block := range strings.SplitSeq(string(text), "\n\n") {
 		var m Mutant
@@ -68,36 +68,37 @@ func parsed(file string) (all []Mutant) {
 	return all
 }
 
-// Rule returns the rule or the invariant that the mutant breaks: "P21", "I10".
+// Rule returns the first part of the name, such as "P21" or "I10".
 func (m *Mutant) Rule() string {
 	rule, _, _ := strings.Cut(m.Name, "-")
 	return rule
 }
 
-// Package returns the folder of the changed package.
+// Package returns the folder of the changed file.
 func (m *Mutant) Package() string { return path.Dir(m.File) }
 
-// All returns the mutants, those of the core first.
+// All returns all mutants. The mutants of the core come first.
 func All() []Mutant {
 	return slices.Concat(parsed("core.txt"), parsed("actors.txt"), parsed("adapters.txt"),
 		parsed("surface.txt"), parsed("infra.txt"))
 }
 
-// Offline returns the mutants of `make mutants`: all except those of the infrastructure, whose tests need
-// Node (`make mutants-infra`), and those whose tests need a DynamoDB (`make mutants-dynamo`).
+// Offline returns the mutants that `make mutants` tries. It omits the mutants of the infrastructure, whose
+// tests need Node (`make mutants-infra`). It also omits the mutants whose tests need DynamoDB (`make
+// mutants-dynamo`).
 func Offline() []Mutant {
 	return slices.DeleteFunc(All(), func(m Mutant) bool {
 		return m.Package() == "infra" || strings.HasPrefix(m.Name, "P52-dynamo-")
 	})
 }
 
-// A name begins with a rule of the protocol, an invariant, a rule of docs/reference/aws-rules.md or, if none
-// applies, the folder of the changed package.
+// wellNamed matches the name of a mutant. A name begins with a rule of the protocol, an invariant, a rule of
+// docs/reference/aws-rules.md or a word for the package.
 var wellNamed = regexp.MustCompile(
 	`^(P([1-9]|9a|12a|1[0-9]|2[0-9]|22a|23a|3[0-9]|4[0-689]|5[0-2])|I([1-9]|1[0-9]|2[01])|A[1-9][0-9]?|` +
 		`api|bulk|cli|client|codec|console|diagram|httpagent|infra|schedule|sns|sqlite|sqs|wiring|workflow)(-[a-z0-9]+)+$`)
 
-// Check returns the problems of a list of mutants that are visible without the sources.
+// Check returns an error with all problems of a list of mutants. It does not read the sources.
 func Check(all []Mutant) error {
 	var problems []error
 	seen := map[string]bool{}

@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -19,49 +20,49 @@ import (
 	"time"
 )
 
-// Module is the path of the product's module, with a slash.
+// Module is the import path of the product's module, with a slash at the end.
 const Module = "github.com/stepkeeper/stepkeeper/"
 
-// simulated is the folder of the tests that simulate mutants. Only [Gate.By] runs them.
+// simulated is the folder of the tests that run simulations with a mutant. The gate runs one of these tests
+// only if By names the test.
 const simulated = "simulate/internal/explore"
 
-// rapid holds the arguments of tests that use the library of that name. They fix its choices, set the number
-// of checks to that without -short, and turn off shrinking and saving of failures.
+// rapid holds additional arguments for tests that use the library rapid. The arguments make the tests
+// repeatable, set the number of checks, and turn off shrinking and failure files.
 var rapid = []string{"-rapid.seed=1", "-rapid.checks=500", "-rapid.nofailfile", "-rapid.shrinktime=0s"}
 
-// suite holds the tests of one package, in a binary with the mutants woven in.
+// suite holds the tests of one package.
 type suite struct {
 	gate    *Gate
 	folder  string
 	binary  string
-	args    []string      // arguments besides the names of the tests
-	longest time.Duration // time limit for a single test; a slower test is skipped
+	args    []string      // arguments in addition to the names of the tests
+	longest time.Duration // time limit of a single test; slower tests are omitted
 	tests   []test
-	// measured compiles the suite, and runs each of its tests alone, once.
+	// measured compiles the tests and runs each test alone once. Later calls return the first result.
 	measured func() error
 }
 
-// test is one test, run alone and without a mutant.
+// test is one test, with the measurements of a run without a mutant.
 type test struct {
 	name    string
 	took    time.Duration
-	reaches map[string]bool // mutants whose function it runs; nil if that is not known
-	why     string          // reason why reaches is nil
+	reaches map[string]bool // mutants whose function the test calls; nil if the test cannot be used
+	why     string          // reason why the test cannot be used
 }
 
-// batch are tests of one package that run in one process.
 type batch struct {
 	names []string
 	took  time.Duration
 }
 
-// Listed is the output of `go list -json` for a package.
+// Listed holds the fields of one package in the output of `go list -json`.
 type Listed struct {
 	ImportPath, Name, Dir, Export string
 	GoFiles, Deps                 []string
 }
 
-// List lists packages.
+// List runs `go list` in the folder root with the arguments.
 func List(root string, args ...string) ([]Listed, error) {
 	c := exec.Command("go", append([]string{"list", "-json=ImportPath,Name,Dir,Export,GoFiles,Deps"},
 		args...)...)
@@ -82,7 +83,6 @@ func List(root string, args ...string) ([]Listed, error) {
 	}
 }
 
-// folders returns the folders whose tests are tried with the mutant.
 func (g *Gate) folders(m *Mutant) []string {
 	if g.By != "" {
 		return []string{simulated}
@@ -90,7 +90,7 @@ func (g *Gate) folders(m *Mutant) []string {
 	return roomOf(m).folders(m.Package())
 }
 
-// prepare finds the tests that may be needed, and their dependencies.
+// prepare creates a suite for each folder that the mutants need. It does not compile the suites yet.
 func (g *Gate) prepare(ctx context.Context, all []Mutant, overlay string) error {
 	needed := map[string]bool{}
 	for i := range all {
@@ -118,10 +118,10 @@ func (g *Gate) prepare(ctx context.Context, all []Mutant, overlay string) error 
 			longest: 30 * time.Second}
 		switch {
 		case s.folder == simulated || s.folder == "infra" && os.Getenv("STEPKEEPER_NEED_NODE") != "":
-			// with -short most tests of infra are skipped, because they need Node
+			// With the flag -short most tests of infra skip themselves, because they need Node.
 			s.args, s.longest = nil, time.Hour
-		case s.folder == "shared/dynamo" && os.Getenv("STEPKEEPER_DYNAMODB") != "":
-			s.longest = 5 * time.Minute // the conformance suite is one test
+		case s.folder == "shared/port/storetest" && os.Getenv("STEPKEEPER_DYNAMODB") != "":
+			s.longest = 5 * time.Minute // the conformance tests are a single test
 		}
 		if slices.Contains(l.Deps, "pgregory.net/rapid") {
 			s.args = append(s.args, rapid...)
@@ -138,8 +138,8 @@ var (
 	logged   = regexp.MustCompile(`(?m)^\s+\S+\.go:\d+: (.*)$`)
 )
 
-// measure compiles the suite and runs each of its tests alone, to find the mutants that it reaches. It leaves
-// out a test that fails or is skipped.
+// measure compiles the tests and runs each of them alone, to find the mutants that each test reaches. It
+// omits each test that fails or skips itself.
 func (s *suite) measure(ctx context.Context, overlay string) (err error) {
 	if s.binary, err = s.gate.build(ctx, s.folder, overlay); err != nil {
 		return err
@@ -162,7 +162,7 @@ func (s *suite) measure(ctx context.Context, overlay string) (err error) {
 		}
 	})
 	if s.gate.over(ctx) {
-		return nil // no further mutant is tried
+		return nil // the gate tries no further mutant
 	}
 	left := map[string][]string{}
 	for _, t := range s.tests {
@@ -175,16 +175,14 @@ func (s *suite) measure(ctx context.Context, overlay string) (err error) {
 			strings.Join(left[why], " "))
 	}
 	s.tests = slices.DeleteFunc(s.tests, func(t test) bool { return t.reaches == nil })
-	slices.SortStableFunc(s.tests, func(a, b test) int { return cmp.Compare(a.took, b.took) })
 	s.gate.Log("%s passes unmutated, each of %d tests by itself, in %.1f s", s.folder, len(s.tests),
 		time.Since(began).Seconds())
 	return nil
 }
 
-// alone runs one test without a mutant.
 func (s *suite) alone(ctx context.Context, t *test) {
 	file := s.binary + "-" + t.name + ".reached"
-	defer func() { _ = os.Remove(file) }() // the folder is temporary
+	defer func() { _ = os.Remove(file) }() // the system removes the temporary folder if this fails
 	failed, out := s.gate.test(ctx, s.binary, s.folder, s.longest, ReachedVariable+"="+file,
 		slices.Concat(s.args, []string{only(t.name), "-test.v"})...)
 	if failed != "" {
@@ -196,8 +194,8 @@ func (s *suite) alone(ctx context.Context, t *test) {
 			t.why = reason(out)
 			return
 		}
-		secs, _ := strconv.ParseFloat(found[3], 64) // matched as a number
-		// the time of a test does not include its parallel subtests
+		secs, _ := strconv.ParseFloat(found[3], 64) // the expression matches only numbers
+		// The time of a test does not include the time of its parallel subtests.
 		t.took = max(t.took, time.Duration(secs*float64(time.Second)))
 	}
 	text, err := os.ReadFile(file)
@@ -211,7 +209,7 @@ func (s *suite) alone(ctx context.Context, t *test) {
 	}
 }
 
-// reason returns the first line that the test logged, which is the reason for the skip.
+// reason returns the first line that the test logged. In a skipped test this line is the reason for the skip.
 func reason(out string) string {
 	if found := logged.FindStringSubmatch(out); found != nil {
 		return found[1]
@@ -219,23 +217,23 @@ func reason(out string) string {
 	return "skipped"
 }
 
-// batches returns the tests that reach the mutant, fastest first: the quick ones, then the others.
-func (s *suite) batches(mutant string, enough time.Duration) (all []batch, reached int) {
+// batches returns the tests that reach the mutant, in up to two batches, and the number of these tests. The
+// first batch holds the likeliest tests. If the tests take longer than the argument enough in total, the
+// batches omit some of them, but the number includes all.
+func (s *suite) batches(m *Mutant, enough time.Duration) (all []batch, reached int) {
 	if s.folder == "infra" {
-		enough *= 6 // each test of infra synthesizes a stack
+		enough *= 6 // each test of infra synthesises a stack
 	}
 	total := time.Duration(0)
-	for _, t := range s.tests {
-		if !t.reaches[mutant] {
-			continue
-		}
+	for _, t := range s.likeliest(m) {
 		reached++
-		if total += t.took; enough > 0 && total > enough && total > t.took {
+		if enough > 0 && total > 0 && total+t.took > enough {
 			continue
 		}
 		if len(all) == 0 || len(all) == 1 && total > quick {
 			all = append(all, batch{})
 		}
+		total += t.took
 		last := &all[len(all)-1]
 		last.names = append(last.names, t.name)
 		last.took += t.took
@@ -243,12 +241,32 @@ func (s *suite) batches(mutant string, enough time.Duration) (all []batch, reach
 	return all, reached
 }
 
-// run runs tests with a mutant; "" means no mutant. It returns the first failed test, or "".
+// likeliest returns the tests that reach the mutant, sorted from the likeliest to notice it. The tests in the
+// test file of the mutant's file come first. The other tests are sorted by the product of their duration and
+// the number of mutants that they reach. A test that reaches few mutants examines each of them closely.
+func (s *suite) likeliest(m *Mutant) []test {
+	var own []byte
+	if s.folder == m.Package() {
+		// Many files have no test file.
+		own, _ = os.ReadFile(filepath.Join(s.gate.Root, strings.TrimSuffix(m.File, ".go")+"_test.go"))
+	}
+	cost := func(t test) time.Duration {
+		if bytes.Contains(own, []byte("func "+t.name+"(")) {
+			return t.took - time.Hour
+		}
+		return time.Duration(len(t.reaches)) * max(t.took, 10*time.Millisecond)
+	}
+	likely := slices.DeleteFunc(slices.Clone(s.tests), func(t test) bool { return !t.reaches[m.Name] })
+	slices.SortStableFunc(likely, func(a, b test) int { return cmp.Compare(cost(a), cost(b)) })
+	return likely
+}
+
+// run runs tests with a mutant, or without a mutant if mutant is "". It returns the name of the first test
+// that failed, or "".
 func (s *suite) run(ctx context.Context, mutant string, limit time.Duration,
 	names ...string) (failed, output string) {
 	return s.gate.test(ctx, s.binary, s.folder, limit, Variable+"="+mutant,
 		slices.Concat(s.args, []string{only(names...)})...)
 }
 
-// only returns the flag that chooses tests by name.
 func only(names ...string) string { return "-test.run=^(" + strings.Join(names, "|") + ")$" }

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// Room is a group of packages from which mutants are drawn and counted together, with the tests that can
-// notice them.
+// Room is a group of packages, with the tests that can notice mutants of these packages. The programs draw
+// and count mutants by room.
 type Room struct {
 	Name     string
-	Packages []string // folders
-	// Tests lists further folders of tests that can notice its mutants, besides the packages themselves.
+	Packages []string // folders of the packages
+	// Tests lists the folders of further tests that can notice mutants of the packages.
 	Tests []string
-	// Asked is the reason why the room is used only if ROOM names it; "" if it is always used.
+	// Asked explains why the room is used only on request. It is "" for a room that is always used.
 	Asked string
 }
 
 const cmd = "cmd/stepkeeper/internal/"
 
-// Rooms lists all of the product's code.
+// Rooms lists all rooms. Together with NotProduct they contain all code of the product.
 var Rooms = []Room{
 	{Name: "core", Packages: []string{"shared/protocol", "shared/core"},
 		Tests: []string{"functions/scheduler", "shared/state", "functions/supervisor", "workflowtest",
@@ -92,7 +92,7 @@ var Rooms = []Room{
 		Asked:    "its tests need Node 20 and synthesize templates for minutes"},
 }
 
-// NotProduct lists the folders under [ProductRoots] without drawn mutants, with the reason.
+// NotProduct lists the folders below [ProductRoots] that belong to no room, with the reasons.
 var NotProduct = map[string]string{
 	"infra/app":                "a main that reads settings of the CDK, and its example",
 	"infra/emulate":            "fits the template for emulators, and never runs in production",
@@ -101,11 +101,11 @@ var NotProduct = map[string]string{
 	"shared/dynamo/dynamotest": "a testing suite",
 }
 
-// ProductRoots lists the folders with the product's code.
+// ProductRoots lists the folders that contain the code of the product.
 var ProductRoots = []string{"client", "cmd", "dev", "functions", "infra", "shared", "demo/audit", "workflows",
 	"workflowtest"}
 
-// Choose returns the rooms of a comma-separated list. "" means all rooms without Asked.
+// Choose returns the rooms that a comma-separated list names. For "" it returns all rooms whose Asked is "".
 func Choose(names string) ([]Room, error) {
 	if names == "" {
 		return slices.DeleteFunc(slices.Clone(Rooms), func(r Room) bool { return r.Asked != "" }), nil
@@ -121,7 +121,7 @@ func Choose(names string) ([]Room, error) {
 	return chosen, nil
 }
 
-// RoomNames returns the names, separated by commas.
+// RoomNames returns the names of all rooms, separated by commas.
 func RoomNames() string {
 	var names []string
 	for _, r := range Rooms {
@@ -130,7 +130,8 @@ func RoomNames() string {
 	return strings.Join(names, ", ")
 }
 
-// roomOf returns the room of a mutant, or a room without packages if the mutant belongs to none.
+// roomOf returns the room that contains the mutant's package. It returns a Room without packages if no room
+// contains it.
 func roomOf(m *Mutant) *Room {
 	i := slices.IndexFunc(Rooms, func(r Room) bool { return slices.Contains(r.Packages, m.Package()) })
 	if i < 0 {
@@ -139,8 +140,8 @@ func roomOf(m *Mutant) *Room {
 	return &Rooms[i]
 }
 
-// folders returns the folders of all tests that may notice a mutant of the room, those of the mutant's
-// package first.
+// folders returns the folders of all tests that may notice a mutant. The parameter own is the folder of the
+// mutant's package, and comes first in the result.
 func (r *Room) folders(own string) []string {
 	others := slices.DeleteFunc(slices.Clone(r.Packages), func(p string) bool { return p == own })
 	return slices.Concat([]string{own}, others, r.Tests)

@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// lexeme is a token of Go.
 type lexeme struct {
 	place
 	kind token.Token
 	text string
 }
 
-// lexemes returns the tokens of a text independently of its layout. The end of a line counts as a semicolon
-// if Go inserts one there. Comments, and a comma or semicolon before a closing bracket, do not count.
+// lexemes returns the tokens of a text, independently of the text's layout. A line end counts as a semicolon
+// if Go inserts one. Comments do not count. A comma or a semicolon before a closing bracket does not count
+// either.
 func lexemes(text string) []lexeme {
 	file := token.NewFileSet().AddFile("", -1, len(text))
 	var s scanner.Scanner
-	s.Init(file, []byte(text), nil, 0) // a scan error yields a token that occurs in no source
+	s.Init(file, []byte(text), nil, 0) // a scan error gives a token that occurs in no source
 	var all []lexeme
 	for {
 		at, kind, literal := s.Scan()
@@ -29,7 +29,7 @@ func lexemes(text string) []lexeme {
 			return all
 		case token.SEMICOLON:
 			if from == len(text) {
-				continue // semicolon that the scanner adds at the end of the text
+				continue // the scanner adds this semicolon at the end of the text
 			}
 			literal = ";"
 		case token.RPAREN, token.RBRACK, token.RBRACE:
@@ -44,8 +44,8 @@ func lexemes(text string) []lexeme {
 	}
 }
 
-// occurrences returns the positions of the old text in the source, however the lines are broken. If the old
-// text is not a sequence of tokens, such as a part of a string, it searches for the text itself.
+// occurrences returns the places of the old text in the source, however the lines are broken. If the old text
+// is not a sequence of tokens, occurrences searches for the exact text.
 func occurrences(source, old string) (found []place) {
 	in, want := lexemes(source), lexemes(strings.TrimSpace(old))
 	same := func(a, b lexeme) bool { return a.kind == b.kind && a.text == b.text }

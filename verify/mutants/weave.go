@@ -14,17 +14,17 @@ import (
 	"strings"
 )
 
-// Variable is the environment variable with the name of the mutant that a woven program runs. If it is absent
-// or empty, the program runs unchanged.
+// Variable is the name of an environment variable. A changed program runs the mutant that the variable names.
+// If the variable is absent or empty, the program runs without a mutant.
 const Variable = "STEPKEEPER_MUTANT"
 
-// ReachedVariable is the environment variable with the path of a file. A woven program that runs unchanged
-// appends to this file the name of each mutant whose function it calls.
+// ReachedVariable is the name of an environment variable that holds the path of a file. If the variable is
+// set, a changed program appends to the file the name of each mutant whose function it calls.
 const ReachedVariable = "STEPKEEPER_MUTANTS_REACHED"
 
-// Weave writes patched copies of the sources under root into the folder, with the overlay file for `go test
-// -overlay`, and returns that file. If a mutant does not match its source, it returns an error for all. The
-// copies depend on the set of mutants, not on their order, so that Go's build cache can reuse them.
+// Weave writes changed copies of the sources under root into the folder. It also writes a file for `go test
+// -overlay`, and returns the path of this file. If any mutant does not match its source, Weave returns an
+// error. The copies do not depend on the order of the mutants, so that Go's build cache can reuse them.
 func Weave(root, folder string, all []Mutant) (overlay string, err error) {
 	all = slices.SortedFunc(slices.Values(all),
 		func(a, b Mutant) int { return strings.Compare(a.Name, b.Name) })
@@ -37,7 +37,7 @@ func Weave(root, folder string, all []Mutant) (overlay string, err error) {
 		replace[filepath.Join(root, filepath.FromSlash(at))] = copied
 		return os.WriteFile(copied, text, 0o600)
 	}
-	packages := map[string]string{} // folder → name
+	packages := map[string]string{} // package name by folder
 	var problems []error
 	for _, file := range filesOf(all) {
 		source, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
@@ -79,7 +79,7 @@ func filesOf(all []Mutant) []string {
 	return slices.Compact(files)
 }
 
-// Patched returns the source of one file with all its mutants woven in, and the name of its package.
+// Patched returns the source of one file with all mutants of the file, and the name of its package.
 func Patched(file string, source []byte, all []Mutant) (text []byte, name string, err error) {
 	p, err := newPatch(file, source)
 	if err == nil {
@@ -91,8 +91,9 @@ func Patched(file string, source []byte, all []Mutant) (text []byte, name string
 	return p.text(), p.file.Name.Name, nil
 }
 
-// Switch returns the source that selects the mutant in one package. The woven program reads the variables
-// once. An unknown name ends it, because a test run without a mutant would report that the mutant survived.
+// Switch returns the source of a file that selects the mutant in one package. The changed program reads the
+// environment variables once. If STEPKEEPER_MUTANT names an unknown mutant, the program panics. Otherwise the
+// tests would run without a mutant, and the mutant would seem to survive.
 func Switch(name string, all []Mutant) []byte {
 	var names strings.Builder
 	for n := range all {
@@ -153,7 +154,6 @@ func mutantAt(all ...int) int {
 }
 `
 
-// patch collects the changes to one file.
 type patch struct {
 	path   string
 	source string
@@ -163,10 +163,8 @@ type patch struct {
 	copies []string
 }
 
-// place is a range of bytes.
 type place struct{ from, to int }
 
-// edit replaces a range of bytes with a text.
 type edit struct {
 	place
 	text string
@@ -182,7 +180,8 @@ func (p *patch) offset(at token.Pos) int { return p.fset.Position(at).Offset }
 
 func (p *patch) between(from, to token.Pos) string { return p.source[p.offset(from):p.offset(to)] }
 
-// mutate adds a copy of the function for each mutant, and a switch in the original that calls the copy.
+// mutate adds a changed copy of the function for each mutant. At the beginning of the original function, it
+// adds a switch that calls the copies.
 func (p *patch) mutate(all []Mutant) error {
 	ways, numbers := map[*ast.FuncDecl][]string{}, map[*ast.FuncDecl][]string{}
 	var problems []error
@@ -212,8 +211,9 @@ func (p *patch) mutate(all []Mutant) error {
 	return errors.Join(problems...)
 }
 
-// find returns the function that a mutant changes, and the range of the old text in the file. If the mutant
-// has a position, the text must be there. Otherwise it must occur exactly once in the function.
+// find returns the function that a mutant changes, and the place of the old text in the file. If the mutant
+// has a position, the old text must be at this position. Otherwise it must occur exactly once in the
+// function.
 func (p *patch) find(m *Mutant) (f *ast.FuncDecl, at place, err error) {
 	for _, d := range p.file.Decls {
 		f, ok := d.(*ast.FuncDecl)
@@ -223,7 +223,7 @@ func (p *patch) find(m *Mutant) (f *ast.FuncDecl, at place, err error) {
 		begin, end := p.offset(f.Body.Pos()), p.offset(f.Body.End())
 		if m.At > 0 {
 			if m.At < begin || m.At+len(m.Old) > end {
-				continue // several functions may be called init
+				continue // a file may have several functions with the name init
 			}
 			if p.source[m.At:m.At+len(m.Old)] != m.Old {
 				return nil, place{},
@@ -244,7 +244,7 @@ func (p *patch) find(m *Mutant) (f *ast.FuncDecl, at place, err error) {
 	return nil, place{}, fmt.Errorf("mutant %s: %s has no function %s", m.Name, m.File, m.Func)
 }
 
-// NameOf returns the name of a function, in the form "function" or "Type.method".
+// NameOf returns the name of a function in the form "function", or of a method in the form "Type.method".
 func NameOf(f *ast.FuncDecl) string {
 	if f.Recv == nil {
 		return f.Name.Name
@@ -265,7 +265,6 @@ func NameOf(f *ast.FuncDecl) string {
 	return ""
 }
 
-// call returns the statement that calls a copy with the arguments of the original.
 func (p *patch) call(f *ast.FuncDecl, name string) string {
 	var args []string
 	for i, field := range arguments(f) {
@@ -313,7 +312,7 @@ func arguments(f *ast.FuncDecl) []argument {
 	return all
 }
 
-// nameArguments names the unnamed arguments, so that the statement of call can pass them.
+// nameArguments names the arguments without names, so that the statement that p.call returns can pass them.
 func (p *patch) nameArguments(f *ast.FuncDecl) {
 	for i, a := range arguments(f) {
 		if a.name == "" || a.name == "_" {
@@ -337,7 +336,7 @@ func (p *patch) nameArguments(f *ast.FuncDecl) {
 func (p *patch) text() []byte {
 	slices.SortFunc(p.edits, func(a, b edit) int { return b.from - a.from })
 	text := p.source
-	for _, e := range p.edits { // edits are applied from the end, so that the earlier positions stay valid
+	for _, e := range p.edits { // apply the last edit first, so that the earlier offsets stay valid
 		text = text[:e.from] + e.text + text[e.to:]
 	}
 	return []byte(text + "\n" + strings.Join(p.copies, "\n"))

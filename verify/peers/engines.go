@@ -11,15 +11,14 @@ import (
 	"strings"
 )
 
-// engine is one row of the table: an engine in one mode of durability.
+// engine is one row of the table: an engine with one level of durability.
 type engine struct {
 	name, version string
 	program       string
-	orders        int // number of orders in a turn, which should take some seconds
+	orders        int // number of orders in a turn, enough for some seconds
 	settings      []setting
 }
 
-// setting is one way to run an engine.
 type setting struct {
 	name        string
 	args, env   []string
@@ -74,10 +73,10 @@ func dbosSettings(synchronous string) []setting {
 	return append(at(args, nil, 4, 64), at(args, []string{"GOGC=400"}, 64)...)
 }
 
-// at returns a setting for each number of concurrent orders.
+// at returns one setting for each number of concurrent orders.
 func at(args, env []string, concurrency ...int) (all []setting) {
 	for _, c := range concurrency {
-		var words []string // words that distinguish the settings of one engine
+		var words []string // words that distinguish the settings of an engine
 		for _, w := range append(append([]string{}, env...), args...) {
 			if !strings.Contains(w, "/") && !slices.Contains([]string{"contestant", "--http", "-server"}, w) {
 				words = append(words, w)
@@ -89,7 +88,7 @@ func at(args, env []string, concurrency ...int) (all []setting) {
 	return all
 }
 
-// version returns the version of a module that a program was built with.
+// version returns the version of a module that the program contains.
 func version(program, module string) (string, error) {
 	info, err := buildinfo.ReadFile(program)
 	if err != nil {
@@ -103,7 +102,7 @@ func version(program, module string) (string, error) {
 	return "", fmt.Errorf("%s was not built with %s", program, module)
 }
 
-// npmVersion returns the version of a package in package.json.
+// npmVersion returns the version of a package that package.json requires.
 func npmVersion(name string) (string, error) {
 	text, err := os.ReadFile("package.json")
 	if err != nil {
@@ -119,7 +118,7 @@ func npmVersion(name string) (string, error) {
 	return file.Dependencies[name], nil
 }
 
-// commit returns the commit of this tree, or "" if Git does not know it.
+// commit returns a description of the present commit. It returns "this tree" if Git does not know the commit.
 func commit() string {
 	out, err := exec.Command("git", "rev-parse", "--short=8", "HEAD").Output()
 	if err != nil {

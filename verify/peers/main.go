@@ -1,7 +1,7 @@
-// Peers measures Stepkeeper beside other engines and beside the floor of the bench: the same saga, the same
-// load driver, the same machine, in turns. Each engine runs with a few settings, and its best setting counts.
-// Peers writes the tables of docs/reference/performance.md. It runs on Linux only, because it reads processor
-// time and memory from /proc.
+// Peers measures Stepkeeper, other engines, and the floor of the bench. All of them run the same workflow
+// with the same load driver on the same machine, in turns. Each engine runs with several settings, and the
+// table shows its best setting. Peers writes the table in docs/reference/performance.md. It runs only on
+// Linux, because it reads the processor time and the memory from /proc.
 package main
 
 import (
@@ -73,17 +73,16 @@ func run(ctx context.Context, o options, w io.Writer) error {
 	return replace(o.out, text)
 }
 
-// turnLimit is the longest time of a turn. Peers then kills its processes.
+// turnLimit is the longest duration of a turn. After this time Peers kills the processes of the turn.
 const turnLimit = 3 * time.Minute
 
-// figures are the results of one turn.
 type figures struct {
 	ordersPerS, loadMS, aloneMS, cpuMS, memoryMB, diskKB, readyMS float64
 
 	foreign float64 // share of the machine's processor time that other programs used
 }
 
-// turn starts an engine on an empty folder, measures it and ends it.
+// turn starts an engine in an empty folder, measures it, and ends it.
 func turn(ctx context.Context, e engine, s setting, share float64) (f figures, err error) {
 	ctx, cancel := context.WithTimeout(ctx, turnLimit)
 	defer cancel()
@@ -111,7 +110,8 @@ const aloneOrders = 200
 
 func warmUp(orders, concurrency int) int { return max(concurrency, orders/10) }
 
-// measure runs one order, then orders one after another, then many orders at once.
+// measure makes four measurements in sequence: one order, some orders to warm up, orders one after another,
+// and many concurrent orders.
 func measure(c *load.Contestant, orders, concurrency int, start time.Time) (f figures, err error) {
 	if _, err := c.Measure(load.Request{Prefix: "first", Orders: 1, Concurrency: 1}); err != nil {
 		return f, err
@@ -138,7 +138,8 @@ func measure(c *load.Contestant, orders, concurrency int, start time.Time) (f fi
 	return f, nil
 }
 
-// size returns the bytes of all files in a folder. A file that is deleted meanwhile does not count.
+// size returns the number of bytes of all files in a folder. It ignores a file that is deleted during the
+// walk.
 func size(dir string) (n int64) {
 	_ = filepath.WalkDir(dir, func(_ string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

@@ -11,12 +11,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/load"
 )
 
-// ticksPerSecond is the unit of processor time in /proc, the same on every Linux that Go runs on.
+// ticksPerSecond is the number of clock ticks per second in /proc. It is 100 on every Linux that Go supports.
 const ticksPerSecond = 100
 
 func processors() int { return runtime.NumCPU() }
 
-// tree returns a process and its descendants.
+// tree returns the process IDs of a process and its descendants.
 func tree(root int) []int {
 	children := map[int][]int{}
 	files, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -37,7 +37,8 @@ func tree(root int) []int {
 	return all
 }
 
-// fields returns the fields of /proc/PID/stat after the program's name, or nil if the process has ended.
+// fields returns the fields of /proc/PID/stat after the program's name. It returns nil if the process has
+// ended.
 func fields(pid int) []string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -46,7 +47,7 @@ func fields(pid int) []string {
 	return strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 }
 
-// processorTime returns the seconds of processor time that a process and its descendants have used.
+// processorTime returns the processor time of a process and its descendants in seconds.
 func processorTime(root int) (seconds float64) {
 	for _, pid := range tree(root) {
 		if f := fields(pid); len(f) > 12 {
@@ -58,7 +59,7 @@ func processorTime(root int) (seconds float64) {
 	return seconds
 }
 
-// peakMemory returns the sum of the largest resident sets of a process and its descendants, in MB.
+// peakMemory returns the sum of the largest resident sets of a process and its descendants in MB.
 func peakMemory(root int) (mb float64) {
 	for _, pid := range tree(root) {
 		mb += float64(load.Status(pid)["VmHWM"]) / (1 << 20)
@@ -66,7 +67,7 @@ func peakMemory(root int) (mb float64) {
 	return mb
 }
 
-// machineTime returns the seconds of processor time that all programs of the machine have used.
+// machineTime returns the processor time of all programs on the machine in seconds.
 func machineTime() (seconds float64) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -74,7 +75,8 @@ func machineTime() (seconds float64) {
 	}
 	line, _, _ := strings.Cut(string(text), "\n")
 	for i, word := range strings.Fields(line) {
-		// user, nice, system and interrupts, but not idle and I/O wait
+		// The sum contains the times user, nice, system and interrupts, but not the idle time and the waits
+		// for I/O.
 		if i == 1 || i == 2 || i == 3 || i == 6 || i == 7 {
 			v, _ := strconv.ParseFloat(word, 64)
 			seconds += v / ticksPerSecond
@@ -83,7 +85,7 @@ func machineTime() (seconds float64) {
 	return seconds
 }
 
-// machine describes the processors and the memory of this machine.
+// machine returns a description of the processors and the memory of this machine.
 func machine() string {
 	model, memory := "unknown processor", ""
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {

@@ -9,13 +9,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/load"
 )
 
-// Lines of the document that enclose the tables.
+// The table stands between these two lines of the document.
 const (
 	begin = "<!-- make bench-peers: begin -->\n"
 	end   = "<!-- make bench-peers: end -->\n"
 )
 
-// column is one figure of a table.
 type column struct {
 	title  string
 	format string
@@ -50,8 +49,8 @@ func (e engine) best() setting {
 	return best
 }
 
-// tables returns both tables. The first engine is the floor; the figures in brackets are ratios to the floor.
-// The next two engines are Stepkeeper.
+// tables returns the text with the table. The first engine must be the floor, and the next two must be
+// Stepkeeper. The numbers in brackets are ratios to the floor.
 func tables(all []engine, machine string) string {
 	var b strings.Builder
 	var foreign []float64
@@ -104,7 +103,7 @@ func ratio(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// replace puts the tables between the marks of the document.
+// replace writes the text between the lines begin and end of the document.
 func replace(file, text string) error {
 	old, err := os.ReadFile(file)
 	if err != nil {

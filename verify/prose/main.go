@@ -1,11 +1,11 @@
-// Prose measures the documents: words per sentence, long sentences and passive ones.
+// Prose measures the documents: words per sentence, long sentences and passive sentences.
 //
-// `make lint` runs Vale over the pages and passes its alerts to this program as JSON, with the names of the
-// pages as arguments. The program prints a line for each page and one for all. It fails if an alert is an
-// error, if a page is too long, or if all pages together miss a goal.
+// `make lint` runs Vale on the pages. It passes Vale's alerts to this program as JSON, and the names of the
+// pages as arguments. The program prints one line for each page and one line for all pages. It fails if an
+// alert is an error, if a page is too long, or if the pages together miss a goal.
 //
-// With -texts FOLDER it instead writes the texts of the help, the console and the alerts into files of a
-// folder, which are then measured like pages.
+// With -texts FOLDER the program writes the texts of the help, the console and the alerts into files in the
+// folder. These files are then measured like pages.
 package main
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// Goals for all pages together, and the longest page in words.
+// Goals for all pages together, and the largest number of words on a page.
 const (
 	maxWords         = 45_000
 	maxPage          = 2_500
@@ -33,15 +33,13 @@ const (
 	maxPassiveShare  = 0.07
 )
 
-const longSentence = 28 // words
+const longSentence = 28 // number of words
 
-// alert is one finding of Vale.
 type alert struct {
 	Check, Message, Severity string
 	Line                     int
 }
 
-// counts holds the counts of one page, or of all pages.
 type counts struct{ words, sentences, long, passive int }
 
 func (c *counts) add(o counts) {
@@ -79,7 +77,7 @@ func main() {
 	}
 }
 
-// run measures the pages and returns the missed goals.
+// run measures the pages. It returns the errors of Vale, the pages that are too long, and the missed goals.
 func run(vale io.Reader, out io.Writer, pages []string) (problems []string, err error) {
 	alerts := map[string][]alert{}
 	if err := json.NewDecoder(vale).Decode(&alerts); err != nil {
@@ -124,8 +122,8 @@ func run(vale io.Reader, out io.Writer, pages []string) (problems []string, err 
 	return problems, nil
 }
 
-// measure counts the words and sentences of a page. Code blocks do not count. A heading, a list item and a
-// cell of a table end a sentence, whatever their last character is.
+// measure counts the words and the sentences of a page. It ignores code blocks. A heading, a list item or a
+// table cell ends a sentence, whatever its last character is.
 func measure(source []byte) (c counts) {
 	doc := goldmark.New(goldmark.WithExtensions(extension.Table)).Parser().Parse(text.NewReader(source))
 	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -141,7 +139,7 @@ func measure(source []byte) (c counts) {
 	return c
 }
 
-// prose returns the text of a node. A code span is one word.
+// prose returns the text of a node. A code span counts as one word.
 func prose(n ast.Node, source []byte) string {
 	var b bytes.Buffer
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -164,8 +162,8 @@ func prose(n ast.Node, source []byte) string {
 	return b.String()
 }
 
-// sentences counts the sentences of a text and their words. Sentences of one or two words are labels and do
-// not count as sentences.
+// sentences counts the sentences of a text and their words. It ignores sentences of one or two words, which
+// are labels.
 func sentences(text string) (c counts) {
 	words := 0
 	end := func() {

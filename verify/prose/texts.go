@@ -15,8 +15,8 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// writeTexts writes the texts of the help, the console and the alerts into Markdown files of a folder, so
-// that Vale can read them. It runs in the root of the repository.
+// writeTexts writes the texts of the help, the console and the alerts into Markdown files in a folder, so
+// that Vale can read them. The working folder must be the root of the repository.
 func writeTexts(folder string) error {
 	help, err := os.ReadFile("cmd/stepkeeper/internal/app/commands.yaml")
 	if err != nil {
@@ -63,13 +63,13 @@ func writeTexts(folder string) error {
 	return nil
 }
 
-// code matches the lines of a help text that are code.
+// code matches the lines of a help text that contain code.
 var code = regexp.MustCompile(`(?m)^  .*\n?`)
 
-// ignored are the keys of commands.yaml whose values are names and code.
+// ignored lists the keys in commands.yaml whose values are names or code.
 var ignored = []string{"use", "examples", "id", "group", "files", "complete", "values", "suggest"}
 
-// described returns the texts of the flags in commands.yaml, and all other texts.
+// described returns the texts of the flags in commands.yaml, and all other texts of the file.
 func described(v any) (flags, rest []string) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -104,7 +104,7 @@ var (
 	tag    = regexp.MustCompile(`(?s)<[^>]*>`)
 )
 
-// nodes returns the text nodes of a template, with the word "value" for each value.
+// nodes returns the texts of an HTML template that have more than two words. Inserted values become "value".
 func nodes(template string) (texts []string) {
 	text := value.ReplaceAllString(action.ReplaceAllString(script.ReplaceAllString(template, ""), ""),
 		"value")
@@ -117,7 +117,7 @@ func nodes(template string) (texts []string) {
 	return texts
 }
 
-// literals returns the texts of a Go file that have several words.
+// literals returns the string literals of a Go file that have more than two words, except struct tags.
 func literals(file string) (texts []string, err error) {
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
 	if err != nil {

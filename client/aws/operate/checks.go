@@ -20,14 +20,15 @@ import (
 )
 
 const (
-	// missedSweepsAllowed allows for a late schedule and one failed sweep.
+	// missedSweepsAllowed is the number of sweep intervals without a sweep that the check accepts. It permits
+	// a late schedule and one failed sweep.
 	missedSweepsAllowed = 3
-	// overdueAllowed is the accepted lateness of a task, in addition to one sweep interval. It equals the
-	// default of Tuning.OldestOverdue.
+	// overdueAllowed is the time, in addition to one sweep interval, for which a task may be overdue. It
+	// equals the default of Tuning.OldestOverdue in package infra.
 	overdueAllowed = 4 * time.Minute
 )
 
-// Checks runs the health checks of the stack. It sends and changes nothing.
+// Checks runs the health checks of the stack. It sends no messages and changes nothing.
 func (t *transport) Checks(ctx context.Context) ([]client.Check, error) {
 	checks := []client.Check{{Name: "stack", Result: client.CheckOK,
 		Text: fmt.Sprintf("%s in %s has %s and %s",
@@ -48,7 +49,7 @@ func (t *transport) Checks(ctx context.Context) ([]client.Check, error) {
 	return append(checks, t.checkAccount(ctx)...), ctx.Err()
 }
 
-// checkAccess tries the reads of the commands, with an order that cannot exist.
+// checkAccess tries the reads that commands need, with the ID of an order that does not exist.
 func (t *transport) checkAccess(ctx context.Context) client.Check {
 	const none = "stepkeeper.doctor.none"
 	var errs []error
@@ -67,7 +68,6 @@ func (t *transport) checkAccess(ctx context.Context) client.Check {
 		"use credentials that may read them: attach the policy "+t.Outputs.Operator+" to their role")
 }
 
-// checkSweeps checks when the Supervisor last ran, and how long the most overdue task has been due.
 func (t *transport) checkSweeps(ctx context.Context) []client.Check {
 	if t.Parts.Sweeps == nil {
 		return nil
@@ -111,7 +111,6 @@ func (t *transport) checkSweeps(ctx context.Context) []client.Check {
 			"look at the alarms of the Scheduler's queues, and at the log of the Supervisor")}
 }
 
-// checkDefinitions reads the stored definitions of the workflows that the stack was deployed with.
 func (t *transport) checkDefinitions(ctx context.Context) client.Check {
 	stored := 0
 	for _, name := range slices.Sorted(maps.Keys(t.Outputs.Workflows)) {
@@ -121,7 +120,8 @@ func (t *transport) checkDefinitions(ctx context.Context) client.Check {
 		case errors.Is(err, client.ErrForbidden), ctx.Err() != nil:
 			return client.NotChecked("definitions", err)
 		case !errors.Is(err, port.ErrNotFound):
-			// a definition is stored with its first order
+			// A missing definition is not a failure, because the Scheduler stores each definition with the
+			// first order.
 			return client.Check{Name: "definitions", Result: client.CheckFailed,
 				Text: fmt.Sprintf("the definition of workflow %s cannot be read: %v", name, err),
 				Fix:  "use the stepkeeper that the stack was deployed with"}
@@ -132,8 +132,8 @@ func (t *transport) checkDefinitions(ctx context.Context) client.Check {
 			len(t.Outputs.Workflows))}
 }
 
-// checkAccount compares the account's limits of Lambda with the needs of the functions, and AWS's clock with
-// the local one.
+// checkAccount compares the account's Lambda quotas with the needs of the functions. It also compares the
+// local clock with AWS's clock.
 func (t *transport) checkAccount(ctx context.Context) []client.Check {
 	if t.Parts.Lambda == nil {
 		return nil
@@ -153,8 +153,8 @@ func (t *transport) checkAccount(ctx context.Context) []client.Check {
 			"MaxConcurrency and deploy again"), room.codeStorage(), clockOf(metadata)}
 }
 
-// checkClock compares the clocks by the time of a response. It reads any event source mapping, because
-// operators have that permission.
+// checkClock compares the local clock with the time in a response of AWS. It reads an event source mapping to
+// get a response, because operators have permission for this call.
 func (t *transport) checkClock(ctx context.Context) client.Check {
 	for _, uuid := range t.Outputs.Mappings {
 		if uuid == "" {
@@ -172,7 +172,7 @@ func (t *transport) checkClock(ctx context.Context) client.Check {
 }
 
 func clockOf(m middleware.Metadata) client.Check {
-	theirs, _ := awsmiddleware.GetServerTime(m) // zero means unknown
+	theirs, _ := awsmiddleware.GetServerTime(m) // the zero time means unknown
 	ours, _ := awsmiddleware.GetResponseAt(m)
 	return client.CheckClock("AWS", theirs, ours)
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Open is aws.Open for an operator.
+// Open is like Open of package client/aws, and returns an operator's client.
 func Open(ctx context.Context, name string, o stack.Options, opts ...client.Option) (*client.Client, error) {
 	c, err := stack.Configure(ctx, o)
 	if err != nil {
@@ -27,7 +27,7 @@ func Open(ctx context.Context, name string, o stack.Options, opts ...client.Opti
 	return OpenWith(ctx, c, name, opts...)
 }
 
-// OpenWith is aws.OpenWith for an operator.
+// OpenWith is like OpenWith of package client/aws, and returns an operator's client.
 func OpenWith(ctx context.Context, c aws.Config, name string, opts ...client.Option) (*client.Client, error) {
 	outputs, err := stack.Describe(ctx, c, name)
 	if err != nil {
@@ -42,7 +42,8 @@ func OpenWith(ctx context.Context, c aws.Config, name string, opts ...client.Opt
 		Rights: rights.SimulatePrincipalPolicy, Role: rights.GetRole}, opts...), nil
 }
 
-// Lambda reads the state of an event source mapping, and the account's limits. *lambda.Client implements it.
+// Lambda reads event source mappings and the account's Lambda quotas. *lambda.Client implements this
+// interface.
 type Lambda interface {
 	GetEventSourceMapping(ctx context.Context, in *lambda.GetEventSourceMappingInput,
 		o ...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error)
@@ -50,33 +51,33 @@ type Lambda interface {
 		o ...func(*lambda.Options)) (*lambda.GetAccountSettingsOutput, error)
 }
 
-// Sweeps reads the results of the Supervisor.
+// Sweeps reads overdue tasks and the leases of sweeps. *dynamo.Store implements this interface.
 type Sweeps interface {
 	Due(ctx context.Context, bucket port.Bucket, shard int, before time.Time, after *port.Due,
 		limit int) ([]port.Due, error)
-	// LeaseUntil returns zero if nothing has ever taken the lease.
+	// LeaseUntil returns the end of a lease, or the zero time if the lease was never taken.
 	LeaseUntil(ctx context.Context, name string) (time.Time, error)
 }
 
 // Parts holds the dependencies of an operator's client.
 type Parts struct {
 	stack.Parts
-	Sweeps  Sweeps  // reads the results of sweeps; nil if they are not read
-	Lambda  Lambda  // reads mappings and limits; nil if they are not read
-	Metrics Metrics // reads CloudWatch; nil if it is not read
-	Tables  Tables  // reads quotas; nil means AWS's default quotas
-	Caller  Caller  // reads the caller's identity; nil if it is not read
-	Rights  Rights  // reads the caller's permissions; nil if they are not read
-	Role    Role    // reads the path of the caller's role; nil if it is not read
-	// Unattended is the time that a request may wait before its queue is checked for a consumer. It is also
-	// the time for which the result is cached. A failure is cached six times as long. The zero value means 10
-	// s.
+	Sweeps  Sweeps  // nil omits the checks of sweeps and of overdue orders
+	Lambda  Lambda  // nil omits the checks of mappings, quotas and clocks
+	Metrics Metrics // nil omits metrics
+	Tables  Tables  // nil means AWS's default quotas
+	Caller  Caller  // nil omits the check of the permission to send
+	Rights  Rights  // nil omits the check of the permission to send
+	Role    Role    // nil means that the client assumes roles without a path
+	// Unattended is the time that a request may wait before the client checks whether the request's queue has
+	// a consumer. The client also caches the result of a check for this time, and the error of a failed check
+	// for six times as long. The zero value means 10 s.
 	Unattended time.Duration
-	// LookTimeout bounds the time of a check of all queues. The zero value means 3 s.
+	// LookTimeout is the time limit of one check of all queues. The zero value means 3 s.
 	LookTimeout time.Duration
 }
 
-// Over returns a client with these parts.
+// Over returns a client with the given dependencies.
 func Over(p Parts, opts ...client.Option) *client.Client {
 	p.Unattended = cmp.Or(p.Unattended, unattendedAfter)
 	p.LookTimeout = cmp.Or(p.LookTimeout, lookTimeout)
@@ -95,7 +96,7 @@ type transport struct {
 	statistics   statistics
 }
 
-// Task returns a task. Without a wait it adds the queues without a consumer that the task waits for.
+// Task returns a task. If wait is 0, the result also lists queues without a consumer, see the method await.
 func (t *transport) Task(ctx context.Context, id string, wait time.Duration) (*client.Task, error) {
 	shown, err := t.Transport.Task(ctx, id, wait)
 	if err == nil && wait <= 0 {

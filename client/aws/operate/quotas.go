@@ -16,30 +16,34 @@ import (
 )
 
 const (
-	// mostInFlight is the quota of a standard queue ("Amazon SQS standard queue quotas", messages per queue,
-	// in flight).
+	// mostInFlight is the quota of messages in flight in a standard queue. The source is the page "Amazon SQS
+	// standard queue quotas".
 	mostInFlight = 120_000
-	// defaultTableWrites is the default quota ("Quotas in Amazon DynamoDB", on-demand throughput per table).
+	// defaultTableWrites is the default quota of write units per second for an on-demand table. The source is
+	// the page "Quotas in Amazon DynamoDB".
 	defaultTableWrites = 40_000
-	// quotaShare is the share of a quota above which the check fails, so that there is time to ask for more.
+	// quotaShare is the share of a quota at which the check fails. The operator then still has time to
+	// request a higher quota.
 	quotaShare = 0.8
 )
 
 func near(n, limit float64) bool { return n >= quotaShare*limit }
 
-// Tables reads the quotas of tables. *dynamodb.Client implements it.
+// Tables reads the quotas of tables. *dynamodb.Client implements this interface.
 type Tables interface {
 	DescribeLimits(ctx context.Context, in *dynamodb.DescribeLimitsInput,
 		o ...func(*dynamodb.Options)) (*dynamodb.DescribeLimitsOutput, error)
 }
 
-// checkInFlight finds the queue with the most messages in flight: received, and neither deleted nor returned.
-// At the quota SQS delivers no more.
+// checkInFlight finds the queue with the most messages in flight. A message is in flight from its receive
+// until the consumer deletes or returns the message. If a queue reaches the quota, SQS stops the delivery of
+// the queue's messages.
 func (t *transport) checkInFlight(ctx context.Context) client.Check {
 	const name = "messages in flight"
 	most, of := 0, port.Intake
 	queues := append(t.queuesOf(port.Intake), port.Control, port.Replies)
-	// sorted, so that each run names the same queue
+	// The agents are sorted, so that each run names the same queue if several queues have the same number of
+	// messages.
 	for _, agent := range slices.Sorted(maps.Keys(t.Outputs.Requests)) {
 		queues = append(queues, t.queuesOf(port.Requests(agent))...)
 	}
@@ -59,8 +63,8 @@ func (t *transport) checkInFlight(ctx context.Context) client.Check {
 			"SQS standard queue quotas) is AWS Support's to raise")
 }
 
-// checkThroughput compares the busiest minute of the hour with the quota of writes to a table. AWS throttles
-// writes above it.
+// checkThroughput compares the busiest minute of the last hour with the quota of writes to a table. AWS
+// throttles writes above the quota.
 func (t *transport) checkThroughput(ctx context.Context) client.Check {
 	const name = "table writes"
 	t.statisticsMu.Lock()
@@ -87,7 +91,7 @@ func (t *transport) checkThroughput(ctx context.Context) client.Check {
 			"limit), or divide the orders between two deployments")
 }
 
-// peakWrites returns the largest mean of a minute, over the tables and the index.
+// peakWrites returns the write units per second of the busiest minute, for the table of orders or its index.
 func (t *transport) peakWrites(ctx context.Context, now time.Time) (peak float64, err error) {
 	var metrics []*metric
 	for _, of := range [][]string{{"TableName", t.Outputs.Orders},

@@ -17,22 +17,23 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Caller reads the identity of the credentials. *sts.Client implements it.
+// Caller reads the identity of the credentials. *sts.Client implements this interface.
 type Caller interface {
 	GetCallerIdentity(ctx context.Context, in *sts.GetCallerIdentityInput,
 		o ...func(*sts.Options)) (*sts.GetCallerIdentityOutput, error)
 }
 
-// Rights reads the permissions of a role or user: SimulatePrincipalPolicy of an *iam.Client. It is a function
-// so that the client's other 180 calls, which take 9 MB, stay out of the program.
+// Rights reads the permissions of a role or a user. It is the method SimulatePrincipalPolicy of an
+// *iam.Client. Rights is a function type, so that the linker can omit the 180 remaining methods of the
+// client, which need 9 MB.
 type Rights func(context.Context, *iam.SimulatePrincipalPolicyInput,
 	...func(*iam.Options)) (*iam.SimulatePrincipalPolicyOutput, error)
 
-// Role reads a role with its path: GetRole of an *iam.Client.
+// Role reads a role with its path. It is the method GetRole of an *iam.Client.
 type Role func(context.Context, *iam.GetRoleInput, ...func(*iam.Options)) (*iam.GetRoleOutput, error)
 
-// checkSend asks IAM whether the caller may send orders and commands. It sends none, because an order would
-// be executed.
+// checkSend asks IAM whether the caller may send orders and commands. It does not send an order as a test,
+// because the deployment would execute the order.
 func (t *transport) checkSend(ctx context.Context) client.Check {
 	const name = "message path"
 	if t.Parts.Caller == nil || t.Parts.Rights == nil {
@@ -47,14 +48,14 @@ func (t *transport) checkSend(ctx context.Context) client.Check {
 	if err != nil {
 		return client.NotChecked(name, err)
 	}
-	queues := map[string]string{} // names by ARN
+	queues := map[string]string{} // queue names by ARN
 	in := &iam.SimulatePrincipalPolicyInput{PolicySourceArn: aws.String(who.String()),
 		ActionNames: []string{"sqs:SendMessage"}}
 	addresses := map[string]string{
 		port.Intake: t.Outputs.Intake, port.High(port.Intake): t.Outputs.High[port.Intake],
 		port.Control: t.Outputs.Control,
 	}
-	// in a fixed order, so that each run names the same queue
+	// The sequence is fixed, so that each run names the same queue first.
 	for _, queue := range []string{port.Intake, port.High(port.Intake), port.Control} {
 		place := addresses[queue]
 		u, err := url.Parse(place)
@@ -92,13 +93,14 @@ func (t *transport) checkSend(ctx context.Context) client.Check {
 				"not checked", who)}
 }
 
-// singleSignOn is the prefix of each role that IAM Identity Center makes. The path of such a role is
-// aws-reserved/sso.amazonaws.com/ and, in most Regions, the Region.
+// singleSignOn is the prefix of the names of roles that IAM Identity Center creates. The path of such a role
+// is aws-reserved/sso.amazonaws.com/, in most Regions followed by the name of the Region.
 const singleSignOn = "AWSReservedSSO_"
 
-// principal returns the role or user of a caller. The identity of a caller with a role is a session without
-// the role's path, so principal asks IAM for it. If IAM does not return the role, principal assumes that the
-// role has no path, unless it is a role of single sign-on, which always has one.
+// principal returns the ARN of the caller's role or user. If the caller has a role, STS returns the ARN of a
+// session, which does not contain the role's path. principal then reads the role from IAM. If IAM does not
+// return the role, principal assumes that the role has no path. A role of IAM Identity Center always has a
+// path, so for such a role principal returns an error.
 func (t *transport) principal(ctx context.Context, caller string) (arn.ARN, error) {
 	a, err := arn.Parse(caller)
 	if err != nil {

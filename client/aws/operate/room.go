@@ -12,24 +12,26 @@ import (
 	stack "github.com/stepkeeper/stepkeeper/client/aws"
 )
 
-// Room compares a deployment's functions with the account's quotas of Lambda. Concurrent executions above the
-// quota are throttled: their messages return to the queue, come back late, and have one more receive. New
-// accounts have a quota of 10.
+// Room compares the needs of a deployment's functions with the account's Lambda quotas. Lambda throttles
+// concurrent executions above the quota. The messages of a throttled execution return to their queue and are
+// delivered again later, with a higher receive count. New accounts have a quota of 10 concurrent executions.
 type Room struct {
-	// concurrent executions of all event source mappings and the Supervisor; 0 if the stack does not state it
+	// Needs is the maximum number of concurrent executions of all event source mappings and of the
+	// Supervisor. It is 0 if the stack does not have this output.
 	Needs int
-	Limit int // concurrent executions of the account in the Region, for all of its functions
-	// part of Needs that functions without reserved concurrency use; 0 if the stack does not state it
+	Limit int // account's quota of concurrent executions in the Region
+	// Shared is the part of Needs for functions without reserved concurrency. It is 0 if the stack does not
+	// have this output.
 	Shared     int
-	Unreserved int // part of Limit that is not reserved for single functions
+	Unreserved int // part of Limit that no function of the account has reserved
 
-	code, codeLimit int64 // bytes of all functions and layers of the account
+	code, codeLimit int64 // bytes of all functions and layers of the account, and the quota
 }
 
-// Fits reports whether none of the deployment's functions is throttled.
+// Fits reports whether the quotas are sufficient for all functions of the deployment.
 func (r Room) Fits() bool { return r.Needs <= r.Limit && r.Shared <= r.Unreserved }
 
-// String describes the needs of the functions and the account's limits.
+// String returns a sentence about the needs of the functions and the quotas.
 func (r Room) String() string {
 	if r.Needs <= r.Limit && !r.Fits() {
 		return fmt.Sprintf("functions without reserved concurrency may run %d at a time, and the account "+
@@ -40,8 +42,8 @@ func (r Room) String() string {
 		r.Needs, r.Limit)
 }
 
-// codeStorage checks the free space for code. Each deployment uploads its functions, and fails if the storage
-// is full.
+// codeStorage checks the account's free storage for the code of functions. A deployment uploads its
+// functions, and fails if the storage is full.
 func (r Room) codeStorage() client.Check {
 	if r.codeLimit == 0 {
 		return client.NotChecked("code storage", errors.New("AWS Lambda did not answer the account's limit"))
@@ -53,9 +55,9 @@ func (r Room) codeStorage() client.Check {
 			"AWS Lambda, Function and layer storage), before you deploy")
 }
 
-// RoomOf reads the needs of a deployment's functions and the account's quotas. The error is ErrForbidden if
-// lambda:GetAccountSettings is not allowed. No policy of the deployment allows that action, because AWS
-// cannot restrict it to the deployment's resources.
+// RoomOf reads the needs of a deployment's functions and the account's quotas. The error is
+// client.ErrForbidden if the caller has no permission for lambda:GetAccountSettings. No policy of the
+// deployment allows this action, because a policy cannot restrict the action to the deployment's resources.
 func RoomOf(ctx context.Context, name string, o stack.Options) (Room, error) {
 	c, err := stack.Configure(ctx, o)
 	if err != nil {

@@ -23,33 +23,35 @@ import (
 )
 
 const (
-	// Statistics are cached because CloudWatch charges for each metric read.
+	// statisticsHold is the time for which statistics are cached. CloudWatch charges for each metric that is
+	// read.
 	statisticsHold = time.Minute
-	usageHold      = 10 * time.Minute // time that usage is cached
+	usageHold      = 10 * time.Minute // time for which the usage is cached
 	covered        = time.Hour
 	minutes        = int(covered / time.Minute)
-	// settling is the lag of CloudWatch's metrics.
+	// settling is the delay until CloudWatch's metrics are complete.
 	settling = 5 * time.Minute
-	// uncalledFor is the validity of an agent's report that it does not call its service. A waiting step
-	// calls its agent every 7.5 minutes, so the agent can report again (P45, "not now" is not a failure).
+	// uncalledFor is the time for which a value of MetricNotCalled counts. The Scheduler writes this metric
+	// if an agent replies that it does not call the service. The next attempt of the step usually comes
+	// within 7.5 minutes, and writes the metric again (P45, "not now" is not a failure).
 	uncalledFor = 10*time.Minute + settling
 	metricsTime = 5 * time.Second
 )
 
-// Metrics reads CloudWatch. *cloudwatch.Client implements it.
+// Metrics reads metrics from CloudWatch. *cloudwatch.Client implements this interface.
 type Metrics = cloudwatch.GetMetricDataAPIClient
 
-// statistics caches the last figures, each with the time until which it is valid.
+// statistics caches the last results. Each result has a time until which it is valid.
 type statistics struct {
 	all       *client.Statistics
 	until     time.Time
 	usage     *view.Usage
 	usageTill time.Time
-	peak      float64 // write units per second of a table
+	peak      float64 // highest write units per second of a table
 	peakTill  time.Time
 }
 
-// Statistics reads metrics, the depths of the agents' queues, and the index.
+// Statistics collects metrics, the numbers of messages in the agents' queues, and the overdue orders.
 func (t *transport) Statistics(ctx context.Context) (*client.Statistics, error) {
 	t.statisticsMu.Lock()
 	defer t.statisticsMu.Unlock()
@@ -75,7 +77,7 @@ func (t *transport) Statistics(ctx context.Context) (*client.Statistics, error) 
 	} else if err := t.addUsage(within, s, from, now); err != nil {
 		s.Unknown = append(s.Unknown, "what orders cost: "+err.Error())
 	}
-	if ctx.Err() != nil { // the caller has gone
+	if ctx.Err() != nil { // the errors above come from the end of the caller's context
 		return nil, ctx.Err()
 	}
 	t.statistics.all, t.statistics.until = s, now.Add(statisticsHold)
@@ -98,7 +100,7 @@ func (t *transport) agentsNow(ctx context.Context) []view.AgentStatistics {
 	return all
 }
 
-// queuesOf returns a queue and its queue of high priority, if it has one.
+// queuesOf returns the queue and, if it exists, the corresponding queue for high priority.
 func (t *transport) queuesOf(queue string) []string {
 	if t.Outputs.High[queue] == "" {
 		return []string{queue}
@@ -125,12 +127,13 @@ func (t *transport) overdue(ctx context.Context, now time.Time) (*view.Overdue, 
 	return all, nil
 }
 
-// metric is a metric to read. If search is set, its values are the sums of all metrics that the search finds.
+// metric is a metric to read. If search is set, each value is the sum over all metrics that match the search
+// expression.
 type metric struct {
 	namespace, name, statistic string
 	dimensions                 []string // names and values, alternating
 	search                     string
-	values                     []*float64 // set by read, one value for each minute; nil if there was none
+	values                     []*float64 // one value for each minute; nil if there was none
 }
 
 func (t *transport) read(ctx context.Context, from time.Time, metrics []*metric) error {
@@ -177,7 +180,7 @@ func (t *transport) read(ctx context.Context, from time.Time, metrics []*metric)
 	return nil
 }
 
-// ofQueue returns a metric of a queue, plus the same metric of its queue of high priority.
+// ofQueue returns a metric of the queue and, if it exists, of the corresponding queue for high priority.
 func (t *transport) ofQueue(queue, url, name, statistic string) (all []*metric) {
 	for _, u := range []string{url, t.Outputs.High[queue]} {
 		if u != "" {
@@ -239,7 +242,6 @@ func (t *transport) addMetrics(ctx context.Context, s *client.Statistics, from t
 	return nil
 }
 
-// series returns the sum of the metrics.
 func series(kind, of string, metrics []*metric) view.Series {
 	all := make([]*int, minutes)
 	for _, m := range metrics {
@@ -252,8 +254,9 @@ func series(kind, of string, metrics []*metric) view.Series {
 	return view.Series{Kind: kind, Of: of, Values: all}
 }
 
-// inError returns the number of orders in Error for each minute. A sweep reports only workflows with orders
-// in Error, and its figures are valid until the next sweep.
+// inError returns the number of orders in Error for each minute. swept shows in which minutes a sweep ran. A
+// sweep without a value in found has found no order in Error. The values of a sweep hold until the next sweep
+// is due.
 func (t *transport) inError(swept, found []*float64) []*int {
 	all := make([]*int, minutes)
 	holds, last := int((t.Outputs.SweepInterval+time.Minute-1)/time.Minute), -1
@@ -273,7 +276,7 @@ func (t *transport) inError(swept, found []*float64) []*int {
 	return all
 }
 
-// latest returns the last value, or nil if it is older than within.
+// latest returns the last value, or nil if no value is at most as old as the duration within.
 func latest(values []*float64, within time.Duration) *float64 {
 	for i := minutes - 1; i >= minutes-int(within/time.Minute); i-- {
 		if values[i] != nil {
@@ -283,10 +286,10 @@ func latest(values []*float64, within time.Duration) *float64 {
 	return nil
 }
 
-// uncalledSince returns the first minute of the latest period in which an agent reported that it does not
-// call its service. is reports whether that period still lasts.
+// uncalledSince returns the first minute of the present period in which an agent does not call its service.
+// The second result reports whether such a period exists.
 func uncalledSince(values []*float64) (since int, is bool) {
-	if values == nil { // not read
+	if values == nil { // the metric was not read
 		return 0, false
 	}
 	last := minutes

@@ -23,26 +23,28 @@ import (
 )
 
 const (
-	// unattendedAfter is the age at which a request counts as waiting. A poller takes a request within
-	// seconds, and SQS counts requests with some delay.
+	// unattendedAfter is the default of Parts.Unattended. An active consumer takes a request within seconds,
+	// but the message counts of SQS are a few seconds late.
 	unattendedAfter = 10 * time.Second
-	// lookTimeout bounds a check of all queues. It is short, because the check is only an addition to other
-	// commands.
+	// lookTimeout is the time limit of one check of all queues. It is short because other commands, such as a
+	// read of a task, include the check.
 	lookTimeout = 3 * time.Second
-	// failureHolds is the factor by which failures are cached longer than results. Otherwise an application
-	// without permission, or without a route to Lambda's API, would wait for each order that it reads.
+	// failureHolds is the factor by which the client caches failures longer than results. A caller may lack
+	// the permission, or a route to Lambda's API. Without a long cache, each read of an order would wait for
+	// the failing check.
 	failureHolds = 6
-	// looksAtOnce keeps a deployment with many agents below the rate limit of Lambda's API.
+	// looksAtOnce is the maximum number of queues that the client checks concurrently. It keeps a deployment
+	// with many agents below the rate limit of Lambda's API.
 	looksAtOnce = 8
 )
 
 type seen struct {
 	at    time.Time
-	found client.Unattended // Queue is "" if the queue has a consumer
-	err   error             // reason why the queue could not be checked; nil if it was checked
+	found client.Unattended // zero value if the queue has a consumer
+	err   error             // reason why the check failed; nil if it succeeded
 }
 
-// Unattended checks the Scheduler's queues and those of the agents that the workflow needs.
+// Unattended checks the Scheduler's queues, and the queues of the agents that the workflow needs.
 func (t *transport) Unattended(ctx context.Context, workflow string) ([]client.Unattended, error) {
 	queues := []string{port.Intake, port.Control, port.Replies}
 	needed := t.agentsOf(ctx, workflow)
@@ -59,8 +61,8 @@ func (t *transport) Unattended(ctx context.Context, workflow string) ([]client.U
 	return t.look(ctx, queues)
 }
 
-// agentsOf returns the agents that a workflow needs. The result is nil if the agents are unknown, as before
-// the workflow's first order.
+// agentsOf returns the agents that a workflow needs. It returns nil if the agents are unknown, for example
+// because the workflow has had no order yet.
 func (t *transport) agentsOf(ctx context.Context, workflow string) []string {
 	def, err := t.Stored(ctx, t.Outputs.Hash(workflow))
 	if err != nil || def == nil || def.Name != workflow {
@@ -69,8 +71,8 @@ func (t *transport) agentsOf(ctx context.Context, workflow string) []string {
 	return slices.AppendSeq(make([]string, 0, len(def.Agents)), maps.Keys(def.Agents))
 }
 
-// look returns the queues without a consumer. It caches recent results, so that a command or page with many
-// calls checks each queue once. The error names the queues that could not be checked, and the reason.
+// look returns the queues without a consumer. It caches recent results, so that a command that reads many
+// orders checks each queue once. If the check of a queue fails, the error names the queue and the reason.
 func (t *transport) look(ctx context.Context, queues []string) ([]client.Unattended, error) {
 	within, cancel := context.WithTimeout(ctx, t.Parts.LookTimeout)
 	defer cancel()
@@ -85,7 +87,7 @@ func (t *transport) look(ctx context.Context, queues []string) ([]client.Unatten
 		})
 	}
 	group.Wait()
-	if ctx.Err() != nil { // The caller has gone, so the errors are not about the queues.
+	if ctx.Err() != nil { // the errors come from the end of the caller's context
 		return nil, ctx.Err()
 	}
 	t.remember(queues, looks)
@@ -104,8 +106,8 @@ func (t *transport) look(ctx context.Context, queues []string) ([]client.Unatten
 	return all, t.depthUnknown(unknown, why)
 }
 
-// depthUnknown returns the error of a check. It states the first reason, because usually all queues fail for
-// the same reason. The client does not retry this error.
+// depthUnknown returns the error of look. It states only the first reason, because usually all checks fail
+// for the same reason. The error does not wrap the reason, so that the client does not repeat the call.
 func (t *transport) depthUnknown(queues []string, why error) error {
 	if len(queues) == 0 {
 		return nil
@@ -144,8 +146,10 @@ func (t *transport) remember(queues []string, looks []seen) {
 	}
 }
 
-// unattended checks a queue. It returns the queue if its event source mapping is off, or if requests wait in
-// it and none is in flight. Otherwise the result is empty. An external agent has no mapping.
+// unattended checks one queue. If the queue has no consumer, the result describes the queue. Otherwise the
+// result is the zero value. A queue has no consumer if its event source mapping is off. A request queue also
+// has no consumer if requests wait and none is in flight. The second condition also covers an external agent,
+// which has no event source mapping.
 func (t *transport) unattended(ctx context.Context, queue string) (client.Unattended, error) {
 	agent, requests := strings.CutPrefix(queue, port.Requests(""))
 	u := client.Unattended{Queue: queue}
@@ -164,7 +168,8 @@ func (t *transport) unattended(ctx context.Context, queue string) (client.Unatte
 	return u, errors.Join(failure, err)
 }
 
-// withoutHigh returns the agent that reads requests-NAME, which may be its queue of high priority.
+// withoutHigh returns the agent that reads the queue requests-NAME. The queue may be the agent's queue for
+// high priority.
 func (t *transport) withoutHigh(name string) string {
 	for queue := range t.Outputs.High {
 		if port.High(queue) == port.Requests(name) {
@@ -185,9 +190,9 @@ func (t *transport) depth(ctx context.Context, queue string) (port.Depth, error)
 		Policy: t.Outputs.Operator}, err)
 }
 
-// mapping reports whether the event source mapping of the queue is off, and notes the reason, the time, and
-// the fix. If it is on and its last invocation failed, mapping notes that too, because it explains waiting
-// requests.
+// mapping reports whether the event source mapping of the queue u.Queue is off or missing. It then sets
+// Reason and Fix of u, and Since if AWS reports the time. If the mapping is on and its last invocation
+// failed, the function sets Reason and Fix, because the failure explains waiting requests.
 func (t *transport) mapping(ctx context.Context, u *client.Unattended) (off bool, err error) {
 	uuid := t.Outputs.Mappings[u.Queue]
 	if uuid == "" || t.Parts.Lambda == nil {
@@ -230,8 +235,9 @@ func (t *transport) mapping(ctx context.Context, u *client.Unattended) (off bool
 	return false, nil
 }
 
-// await adds to shown the queues without a consumer that its steps in flight wait for: their agents' request
-// queues, and the queue of replies. Since is the earliest claim that waits for the queue.
+// await adds the queues without a consumer to shown.Unattended. It checks the request queues of the steps
+// that have been in flight for at least Parts.Unattended and, if there are such steps, the queue for replies.
+// If Since of a request queue is unknown, await sets it to the earliest claim of the queue's steps.
 func (t *transport) await(ctx context.Context, shown *client.Task, now time.Time) {
 	since := map[string]core.Time{}
 	queues := []string{port.Replies}

@@ -1,5 +1,5 @@
-// Package apitest has a backend in memory, for tests of the edge and of the client. The test sets the
-// backend's tasks, and can make the backend busy or unavailable, or make it refuse.
+// Package apitest provides an api.Backend in memory, for tests of package api and of the client. A test sets
+// the tasks of the backend. A test can also make the backend busy or unavailable, or make it refuse orders.
 package apitest
 
 import (
@@ -24,10 +24,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// Now is the time of the backend.
+// Now is the time at which all tasks of the backend are created.
 const Now = core.Time(1_800_000_000_000)
 
-// Definition is the backend's only workflow, "order".
+// Definition is the backend's only definition. Its workflow is "order".
 var Definition = linked(&core.Definition{
 	Schema: 1, Name: "order", Hash: "0123456789abcdef0123456789abcdef",
 	Steps: []core.StepDefinition{
@@ -43,38 +43,38 @@ func linked(d *core.Definition) *core.Definition {
 	return d
 }
 
-// Backend implements api.Backend. Its fields may be set while no call runs.
+// Backend implements api.Backend. A test may set the exported fields only while no call runs.
 type Backend struct {
 	Queues interface {
 		Queue(string) (port.Queue, error)
 	} // nil means no queues
 	Names []string // names of the queues
-	// errors that Submit, and only Submit, returns, by order ID
+	// errors that Submit returns, by order ID
 	Failing map[string]error
-	Verdict func(message.Control) (core.Verdict, error) // nil accepts every command
+	Verdict func(message.Control) (core.Verdict, error) // called for each command; nil accepts every command
 	NotOK   bool                                        // Health reports that the backend is not ready
-	// waits whose context was cancelled before its deadline
+	// number of calls of Wait whose context was cancelled before its deadline
 	HungUp  atomic.Int64
-	Damaged string // order ID whose document cannot be read
-	// ID of an order that cannot be read or submitted without a panic
+	Damaged string // ID of an order whose document cannot be read
+	// ID of an order for which Submit and Task panic
 	Panic  string
 	Pinned *core.Definition // definition of all tasks; nil means Definition
-	// method that returns port.ErrUnavailable: "Task", "Order", "Wait", "List", "Target", "Statistics" or
+	// name of the method that returns an error: "Task", "Order", "Wait", "List", "Target", "Statistics" or
 	// "Schedules"
 	Broken string
-	// BrokenBy is the error of that method, instead of port.ErrUnavailable; optional.
+	// BrokenBy is the error of the method that Broken names. nil means port.ErrUnavailable.
 	BrokenBy error
 	// NotTaken lists queues without a consumer.
 	NotTaken []view.Unattended
 
 	mu       sync.Mutex
-	change   chan struct{} // closed and replaced at each change
+	change   chan struct{} // closed and replaced whenever a task changes
 	tasks    map[string]*core.Task
 	orders   map[string]json.RawMessage
-	failures int // submissions that get failure before the next is accepted
+	failures int // number of the next submissions that fail
 	failure  error
 	down     error
-	Batches  []int // sizes of the calls of Submit
+	Batches  []int // number of orders in each call of Submit
 	Commands []message.Control
 	Rejected []api.Rejected
 }
@@ -91,7 +91,7 @@ func (b *Backend) Busy(n int) { b.Fail(n, &api.BusyError{RetryAfter: time.Millis
 // Fail makes the next n submissions return err.
 func (b *Backend) Fail(n int, err error) { b.locked(func() { b.failures, b.failure = n, err }) }
 
-// Down makes every submission and command return err. nil ends that.
+// Down makes every submission and command return err. A nil err makes them succeed again.
 func (b *Backend) Down(err error) { b.locked(func() { b.down = err }) }
 
 func (b *Backend) locked(f func()) {
@@ -100,7 +100,7 @@ func (b *Backend) locked(f func()) {
 	f()
 }
 
-// Change stores the next version of a task.
+// Change applies f to a copy of the task, and stores the changed copy as the next version.
 func (b *Backend) Change(id string, f func(*core.Task)) {
 	b.locked(func() {
 		t := *b.tasks[id]
@@ -115,14 +115,14 @@ func (b *Backend) End(id string) {
 	b.Change(id, func(t *core.Task) { t.ProcessState, t.End.At = core.Processed, Now+1000 })
 }
 
-// Seen returns the submitted order, or nil if there is none.
+// Seen returns the content of a submitted order. It returns nil for an unknown order.
 func (b *Backend) Seen(id string) json.RawMessage {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.orders[id]
 }
 
-// Put stores the next version of a task unchanged.
+// Put stores t as the next version of its task.
 func (b *Backend) Put(t *core.Task) { b.locked(func() { b.put(t) }) }
 
 func (b *Backend) put(t *core.Task) {
@@ -132,7 +132,7 @@ func (b *Backend) put(t *core.Task) {
 	b.change = make(chan struct{})
 }
 
-// handed checks that the context of a call belongs to a request, and ends with it.
+// handed panics if ctx cannot be cancelled, because package api must pass on the context of the request.
 func handed(ctx context.Context) {
 	if ctx.Done() == nil {
 		panic("a call has another context than its request")
@@ -195,7 +195,7 @@ func (b *Backend) submit(o message.SubmitOrder) api.SubmitResult {
 	return r
 }
 
-// NewTask returns a task of Definition, with its first step claimed.
+// NewTask returns a task of Definition whose first step is claimed.
 func NewTask(id string) *core.Task {
 	return &core.Task{
 		OrderID: id, Workflow: Definition.Name, Definition: Definition.Hash,
@@ -216,7 +216,8 @@ func (b *Backend) Reject(ctx context.Context, r api.Rejected) error {
 	return nil
 }
 
-// Command accepts a command, or calls Verdict.
+// Command records the command. It returns the error that Down has set, or else the result of Verdict. Without
+// both, it accepts the commands for known orders.
 func (b *Backend) Command(ctx context.Context, c message.Control) (core.Verdict, error) {
 	handed(ctx)
 	b.mu.Lock()
@@ -294,7 +295,7 @@ func (b *Backend) Wait(ctx context.Context, id string, done func(*core.Task) boo
 	}
 }
 
-// Arrived waits until the order is stored.
+// Arrived blocks until the order is stored.
 func (b *Backend) Arrived(id string) {
 	for {
 		b.mu.Lock()
@@ -332,7 +333,7 @@ func (b *Backend) Follow(ctx context.Context, id string, after int64) (<-chan *c
 	return out, nil
 }
 
-// List returns tasks in the order of their IDs.
+// List returns the selected tasks, sorted by order ID.
 func (b *Backend) List(ctx context.Context, q port.Query) ([]view.Summary, string, error) {
 	handed(ctx)
 	if q.Cursor == "strange" {
@@ -364,7 +365,7 @@ func (b *Backend) List(ctx context.Context, q port.Query) ([]view.Summary, strin
 	return orders, next, b.broken("List")
 }
 
-// Queue returns one of Queues.
+// Queue returns the named queue of Queues.
 func (b *Backend) Queue(name string) (port.Queue, error) {
 	if b.Queues == nil {
 		return nil, fmt.Errorf("queue %q: %w", name, port.ErrNotFound)
@@ -372,13 +373,13 @@ func (b *Backend) Queue(name string) (port.Queue, error) {
 	return b.Queues.Queue(name)
 }
 
-// QueueNames returns Names.
+// QueueNames returns the field Names.
 func (b *Backend) QueueNames() []string { return b.Names }
 
-// Unattended returns NotTaken.
+// Unattended returns the field NotTaken.
 func (b *Backend) Unattended(context.Context) []view.Unattended { return b.NotTaken }
 
-// Statistics returns one interval.
+// Statistics returns figures for one interval.
 func (b *Backend) Statistics(context.Context) (view.Statistics, error) {
 	ended := 3
 	return view.Statistics{From: Now, Interval: 10 * core.Second,
@@ -389,7 +390,7 @@ func (b *Backend) Statistics(context.Context) (view.Statistics, error) {
 		Overdue: &view.Overdue{}}, b.broken("Statistics")
 }
 
-// Health reports a ready backend unless NotOK is set.
+// Health reports that the backend is ready, unless NotOK is true.
 func (b *Backend) Health(ctx context.Context) api.Health {
 	handed(ctx)
 	if b.NotOK {
@@ -399,13 +400,13 @@ func (b *Backend) Health(ctx context.Context) api.Health {
 		Counts: map[string]int64{"running": 1}, Unattended: b.NotTaken}
 }
 
-// Question implements api.Backend. There are no tokens.
+// Question returns port.ErrNotFound, because the backend has no tokens.
 func (b *Backend) Question(ctx context.Context, id, _ string) (answerpage.Question, error) {
 	handed(ctx)
 	return answerpage.Question{}, fmt.Errorf("order %q: %w", id, port.ErrNotFound)
 }
 
-// Target returns Definition for its hash and for message.Latest.
+// Target returns Definition for its hash, and for message.Latest of the workflow "order".
 func (b *Backend) Target(ctx context.Context, workflow, definition string) (core.Target, error) {
 	handed(ctx)
 	if workflow == "order" && definition == message.Latest || definition == Definition.Hash {
@@ -414,7 +415,7 @@ func (b *Backend) Target(ctx context.Context, workflow, definition string) (core
 	return core.Target{Absent: "no such definition"}, b.broken("Target")
 }
 
-// Workflows returns a valid workflow, and one whose newer file is broken.
+// Workflows returns two workflows: one without problems, and one whose file has a problem.
 func (b *Backend) Workflows(ctx context.Context) []view.WorkflowInfo {
 	handed(ctx)
 	return []view.WorkflowInfo{
@@ -423,7 +424,7 @@ func (b *Backend) Workflows(ctx context.Context) []view.WorkflowInfo {
 	}
 }
 
-// Schedules returns a schedule with a started and a skipped time.
+// Schedules returns one schedule, with one started and one skipped time.
 func (b *Backend) Schedules(ctx context.Context) ([]schedule.Record, error) {
 	handed(ctx)
 	return []schedule.Record{{

@@ -1,6 +1,7 @@
-// Command services stands in for two remote services while you try the workflow: seats and payments. An
-// idempotency key acts only once. An undo succeeds even if nothing was done, and an undone key never acts
-// again. A restart loses the books, which are in memory. A real service must keep them.
+// Command services stands in for two remote services, seats and payments, while you try the workflow. An
+// operation takes effect only once for each idempotency key. An undo succeeds even if its operation had no
+// effect. After the undo, an operation with the same key has no effect. The services keep their data in
+// memory and lose it at a restart. A real service must store its data.
 package main
 
 import (
@@ -15,12 +16,12 @@ import (
 	"time"
 )
 
-// service answers POST /<service>/<operation>.
+// service handles POST /<service>/<operation>.
 type service struct {
 	mu     sync.Mutex
-	done   map[string]bool   // keys whose operation has its effect now
-	undone map[string]bool   // keys that were undone: they never act again
-	taken  map[string]string // seat to the key that holds it
+	done   map[string]bool   // keys whose operation has taken effect and is not undone
+	undone map[string]bool   // keys that an undo has blocked
+	taken  map[string]string // key that holds the seat, by seat
 }
 
 type input struct {
@@ -48,7 +49,8 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer(w, status, map[string]string{operation + "Id": key})
 }
 
-// act does an operation or undoes one. A 4xx means that nothing was done and that no repetition helps.
+// act runs an operation or an undo. A status 4xx means that the call had no effect and should not be
+// repeated.
 func (s *service) act(operation, key string, in input) (status int, code string) {
 	switch operation {
 	case "release", "refund":
@@ -61,7 +63,7 @@ func (s *service) act(operation, key string, in input) (status int, code string)
 		holder := s.taken[in.Seat]
 		switch {
 		case s.undone[key]:
-			return http.StatusConflict, "released-before" // the fence
+			return http.StatusConflict, "released-before" // the fence: an undone key never reserves
 		case holder != "" && holder != key:
 			return http.StatusConflict, "seat-taken"
 		}

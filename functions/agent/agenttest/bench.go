@@ -17,33 +17,31 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// subject is the agent under test.
 type subject interface {
-	// handle lets the agent handle requests, concurrently if it can, and returns the replies when it has
-	// handled all of them.
+	// handle passes requests to the agent, and returns the replies when all requests are handled.
 	handle(b *bench, requests []*message.Request) ([]*message.Reply, error)
 }
 
-// bench is one trial of an agent with a key of its own.
+// bench runs one trial of an agent, with a key that no other trial uses.
 type bench struct {
 	ctx     context.Context
 	probe   Probe
 	agent   string
-	grade   core.Grade // grade that the requests carry
+	grade   core.Grade // grade in the requests
 	key     string
 	order   string
 	subject subject
-	wrong   string // first fault found; "" if none was found
-	broken  error  // reason why the trial could not run; nil if it ran
+	wrong   string // first fault that the trial found, or ""
+	broken  error  // reason why the trial could not run, or nil
 
 	mu        sync.Mutex
 	calls     int
 	replies   []*message.Reply
-	hide      bool // the service's answers are lost on the way to the agent
-	lose      bool // the outbox does not accept the agent's replies
-	stall     bool // the agent is so slow that its time is over before it calls
-	unwatched bool // the probe is not queried around calls
-	alone     bool // one call at a time, so that the probe can be queried around it
+	hide      bool // operations return errLost instead of the service's response
+	lose      bool // the outbox refuses the agent's replies
+	stall     bool // operations wait for the end of their context before they call the service
+	unwatched bool // the probe does not count effects before and after a call
+	alone     bool // calls do not overlap, so the probe can count effects before and after each call
 }
 
 func newBench(ctx context.Context, agent string, sub subject, probe Probe, grade core.Grade) *bench {
@@ -52,10 +50,9 @@ func newBench(ctx context.Context, agent string, sub subject, probe Probe, grade
 		key: core.Key(order, 0, "step"), subject: sub, alone: true}
 }
 
-// insideName is the agent's name if its operations are in this process.
 const insideName = "agent-under-test"
 
-// inside is an agent in this process. The product's own worker runs its operations.
+// inside is an agent in this process. Package worker runs the agent's operations, as in production.
 type inside struct {
 	operations worker.Operations
 	workers    map[*bench]*worker.Worker
@@ -72,7 +69,7 @@ func (i *inside) worker(b *bench) (*worker.Worker, error) {
 		Ledger:     memory.NewLedger(), Clock: port.ClockFunc(time.Now), Retry: worker.Retry{Tries: 1},
 		Breaker: worker.Breaker{Off: true},
 	})
-	i.workers = map[*bench]*worker.Worker{b: w} // this drops the workers of earlier trials
+	i.workers = map[*bench]*worker.Worker{b: w} // the new map drops the workers of earlier trials
 	return w, err
 }
 
@@ -99,7 +96,6 @@ func (i *inside) handle(b *bench, requests []*message.Request) ([]*message.Reply
 	return b.replies, nil
 }
 
-// around wraps the operations with the trial's faults.
 func (b *bench) around(ops worker.Operations) worker.Operations {
 	all := worker.Operations{}
 	for name, op := range ops {
@@ -137,7 +133,6 @@ func (b *bench) call(ctx context.Context, run worker.Func, c worker.Call) (any, 
 	return out, err
 }
 
-// fail keeps the first fault.
 func (b *bench) fail(format string, args ...any) {
 	b.wrong = cmp.Or(b.wrong, fmt.Sprintf(format, args...))
 }
@@ -157,8 +152,6 @@ func (b *bench) request(op core.Operation, attempt int) *message.Request {
 	return r
 }
 
-// send lets the agent handle requests and returns the replies. Once the agent cannot be tried, send does
-// nothing.
 func (b *bench) send(requests ...*message.Request) []*message.Reply {
 	if b.broken != nil {
 		return nil
@@ -170,7 +163,6 @@ func (b *bench) send(requests ...*message.Request) []*message.Reply {
 	return replies
 }
 
-// do sends one request and returns its reply, or nil if there is none.
 func (b *bench) do(attempt int) *message.Reply { return first(b.send(b.request(core.Do, attempt))) }
 
 func (b *bench) undo(attempt int) *message.Reply {
@@ -184,7 +176,6 @@ func first(replies []*message.Reply) *message.Reply {
 	return replies[0]
 }
 
-// many sends copies of a request at the same time.
 func (b *bench) many(op core.Operation, attempt int) []*message.Reply {
 	r := b.request(op, attempt)
 	copies := make([]*message.Request, b.probe.Together)
@@ -194,7 +185,6 @@ func (b *bench) many(op core.Operation, attempt int) []*message.Reply {
 	return b.send(copies...)
 }
 
-// done expects a reply with the outcome done.
 func (b *bench) done(r *message.Reply, what string) {
 	switch {
 	case r == nil:
@@ -204,7 +194,6 @@ func (b *bench) done(r *message.Reply, what string) {
 	}
 }
 
-// between sends requests for other keys.
 func (b *bench) between() {
 	for n := range b.probe.Between {
 		r := b.request(core.Do, 1)
@@ -214,14 +203,13 @@ func (b *bench) between() {
 	}
 }
 
-// effects expects a number of effects.
 func (b *bench) effects(want int, when string) {
 	if got := b.probe.Effects(b.key); got != want {
 		b.fail("%s there are %d effects, not %d", when, got, want)
 	}
 }
 
-// outbox accepts or refuses the worker's replies.
+// outbox is the worker's queue of replies, and its quarantine.
 type outbox struct {
 	port.Queue
 	b *bench
@@ -229,7 +217,7 @@ type outbox struct {
 
 func (outbox) Name() string { return port.Replies }
 
-// Send accepts one reply.
+// Send keeps one reply for the trial, or refuses the reply with port.ErrUnavailable.
 func (o outbox) Send(_ context.Context, messages []port.Message) []error {
 	o.b.mu.Lock()
 	defer o.b.mu.Unlock()

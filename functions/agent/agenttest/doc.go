@@ -1,6 +1,7 @@
 // Package agenttest finds out which grade of service an agent and its remote service earn together: fenced,
 // idempotent or plain (docs/explanation/protocol.md, Grades). A workflow declares the grade of each step, and
-// Stepkeeper relies on it; a test with this package proves it.
+// Stepkeeper relies on the declared grade. A test with this package checks that the agent and the service
+// earn the grade.
 //
 //	func TestPaymentIsIdempotent(t *testing.T) {
 //		agenttest.Earns(t, operations, agenttest.Probe{
@@ -9,22 +10,28 @@
 //		}, agenttest.Idempotent)
 //	}
 //
-// The product's own worker runs the operations, with its deadlines and its ledger for plain services. The
-// trials cause the faults of production: duplicates, one after the other and at the same time; answers that
-// are lost between service and agent, and between agent and Scheduler; further attempts; requests that come
-// too late; an undo that comes before its do, and a do that comes after its undo; calls that take longer than
-// their time; keys and fences that come again after many others. Every trial has its own key, which the
-// service cannot have seen before.
+// Package worker runs the operations, with deadlines and with a ledger for plain services, as in production.
+// The trials cause faults that happen in production:
 //
-// An agent in a separate process, in any language, is tested through its queues:
+//   - duplicate requests, one after the other and at the same time;
+//   - lost responses of the service, and lost replies of the agent;
+//   - further attempts with the same key;
+//   - requests that come too late;
+//   - an undo before its do, and a do after its undo;
+//   - calls that take longer than their timeout;
+//   - the use of a key or a fence again after many other keys.
+//
+// Each trial has a new key, which the service cannot have seen before.
+//
+// A test reaches an agent in a separate process, in any language, through the agent's queues:
 //
 //	o, err := agenttest.Attach(t.Context(), "payment")
 //	defer o.Close()
 //	// start the agent with o.URL() as its endpoint
 //	o.Earns(t, probe, agenttest.Idempotent)
 //
-// `stepkeeper agent test` does that without Go code. See docs/how-to/testing-agents.md.
+// The command `stepkeeper agent test` runs these trials without Go code. See docs/how-to/testing-agents.md.
 //
-// A report does not show how long the service remembers keys (only how many), or how long a call can take to
-// arrive. The author has to declare these times (keyRetention, the step's timeout).
+// A report does not show for how long the service remembers keys, or how long a call can take to arrive. The
+// author of the workflow has to declare these two times, as keyRetention and as the step's timeout.
 package agenttest

@@ -24,23 +24,24 @@ const (
 // Probe describes the operations to test, and how to count their effects.
 type Probe struct {
 	Do    string          // operation that has the effect; required
-	Undo  string          // operation that reverses it; "" if there is none
+	Undo  string          // operation that reverses Do; "" if Do has no undo
 	Input json.RawMessage // input of the do operation
-	// UndoInput is the input of the undo; nil means the input of the do. It cannot hold the do's output,
-	// because an undo has to work even if that was lost (P24, an undo needs no output).
+	// UndoInput is the input of the undo operation; nil means Input. UndoInput cannot hold the do's output,
+	// because an undo must work even if the output was lost (P24, an undo needs no output).
 	UndoInput json.RawMessage
-	// Effects counts the effects for a key at the service, without the agent: 1 after a do, 0 before it and
-	// after its undo, 2 if it was done twice, -1 if something was undone that never happened. It is required,
-	// and called while no call runs.
+	// Effects counts the effects of a key at the service, without the agent. It returns 0 before the do, 1
+	// after the do, and 0 again after the undo. It returns 2 if the service executed the do twice, and -1 if
+	// the service undid a do that never happened. Effects is required. The trials do not call Effects while a
+	// call of the agent runs, except in the trial that uses Delay.
 	Effects func(key string) int
-	// Refuse(true) makes the service refuse each call, without an effect. Refuse(false) ends that. Nil skips
-	// the trial of remembered refusals.
+	// Refuse(true) makes the service refuse each call, so that no call has an effect. Refuse(false) makes it
+	// accept calls again. If Refuse is nil, the trial of remembered refusals is skipped.
 	Refuse func(refuse bool)
-	// Delay makes the service wait for d before each effect. Delay(0) ends that. Nil skips the trial of
-	// calls that take effect too late. Effects is then called while a call runs.
+	// Delay makes the service wait for d before each effect. If Delay is nil, the trial of calls that take
+	// effect too late is skipped.
 	Delay func(d time.Duration)
-	// Between is the number of other keys between two uses of a key; 0 means 50. The test detects a service
-	// that remembers fewer.
+	// Between is the number of other keys between two uses of a key; 0 means 50. The trials detect a service
+	// that remembers fewer keys.
 	Between int
 	// Timeout is the time limit of one call; 0 means 5 s.
 	Timeout time.Duration
@@ -51,21 +52,21 @@ type Probe struct {
 // Trial is the result of one trial.
 type Trial struct {
 	Name  string       `json:"name"`
-	Rule  string       `json:"rule"` // name of the rule in docs/explanation/protocol.md
+	Rule  string       `json:"rule"` // rule in docs/explanation/protocol.md, such as "P15"
 	For   []core.Grade `json:"for"`
-	Wrong string       `json:"wrong,omitempty"` // fault found; "" if the trial passed
+	Wrong string       `json:"wrong,omitempty"` // fault that the trial found; "" if the trial passed
 }
 
 // Report is the result of all trials.
 type Report struct {
-	// Grade is the highest grade that is earned, or "" if the operations do not even earn plain: they do not
-	// work, or return false results.
+	// Grade is the highest grade that the operations earn. "" means that the operations do not even earn
+	// plain, because they do not work or return false results.
 	Grade  core.Grade `json:"grade"`
 	Trials []Trial    `json:"trials"`
 }
 
-// Earns fails the test unless the operations earn the grade or a higher one, and reports the reason. It
-// returns the result.
+// Earns runs all trials and returns their results. It fails the test, with the reasons, if the operations
+// earn a lower grade than want.
 func Earns(t testing.TB, ops worker.Operations, probe Probe, want core.Grade) Report {
 	t.Helper()
 	return judge(t, Find(t, ops, probe), probe, want)
@@ -84,7 +85,7 @@ func judge(t testing.TB, r Report, probe Probe, want core.Grade) Report {
 	return r
 }
 
-// Find runs all trials and returns the result. A fault of the probe itself ends the test.
+// Find runs all trials and returns their results. It ends the test if a trial cannot run.
 func Find(t testing.TB, ops worker.Operations, probe Probe) Report {
 	t.Helper()
 	r, err := find(t.Context(), insideName, &inside{operations: ops}, probe)
@@ -110,7 +111,6 @@ func (p Probe) complete() (Probe, error) {
 	return p, nil
 }
 
-// find runs all trials that are possible with this agent.
 func find(ctx context.Context, name string, sub subject, probe Probe) (r Report, err error) {
 	if probe, err = probe.complete(); err != nil {
 		return r, err
@@ -153,7 +153,6 @@ func rank(g core.Grade) int {
 	return map[core.Grade]int{Plain: 1, Idempotent: 2, Fenced: 3}[g]
 }
 
-// failed returns the trials that the grade requires and that failed.
 func (r Report) failed(g core.Grade) (all []Trial) {
 	for _, t := range r.Trials {
 		for _, f := range t.For {
@@ -165,7 +164,8 @@ func (r Report) failed(g core.Grade) (all []Trial) {
 	return all
 }
 
-// WhyNot returns, line by line, the reasons why the operations do not earn the grade, or "" if they do.
+// WhyNot returns the reasons why the operations do not earn the grade, each on a separate line. It returns ""
+// if the operations earn the grade.
 func (r Report) WhyNot(g core.Grade) string {
 	failed := r.failed(g)
 	if len(failed) == 0 {
@@ -179,7 +179,7 @@ func (r Report) WhyNot(g core.Grade) string {
 	return b.String()
 }
 
-// String returns the grade, and the reason why it is not the next higher one.
+// String returns the grade, and the reasons why the operations do not earn the next higher grade.
 func (r Report) String() string {
 	switch r.Grade {
 	case Fenced:

@@ -18,16 +18,16 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// ErrSilent means that the agent did not finish a request: it is not attached, does not delete the
-// messages that it has handled, or returns them to the queue.
+// ErrSilent means that the agent did not finish its requests in time. Perhaps the agent does not receive
+// requests from the queue, returns requests to the queue, or does not delete handled requests.
 var ErrSilent = errors.New("the agent did not finish with its requests")
 
-// Outside is an agent in a process of its own, in any language. It takes its requests from the queue
-// requests-<name> and replies to replies, as beside `stepkeeper dev` or on AWS. This process serves the
-// queues with SQS's own protocol. Run one trial at a time.
+// Outside is an agent in a separate process, in any language. The agent takes requests from the queue
+// requests-<name> and sends replies to the queue replies, as it does beside `stepkeeper dev` and on AWS. The
+// test's process serves these queues in the protocol of SQS. Do not call Find or Earns concurrently.
 type Outside struct {
-	// Patience is the longest time until the agent is attached, and until it deletes a request whose time is
-	// over. Attach sets 30 s.
+	// Patience is the time after the stopBy of a trial's requests in which the agent must delete the
+	// requests. Attach sets Patience to 30 s.
 	Patience time.Duration
 
 	name   string
@@ -43,8 +43,8 @@ type Outside struct {
 
 const usualPatience = 30 * time.Second
 
-// Attach serves the queues of an agent on a free port of 127.0.0.1 until Close. Start the agent with
-// URL as its endpoint.
+// Attach serves the queues of an agent on a free port of 127.0.0.1 until Close is called. Start the agent
+// with the result of URL as its endpoint.
 func Attach(ctx context.Context, name string) (*Outside, error) {
 	requests := port.Requests(name)
 	queues, err := memory.NewQueues(port.ClockFunc(time.Now), []memory.QueueConfig{{Name: requests}})
@@ -54,7 +54,7 @@ func Attach(ctx context.Context, name string) (*Outside, error) {
 		return nil, fmt.Errorf("agenttest: %w", err)
 	}
 	o := &Outside{name: name, Patience: usualPatience}
-	o.queue, _ = queues.Queue(requests) // the queue that was just made
+	o.queue, _ = queues.Queue(requests) // cannot fail, because NewQueues has made this queue
 	o.url = "http://" + listener.Addr().String()
 	o.server = &http.Server{ReadHeaderTimeout: 5 * time.Second, Handler: sqsproto.New(sqsproto.Config{
 		Queues: served{queues, requests},
@@ -64,7 +64,8 @@ func Attach(ctx context.Context, name string) (*Outside, error) {
 	return o, nil
 }
 
-// served holds the queues by name.
+// served lists the names of three queues. The queue of requests is in memory. Messages to replies and
+// quarantine go to a sqsproto.Sink.
 type served struct {
 	*memory.Queues
 	name string
@@ -72,8 +73,8 @@ type served struct {
 
 func (s served) QueueNames() []string { return []string{s.name, port.Replies, port.Quarantine} }
 
-// URL returns the endpoint for the agent, which gets it as AWS_ENDPOINT_URL_SQS in any language. Any
-// credentials and any region are accepted.
+// URL returns the endpoint of the queues. Set AWS_ENDPOINT_URL_SQS to this endpoint for the agent: the AWS
+// SDKs of all languages read the variable. The endpoint accepts any credentials and any Region.
 func (o *Outside) URL() string { return o.url }
 
 // Close stops serving the queues.
@@ -82,13 +83,14 @@ func (o *Outside) Close() {
 	o.served.Wait()
 }
 
-// Find runs every trial that is possible from outside and returns the result. It cannot lose answers between
-// the agent and its service.
+// Find runs the trials that are possible with an agent in a separate process, and returns their results. Find
+// leaves out the trials that lose responses between the agent and its service.
 func (o *Outside) Find(ctx context.Context, probe Probe) (Report, error) {
 	return find(ctx, o.name, o, probe)
 }
 
-// Earns fails the test unless the agent earns the grade or a higher one, and reports the reason.
+// Earns runs the same trials as Find and returns their results. It fails the test, with the reasons, if the
+// agent earns a lower grade than want.
 func (o *Outside) Earns(t testing.TB, probe Probe, want core.Grade) Report {
 	t.Helper()
 	r, err := o.Find(t.Context(), probe)
@@ -119,8 +121,8 @@ func (o *Outside) takeQuarantine(_ context.Context, bodies [][]byte) []error {
 	return make([]error, len(bodies))
 }
 
-// handle puts the requests into the queue and waits until the agent has deleted them all. The agent sends its
-// reply before it deletes the request.
+// handle puts the requests into the queue and waits until the agent has deleted them all. An agent sends the
+// reply before it deletes the request, so all replies have come before the last request is deleted.
 func (o *Outside) handle(b *bench, requests []*message.Request) ([]*message.Reply, error) {
 	messages := make([]port.Message, len(requests))
 	latest := time.Now()
@@ -162,7 +164,6 @@ func (o *Outside) handle(b *bench, requests []*message.Request) ([]*message.Repl
 	return o.replies, o.lost
 }
 
-// ended returns the reason why the wait for the agent has ended, or nil if it has not.
 func (o *Outside) ended(ctx context.Context, b *bench) error {
 	switch {
 	case b.ctx.Err() != nil:

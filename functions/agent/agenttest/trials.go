@@ -8,17 +8,16 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// trial is one trial.
 type trial struct {
 	name         string
 	rule         string
 	grades       []core.Grade // grades that require the trial
-	with         core.Grade   // grade that the requests carry; plain operations use the ledger
+	with         core.Grade   // grade in the requests; the worker uses its ledger for Plain
 	needsUndo    bool
 	needsRefusal bool
 	needsDelay   bool
-	// the trial needs a wrapper between the worker and the operations, so it is impossible if the agent is
-	// another process
+	// inside means that the trial needs a wrapper between the worker and the operations. An agent in a
+	// separate process does not allow a wrapper.
 	inside bool
 	run    func(b *bench)
 }
@@ -27,13 +26,13 @@ var (
 	everyGrade = []core.Grade{Fenced, Idempotent, Plain}
 	byKey      = []core.Grade{Fenced, Idempotent}
 	fenced     = []core.Grade{Fenced}
-	// Without a fence, undo relies on calls ending in their time (P21, an undo waits for quiet). A fence
-	// stops late calls.
+	// An undo of an idempotent service relies on calls that end in time (P21, an undo waits for quiet). The
+	// fence of a fenced service stops late calls.
 	inTime = []core.Grade{Idempotent}
 )
 
-// trials lists all trials. The trials of all grades come first. Only the trials of the grade plain need the
-// agent's ledger, because an agent of a service that knows keys has none.
+// trials lists all trials in the order in which they run. Only the trials with requests of the grade Plain
+// use the agent's ledger, because the agent of a service that knows keys has no ledger.
 var trials = []trial{
 	{name: "a do", rule: "P15", grades: everyGrade, with: Idempotent, run: func(b *bench) {
 		b.effects(0, "before anything was asked for")
@@ -222,15 +221,14 @@ var trials = []trial{
 		}},
 }
 
-// same expects two replies with the same output.
 func (b *bench) same(one, two *message.Reply) {
 	if one != nil && two != nil && !bytes.Equal(one.Output, two.Output) {
 		b.fail("it was answered %.80s, and asked for again with the same key %.80s", one.Output, two.Output)
 	}
 }
 
-// pastStopBy makes the service so slow that the call's time is over before its effect. The effect must not
-// happen then, because the undo may have run already (P21).
+// pastStopBy makes the service so slow that stopBy passes before the effect of the call. The effect must not
+// happen after stopBy, because the undo may have run already (P21).
 func (b *bench) pastStopBy() {
 	short := b.probe.Timeout / 10
 	b.probe.Delay(4 * short)
@@ -245,7 +243,7 @@ func (b *bench) pastStopBy() {
 	time.Sleep(time.Until(r.StopBy.Std()))
 	then := b.probe.Effects(b.key)
 	<-over
-	time.Sleep(time.Until(r.StopBy.Std().Add(6 * short))) // all calls have ended by then
+	time.Sleep(time.Until(r.StopBy.Std().Add(6 * short))) // now all calls have ended
 	b.probe.Delay(0)
 	if later := b.probe.Effects(b.key); later != then {
 		b.fail("at its stopBy there were %d effects of a slow call, and later %d", then, later)

@@ -23,32 +23,31 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// Bounds of a call.
 const (
-	maxPayload  = 256 << 10 // smallest limit of the services
-	maxResponse = 8 << 20   // more than any service sends; Lambda's limit is 6 MB
+	maxPayload  = 256 << 10 // bytes of a payload; the smallest limit of the services
+	maxResponse = 8 << 20   // bytes of a response; Lambda allows the largest responses, 6 MB
 )
 
-// runFunc makes one kind of call.
 type runFunc = func(context.Context, *operation, worker.Call, []byte) (json.RawMessage, error)
 
-// operation calls one resource.
 type operation struct {
 	agent  string
 	target httpagent.Target
 	config httpagent.Operation
 	aws    aws.Config
-	what   string // call and resource, for people
+	what   string // kind of call and ARN, for error texts
 	run    runFunc
-	// standard state machines of the agent; the do that an undo reverses may have started an execution
+	// Standard state machines of the agent. Before an undo, quiet checks that none of them still runs an
+	// execution of the do.
 	machines []httpagent.Target
 }
 
-// Operations returns the operations of a checked agent. c has the credentials. Its Region and its retries are
-// not used.
+// Operations returns the operations of an agent that package httpagent has checked. The operations use the
+// credentials of c, but not the Region and the retries of c.
 func Operations(name string, agent httpagent.Agent, c aws.Config) (worker.Operations, error) {
 	c.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
-	// no retries here, because a call may take all the time that its step allows
+	// Package worker repeats calls, so the SDK makes one attempt. A call may take all the time that its step
+	// allows, so the SDK sets no time limit.
 	c.RetryMaxAttempts, c.APIOptions = 1, nil
 	c.HTTPClient = bounded{c.HTTPClient}
 	operations := make(worker.Operations, len(agent.Operations))
@@ -84,7 +83,7 @@ func (o *operation) limited(ctx context.Context, timeout time.Duration) (context
 	return ctx, func() {}
 }
 
-// do makes one call. The error is a *worker.Failure, or an error that package worker returns itself.
+// do makes one call. The error is a *worker.Failure.
 func (o *operation) do(ctx context.Context, call worker.Call) (any, error) {
 	body, err := payload(call)
 	if err != nil {
@@ -94,7 +93,7 @@ func (o *operation) do(ctx context.Context, call worker.Call) (any, error) {
 	var sent atomic.Bool
 	ctx = context.WithValue(ctx, sentKey{}, &sent)
 	var out json.RawMessage
-	// only steps of this grade start executions
+	// only idempotent steps start standard executions
 	if call.Operation == core.UndoOp && call.Grade == core.Idempotent {
 		err = o.quiet(ctx, call)
 	}
@@ -114,7 +113,6 @@ func (o *operation) do(ctx context.Context, call worker.Call) (any, error) {
 	return out, nil
 }
 
-// payload returns the input with the key.
 func payload(call worker.Call) ([]byte, error) {
 	fields := map[string]json.RawMessage{}
 	input := bytes.TrimSpace(call.Input)
@@ -151,14 +149,13 @@ func about(call worker.Call) map[string]string {
 	}
 }
 
-// identity returns a text for a call that is the same in every attempt. An undo has the key of its do, but
-// another text. The text has 64 letters and digits, which every service accepts.
+// identity returns a text that is the same for every attempt of a call. A do and its undo have the same key
+// but different texts. The text has 64 letters and digits, which every service accepts as an ID.
 func identity(call worker.Call) string {
 	sum := sha256.Sum256([]byte(string(call.Operation) + "\n" + call.Key))
 	return hex.EncodeToString(sum[:])
 }
 
-// label returns a readable text of at most n letters, digits, - and _.
 func label(text string, n int) string {
 	text = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
@@ -171,8 +168,8 @@ func label(text string, n int) string {
 
 type sentKey struct{}
 
-// bounded limits responses, and records whether a request had a connection. A request without a connection
-// has had no effect.
+// bounded limits the size of responses. It also records whether a request got a connection, because a request
+// without a connection has had no effect.
 type bounded struct{ next aws.HTTPClient }
 
 // Do sends one request.
@@ -189,7 +186,6 @@ func (b bounded) Do(req *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// excerpt returns at most 200 characters of a service's text in one line.
 func excerpt(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if core.Unprintable(r) {

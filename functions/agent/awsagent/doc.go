@@ -1,8 +1,9 @@
-// Package awsagent is the ready-made agent for services of AWS. It invokes functions, sends events and
-// messages, and starts executions. An agents file configures it, and package worker runs its operations.
+// Package awsagent is the ready-made agent for services of AWS. The agent invokes functions, sends events and
+// messages, and starts executions. An agents file configures the agent, and package worker runs the agent's
+// operations.
 //
-// An entry of the agents file (see package httpagent) has aws: with one call, for all operations of the agent
-// or for one of them:
+// An entry of the agents file (see package httpagent) has a field aws with one call. The call is for all
+// operations of the agent, or for one operation:
 //
 //	agents:
 //	  stock:
@@ -12,10 +13,10 @@
 //	      reserve: {}
 //	      release: {aws: {invoke: "arn:aws:lambda:eu-central-1:111122223333:function:release"}}
 //
-// The payload is the step's input, which must be an object, with one more field, idempotencyKey. The calls,
-// and the outputs of the step:
+// The payload is the step's input with the additional field idempotencyKey. The input must be a JSON object.
+// The field in aws selects the call and the output of the step:
 //
-//	entry           call                          output
+//	field           call                          output
 //	invoke          Invoke, waits for the result  the function's result
 //	putEvents       PutEvents with one event      {"eventId": …}
 //	publish         Publish                       {"messageId": …}
@@ -24,14 +25,17 @@
 //	                finds none, StartExecution
 //	  express       StartSyncExecution            the execution's output
 //
-// The Region comes from the ARN. Each call is one request. The worker repeats it by the rules of its step. A
-// function finds operation, name, task, run, step, attempt and deadline in its client context. A subscriber
-// or consumer finds them in the attributes of its message. For rules, an event has the source
-// stepkeeper.AGENT and the operation's name as detail-type.
+// The Region comes from the ARN. The SDK sends each request once, and package worker repeats calls.
 //
-// The key is the name of an execution, so that a repeated call finds it. A running execution is polled like a
-// service that returns "not yet" (P45, "not now" is not a failure): the handling that starts it returns its
-// request to the queue, and a later handling reports the result. An undo waits in the same way until the
-// execution of its step's do has ended. FIFO queues and topics get the key as the deduplication ID, and the
-// order as the group.
+// In its client context, a function finds the operation (do or undo), the name of the agent's operation, and
+// the task, run, step, attempt and deadline. A subscriber or consumer finds the same values in the attributes
+// of the message. An event has the source stepkeeper.AGENT and the operation's name as its detail-type, so
+// that rules of EventBridge can match the event.
+//
+// The name of an execution is derived from the key, so that a repeated call finds the execution. After the
+// start of an execution, the agent returns the request to the queue. When the request comes again, the agent
+// reads the state of the execution. While the execution runs, the agent replies "not yet" (P45, "not now" is
+// not a failure). After the end of the execution, the agent replies with the result. An undo waits in the
+// same way until the execution of its do has ended. In FIFO queues and topics, the deduplication ID is
+// derived from the key, and the group from the order's ID.
 package awsagent

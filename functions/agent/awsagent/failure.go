@@ -19,11 +19,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/eventbus"
 )
 
-// reported is an error of a function or an execution that has run, so that its effect is in doubt.
+// reported is the error of a function or an execution that has run. The effect of the call is in doubt.
 type reported struct {
 	name, text string
-	status     string // status of an execution
-	ended      bool   // the execution has ended, and a repeated call would find it again
+	status     string // status of the execution; "" for a function
+	ended      bool   // a repeated call would find the same failed execution
 }
 
 func (r *reported) Error() string {
@@ -31,9 +31,9 @@ func (r *reported) Error() string {
 	return excerpt(strings.Join(words, ": "))
 }
 
-// Codes of errors with a meaning of their own. None of these calls has had an effect.
+// Error codes with a special meaning. A call that returns one of these codes has had no effect.
 var (
-	// The credentials are not accepted, and the step waits until they are renewed.
+	// AWS does not accept the credentials, and the step waits until the credentials are renewed.
 	unauthorized = []string{
 		"ExpiredToken",
 		"ExpiredTokenException",
@@ -59,7 +59,8 @@ var (
 		"KMSThrottlingException", "OverLimit"}
 )
 
-// internal lists codes of failures within a service that can come with a status below 500, or for an event.
+// internal lists error codes for failures within a service. These codes can come with a status below 500, or
+// for a single event of PutEvents.
 var internal = []string{"InternalFailure", "InternalException", "RequestTimeout", "RequestTimeoutException"}
 
 // failure classifies the error of a call:
@@ -70,9 +71,9 @@ var internal = []string{"InternalFailure", "InternalException", "RequestTimeout"
 //	access denied, not found, not valid (other 4xx)    permanent     yes
 //	5xx, a timeout at the service                      transient     no
 //	no connection                                      transient     yes
-//	timeout or broken connection after that            transient     no
+//	timeout or broken connection after connecting      transient     no
 //	the function or an express execution failed        transient     no; classify changes the class
-//	a standard execution failed                        permanent     no; classify changes done only
+//	a standard execution failed                        permanent     no; classify can only say done
 func (o *operation) failure(err error, sent bool) error {
 	if f := (*worker.Failure)(nil); errors.As(err, &f) {
 		return err
@@ -87,8 +88,8 @@ func (o *operation) failure(err error, sent bool) error {
 		return o.failed(own)
 	case errors.As(err, &entry):
 		text = o.classify(f, entry.Code, http.StatusBadRequest)
-	// this case comes before API errors, because getting credentials can fail with an API error of another
-	// service
+	// this case comes before the case of API errors, because getting credentials can fail with an API error
+	// of another service
 	case !sent && strings.Contains(err.Error(), "get identity"):
 		return worker.Unauthorized(
 			fmt.Errorf("%s was not called, because the agent has no credentials for AWS: %s",
@@ -111,7 +112,7 @@ func (o *operation) failure(err error, sent bool) error {
 	return f
 }
 
-// classify sets the class of a service's error, and returns its meaning.
+// classify fills in f for an error code and an HTTP status, and returns a text for the error.
 func (o *operation) classify(f *worker.Failure, code string, status int) string {
 	_, throttled := retry.DefaultThrottleErrorCodes[code]
 	f.Code, f.NoEffect = "aws-"+code, true
@@ -146,7 +147,6 @@ func (o *operation) classify(f *worker.Failure, code string, status int) string 
 	return "was refused"
 }
 
-// failed returns the failure of a function or an execution.
 func (o *operation) failed(r *reported) error {
 	f := &worker.Failure{Code: "failed", Permanent: r.ended}
 	if r.name != "" {
@@ -159,7 +159,6 @@ func (o *operation) failed(r *reported) error {
 	return f
 }
 
-// retryAfter returns the wait that a service asks for, at most an hour, or 0.
 func retryAfter(h http.Header) time.Duration {
 	seconds, _ := strconv.Atoi(h.Get("Retry-After")) // 0 if the header is missing
 	return time.Duration(min(max(seconds, 0), 3600)) * time.Second

@@ -28,7 +28,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/eventbus"
 )
 
-// kinds holds the calls by their names in the agents file.
 var kinds = map[string]runFunc{
 	httpagent.Invoke: invoke, httpagent.PutEvents: putEvents, httpagent.Publish: publish,
 	httpagent.Send: send, httpagent.StartExecution: start,
@@ -48,13 +47,12 @@ func invoke(ctx context.Context, o *operation, call worker.Call, payload []byte)
 	}
 	if out.FunctionError != nil {
 		var e struct{ ErrorType, ErrorMessage string }
-		_ = json.Unmarshal(out.Payload, &e) // an unreadable text leaves the fields empty
+		_ = json.Unmarshal(out.Payload, &e) // an unreadable payload leaves the fields empty
 		return nil, &reported{name: e.ErrorType, text: e.ErrorMessage}
 	}
 	return orNothing(out.Payload), nil
 }
 
-// orNothing returns nil for the result null.
 func orNothing(result []byte) json.RawMessage {
 	if string(result) == "null" {
 		return nil
@@ -91,7 +89,6 @@ func publish(ctx context.Context, o *operation, call worker.Call, payload []byte
 	return json.Marshal(map[string]*string{"messageId": out.MessageId})
 }
 
-// group returns the group of an order's messages.
 func group(call worker.Call) *string { return aws.String(label(call.OrderID, 128)) }
 
 func send(ctx context.Context, o *operation, call worker.Call, payload []byte) (json.RawMessage, error) {
@@ -111,15 +108,14 @@ func send(ctx context.Context, o *operation, call worker.Call, payload []byte) (
 	return json.Marshal(map[string]*string{"messageId": out.MessageId})
 }
 
-// name returns the name of a call's execution, at most 80 characters.
+// name returns the name of the execution for a call, at most 80 characters.
 func name(call worker.Call) *string {
 	return aws.String(label(call.Key, 46) + "-" + identity(call)[:32])
 }
 
-// startSync runs an express state machine, and waits for the end of the execution.
 func startSync(ctx context.Context, o *operation, call worker.Call, payload []byte) (json.RawMessage, error) {
 	client := sfn.NewFromConfig(o.aws, func(s *sfn.Options) {
-		if s.BaseEndpoint != nil { // an emulator has no host sync-*
+		if s.BaseEndpoint != nil { // an emulator does not serve the host sync-*
 			s.APIOptions = append(s.APIOptions, noHostPrefix)
 		}
 	})
@@ -147,13 +143,13 @@ func noHostPrefix(stack *middleware.Stack) error {
 		}), middleware.After)
 }
 
-// Times between two reads of an execution's state.
+// Waits before the next read of an execution's state.
 const (
-	firstLook = time.Second // after the start of the execution
-	nextLook  = 5 * time.Second
+	firstLook = time.Second     // wait after the start of the execution
+	nextLook  = 5 * time.Second // wait after each later read
 )
 
-// start polls the execution of the call. If it finds none, it starts one.
+// start reads the state of the call's execution. If the execution does not exist, start starts it.
 func start(ctx context.Context, o *operation, call worker.Call, payload []byte) (json.RawMessage, error) {
 	if call.Grade == core.Plain || call.PointOfNoReturn {
 		return nil, worker.NoEffect(
@@ -190,7 +186,6 @@ func start(ctx context.Context, o *operation, call worker.Call, payload []byte) 
 	}
 }
 
-// describe returns the execution of a call, and reports whether it exists.
 func describe(ctx context.Context, client *sfn.Client, t httpagent.Target, call worker.Call) (
 	out *sfn.DescribeExecutionOutput, found bool, err error) {
 	arn := t.Execution(*name(call))
@@ -205,7 +200,6 @@ func runs(status sfntypes.ExecutionStatus) bool {
 	return status == sfntypes.ExecutionStatusRunning || status == sfntypes.ExecutionStatusPendingRedrive
 }
 
-// machines returns the standard state machines that an agent uses.
 func machines(agent httpagent.Agent) []httpagent.Target {
 	used := map[string]httpagent.Target{}
 	for operation := range agent.Operations {
@@ -216,8 +210,8 @@ func machines(agent httpagent.Agent) []httpagent.Target {
 	return slices.Collect(maps.Values(used))
 }
 
-// quiet returns worker.NotYet if the do of an undo's step has started an execution that is still running. Its
-// effects could come after the undo (P21, an undo waits for quiet).
+// quiet returns worker.NotYet if the do of the step has started an execution that still runs. Effects of
+// this execution could come after the undo (P21, an undo waits for quiet).
 func (o *operation) quiet(ctx context.Context, call worker.Call) error {
 	call.Operation = core.Do
 	for _, t := range o.machines {

@@ -1,4 +1,4 @@
-// Command bootstrap is the ready HTTP agent on Lambda.
+// Command bootstrap is the ready-made agent on Lambda, for HTTP services and for services of AWS.
 package main
 
 import (

@@ -10,10 +10,9 @@ import (
 	"time"
 )
 
-// ErrAddress means that calls to the service's address are not allowed.
+// ErrAddress means that the rules in Allow do not permit calls to the service's address.
 var ErrAddress = errors.New("address refused")
 
-// networks is a list of address ranges.
 type networks []netip.Prefix
 
 func networksOf(texts ...string) networks {
@@ -30,18 +29,20 @@ func (n networks) contain(ip netip.Addr) bool {
 
 // Networks that net/netip does not classify.
 var (
-	// Metadata services of EC2, EKS and Google; they lie among the private addresses.
+	// Metadata services of EC2, EKS and Google, whose addresses are private.
 	metadata = networksOf("fd00:ec2::/32", "fd20:ce::/32")
-	// Shared by a carrier's customers (RFC 6598), protocol assignments, benchmarks, site-local.
+	// Addresses that the customers of a carrier share (RFC 6598), and addresses for protocol assignments, for
+	// benchmarks and for use within a site.
 	morePrivate = networksOf("100.64.0.0/10", "192.0.0.0/24", "198.18.0.0/15", "fec0::/10")
-	// This network, and the reserved ones with the broadcast address.
+	// Addresses of "this network" (RFC 1122), and reserved addresses, including the broadcast address.
 	noMachine = networksOf("0.0.0.0/8", "240.0.0.0/4")
-	// A translator's own prefix (RFC 8215) and Teredo. The IPv4 address behind them is unknown.
+	// Local prefixes for translation to IPv4 (RFC 8215), and Teredo. The IPv4 address behind an address in
+	// these networks is unknown.
 	opaque = networksOf("64:ff9b:1::/48", "2001::/32")
 )
 
-// embedding lists the networks whose addresses contain an IPv4 address, and the byte at which it begins:
-// NAT64, 6to4, IPv4-compatible.
+// embedding lists the networks whose addresses contain an IPv4 address: NAT64, 6to4 and IPv4-compatible
+// addresses. The field at is the index of the address's first byte.
 var embedding = []struct {
 	network netip.Prefix
 	at      int
@@ -51,7 +52,8 @@ var embedding = []struct {
 	{netip.MustParsePrefix("::/96"), 12},
 }
 
-// embedded returns the IPv4 address that an IPv6 address leads to, or the address itself.
+// embedded returns the IPv4 address that an IPv6 address contains. It returns any other address without its
+// zone.
 func embedded(ip netip.Addr) netip.Addr {
 	ip = ip.Unmap().WithZone("")
 	if ip.IsUnspecified() || ip.IsLoopback() {
@@ -66,23 +68,24 @@ func embedded(ip netip.Addr) netip.Addr {
 	return ip
 }
 
-// check applies the rules to an address. It refuses link-local and multicast always, and this machine and
-// private networks unless they are allowed.
+// check returns an error if the rules do not permit calls to an address. It always refuses link-local,
+// multicast and reserved addresses, and the networks in metadata and opaque. It refuses addresses of this
+// machine and of private networks unless the rules permit them.
 func (a Allow) check(ip netip.Addr) error {
 	ip = embedded(ip)
 	switch {
 	case ip.IsLinkLocalUnicast() || metadata.contain(ip):
 		return fmt.Errorf("%s is link-local or a cloud's metadata, which is never called: %w", ip, ErrAddress)
 	case !ip.IsValid() || ip.IsMulticast() || ip.IsUnspecified() || noMachine.contain(ip):
-		return fmt.Errorf("%s is no address of one machine: %w", ip, ErrAddress)
+		return fmt.Errorf("%s is not the address of one machine; write another: %w", ip, ErrAddress)
 	case opaque.contain(ip):
 		return fmt.Errorf("%s leads through a translator to an address that cannot be checked: %w", ip,
 			ErrAddress)
 	case ip.IsLoopback() && !a.Loopback:
-		return fmt.Errorf("%s is this machine; say allow: {loopback: true} if that is meant: %w", ip,
+		return fmt.Errorf("%s is this machine; write allow: {loopback: true} to permit it: %w", ip,
 			ErrAddress)
 	case (ip.IsPrivate() || morePrivate.contain(ip)) && !a.PrivateAddresses:
-		return fmt.Errorf("%s is private; say allow: {privateAddresses: true} if that is meant: %w", ip,
+		return fmt.Errorf("%s is private; write allow: {privateAddresses: true} to permit it: %w", ip,
 			ErrAddress)
 	}
 	return nil
@@ -93,11 +96,11 @@ type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// dialTimeout bounds the connection to one address.
 const dialTimeout = 5 * time.Second
 
-// guardedDial resolves the name itself and dials the address that it has checked, which prevents DNS
-// rebinding. It refuses a host if one of its addresses is refused.
+// guardedDial returns a dial function that resolves the host, checks the host's addresses, and dials the
+// checked addresses. Because the function does not resolve the host again, DNS rebinding has no effect. The
+// function refuses a host if the rules refuse one of the host's addresses.
 func guardedDial(allow Allow, resolve Resolver, dial func(ctx context.Context, network,
 	address string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {

@@ -561,7 +561,7 @@ agents:
   f: {url: "https://user:pw@x.example/?a=b"}
   g: {url: "https://10.0.0.1"}
 `, []string{
-			`agent "Payment": the name`, `agent "Payment": url is no address`, `agent "b": concurrency is -1`,
+			`agent "Payment": the name`, `agent "Payment": url is not an address`, `agent "b": concurrency is -1`,
 			`agent "b": batch is 11`,
 			`agent "b": header Authorization: the environment variable NONE is not set`,
 			`agent "b": header Idempotency-Key is set by the agent itself`,

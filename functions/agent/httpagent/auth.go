@@ -24,21 +24,21 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Auth configures how calls authenticate, beside headers. SigV4 and OAuth2 exclude each other.
+// Auth configures how calls authenticate, in addition to headers. At most one of SigV4 and OAuth2 may be set.
 type Auth struct {
 	SigV4  *SigV4  `yaml:"sigv4" json:"sigv4,omitzero"`
 	OAuth2 *OAuth2 `yaml:"oauth2" json:"oauth2,omitzero"`
-	// client certificate of TLS
+	// client certificate for TLS
 	Certificate *Certificate `yaml:"certificate" json:"certificate,omitzero"`
 }
 
 // SigV4 signs each request with the credentials of the agent's role, or of the user in dev.
 type SigV4 struct {
 	Service string `yaml:"service" json:"service,omitzero"` // such as execute-api
-	Region  string `yaml:"region" json:"region,omitzero"`   // default: the host's, or else the agent's
+	Region  string `yaml:"region" json:"region,omitzero"`   // default: the Region of the host or the agent
 }
 
-// OAuth2 gets tokens by the client credentials grant (RFC 6749, 4.4).
+// OAuth2 configures how the agent gets tokens, by the client credentials grant (RFC 6749, section 4.4).
 type OAuth2 struct {
 	TokenURL     Reference `yaml:"tokenURL" json:"tokenURL,omitzero"`
 	ClientID     Reference `yaml:"clientID" json:"clientID,omitzero"`
@@ -46,25 +46,27 @@ type OAuth2 struct {
 	Scopes       []string  `yaml:"scopes" json:"scopes,omitzero"`
 }
 
-// Certificate is a client certificate with its chain, and its key, in PEM.
+// Certificate is a client certificate in PEM. Chain holds the certificate and the certificates that have
+// signed it.
 type Certificate struct {
 	Chain Reference `yaml:"chain" json:"chain,omitzero"`
 	Key   Reference `yaml:"key" json:"key,omitzero"`
 }
 
-// Reference is a Secret that shows its text in JSON until it is filled in, so that references can be stored.
+// Reference is a Secret that may refer to variables, as in ${env:NAME}. JSON shows the text until the values
+// are filled in, so that the references can be stored.
 type Reference struct {
 	Secret
 	filled bool
 }
 
-// UnmarshalText reads the text.
+// UnmarshalText sets the text.
 func (r *Reference) UnmarshalText(text []byte) error {
 	r.Secret = Secret(text)
 	return nil
 }
 
-// MarshalText returns the text, and hides it once values are filled in.
+// MarshalText returns the text, or [hidden] after the values are filled in.
 func (r Reference) MarshalText() ([]byte, error) {
 	if r.filled {
 		return r.Secret.MarshalText()
@@ -72,7 +74,6 @@ func (r Reference) MarshalText() ([]byte, error) {
 	return []byte(r.Secret), nil
 }
 
-// fields returns the fields that may refer to variables, by their names in the file.
 func (a *Auth) fields() map[string]*Reference {
 	fields := map[string]*Reference{}
 	if a != nil && a.OAuth2 != nil {
@@ -87,7 +88,6 @@ func (a *Auth) fields() map[string]*Reference {
 	return fields
 }
 
-// tokenURL returns the field OAuth2.TokenURL, or an empty Reference if OAuth2 is nil.
 func (a *Auth) tokenURL() *Reference {
 	if a == nil || a.OAuth2 == nil {
 		return &Reference{}
@@ -95,7 +95,7 @@ func (a *Auth) tokenURL() *Reference {
 	return &a.OAuth2.TokenURL
 }
 
-// clone returns a copy whose fields can be filled in.
+// clone returns a copy. Filling in the references of the copy does not change the original.
 func (a *Auth) clone() *Auth {
 	if a == nil {
 		return nil
@@ -112,7 +112,7 @@ func (a *Auth) clone() *Auth {
 	return &own
 }
 
-// fillAuth substitutes variables of the environment, and returns the secrets.
+// fillAuth replaces the references in Auth and Proxy by values from lookup, and returns the secret values.
 func (a *Agent) fillAuth(lookup func(string) (string, bool)) (secrets []Secret, p problems) {
 	a.Auth = a.Auth.clone()
 	fields := a.Auth.fields()
@@ -138,7 +138,6 @@ func (a *Agent) fillAuth(lookup func(string) (string, bool)) (secrets []Secret, 
 	return append(secrets, a.Proxy.password()), p
 }
 
-// password returns the password in an address, or "".
 func (r Reference) password() Secret {
 	u, err := url.Parse(string(r.Secret))
 	if err != nil || u.User == nil {
@@ -148,7 +147,6 @@ func (r Reference) password() Secret {
 	return Secret(password)
 }
 
-// completeAuth checks the authentication and the proxy.
 func (a *Agent) completeAuth() (p problems) {
 	if a.Proxy.Secret != "" {
 		u, err := url.Parse(string(a.Proxy.Secret))
@@ -194,12 +192,13 @@ func (a *Agent) completeAuth() (p problems) {
 
 var awsWord = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
 
-// regionOfHost finds the Region in the host of an API or a function.
+// regionOfHost matches the host of an AWS API or of a function's URL, and captures the Region.
 var regionOfHost = regexp.MustCompile(
 	`\.([a-z]{2}(?:-[a-z]+)+-\d)\.(?:amazonaws\.com|amazonaws\.com\.cn|on\.aws)$`,
 )
 
-// SigningRegion returns the Region that requests are signed for, or "" if the file has none.
+// SigningRegion returns the Region for which requests are signed. It returns "" without SigV4, and if neither
+// the field region nor the URL names a Region.
 func (a Agent) SigningRegion() string {
 	if a.Auth == nil || a.Auth.SigV4 == nil {
 		return ""
@@ -215,7 +214,7 @@ func (a Agent) SigningRegion() string {
 	return ""
 }
 
-// API returns the ID of the API Gateway's API that the agent signs for, or "".
+// API returns the ID of the API Gateway API that the agent calls with signed requests, or "".
 func (a Agent) API() string {
 	u, err := url.Parse(string(a.URL))
 	if err != nil || a.SigningRegion() == "" || a.Auth.SigV4.Service != "execute-api" {
@@ -231,7 +230,7 @@ func (a Agent) API() string {
 // NeedsAWS reports whether the agent needs credentials of AWS.
 func (a Agent) NeedsAWS() bool { return a.OnAWS() || a.Auth != nil && a.Auth.SigV4 != nil }
 
-// authenticator adds credentials to requests. The zero value adds none.
+// authenticator adds credentials to requests. The zero value adds no credentials.
 type authenticator struct {
 	sign    *SigV4
 	region  string
@@ -239,12 +238,11 @@ type authenticator struct {
 	signer  *v4.Signer
 	oauth   *clientcredentials.Config
 	client  *http.Client  // client for the token endpoint
-	turn    chan struct{} // held by the call that gets a token
+	turn    chan struct{} // holds a value while a call gets a token
 	token   *oauth2.Token // guarded by turn
-	service *Service      // service whose redactor hides the tokens
+	service *Service      // service whose redactor removes the tokens
 }
 
-// newAuthenticator returns the authenticator for the agent's configuration.
 func (s *Service) newAuthenticator(c aws.Config, client *http.Client) (*authenticator, error) {
 	a := &authenticator{turn: make(chan struct{}, 1), client: client, aws: c, service: s}
 	auth := s.agent.Auth
@@ -267,7 +265,6 @@ func (s *Service) newAuthenticator(c aws.Config, client *http.Client) (*authenti
 	return a, nil
 }
 
-// certificates returns the client certificate, if there is one.
 func (a Agent) certificates() ([]tls.Certificate, error) {
 	if a.Auth == nil || a.Auth.Certificate == nil {
 		return nil, nil
@@ -280,7 +277,6 @@ func (a Agent) certificates() ([]tls.Certificate, error) {
 	return []tls.Certificate{pair}, nil
 }
 
-// apply authenticates a request, with the token if there is one.
 func (a *authenticator) apply(req *http.Request, body []byte, token *oauth2.Token, now time.Time) error {
 	if token != nil {
 		token.SetAuthHeader(req)
@@ -298,12 +294,12 @@ func (a *authenticator) apply(req *http.Request, body []byte, token *oauth2.Toke
 }
 
 const (
-	renewBefore = 30 * time.Second // a token is replaced this long before it expires
-	maxToken    = 16 << 10         // limit of a token in bytes; services refuse longer headers
+	renewBefore = 30 * time.Second // time between the replacement and the expiry of a token
+	maxToken    = 16 << 10         // largest token, in bytes; services refuse longer headers
 )
 
-// current returns a token that is neither stale nor about to expire, or nil without OAuth2. One call at a
-// time gets a new token.
+// current returns a token that does not expire soon, or nil if OAuth2 is not configured. The parameter stale
+// is nil or a refused token, which current does not return. Only one call at a time gets a new token.
 func (a *authenticator) current(ctx context.Context, stale *oauth2.Token) (*oauth2.Token, error) {
 	if a.oauth == nil {
 		return nil, nil
@@ -339,7 +335,8 @@ func (a *authenticator) current(ctx context.Context, stale *oauth2.Token) (*oaut
 func (a *authenticator) refused(err error) error {
 	var refusal *oauth2.RetrieveError
 	if !errors.As(err, &refusal) || refusal.Response == nil {
-		return fmt.Errorf("token endpoint: %w", bare(err)) // classified like any other network error
+		// Service.exchange in call.go converts this error to a network failure
+		return fmt.Errorf("token endpoint: %w", bare(err))
 	}
 	status := refusal.Response.StatusCode
 	f := &worker.Failure{NoEffect: true, Code: "token", Err: fmt.Errorf(

@@ -178,7 +178,7 @@ func TestAddressesOfTokensAndProxies(t *testing.T) {
 		{token("http://login.example/token"), "tokenURL is plain http"},
 		{token("https://169.254.169.254/token"), "link-local"},
 		{token("https://10.0.0.1/token"), "is private"},
-		{token("ftp://login.example"), "tokenURL is no address"},
+		{token("ftp://login.example"), "tokenURL is not an address"},
 		{token("https://a:b@login.example/"), "holds a name or password"},
 		{token("https://login.example/t") + ", allow: {hosts: [payment.example]}", "not among allow.hosts"},
 		{service + "proxy: 'http://10.0.0.1:3128'", "is private"},

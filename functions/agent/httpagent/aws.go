@@ -11,17 +11,18 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// AWS is a call of a service of AWS instead of an HTTP request. Exactly one of the first five fields is set.
-// Package awsagent makes the call.
+// AWS configures a call of an AWS service instead of an HTTP request. Exactly one of the first five
+// fields is set. Package awsagent makes the call.
 type AWS struct {
 	Invoke         string `yaml:"invoke" json:"invoke,omitzero"`                 // ARN of a Lambda function
 	PutEvents      string `yaml:"putEvents" json:"putEvents,omitzero"`           // ARN of an event bus
 	Publish        string `yaml:"publish" json:"publish,omitzero"`               // ARN of an SNS topic
 	Send           string `yaml:"send" json:"send,omitzero"`                     // URL of an SQS queue
 	StartExecution string `yaml:"startExecution" json:"startExecution,omitzero"` // ARN of a state machine
-	// Express means that the state machine is an express one. The call waits for the end of the execution.
+	// Express means that the state machine is an express state machine. The call then waits for the end of
+	// the execution.
 	Express bool `yaml:"express" json:"express,omitzero"`
-	// Deduplicates states that the receivers of the messages act once for each idempotencyKey.
+	// Deduplicates means that the receivers of the messages act only once for each idempotencyKey.
 	Deduplicates bool `yaml:"deduplicates" json:"deduplicates,omitzero"`
 }
 
@@ -34,11 +35,11 @@ const (
 	StartExecution = "startExecution"
 )
 
-// Target is the resource that a call of AWS uses. Only a checked configuration has targets.
+// Target is the AWS resource that an operation calls.
 type Target struct {
 	Kind                  string // one of the kinds of calls
 	ARN, Region, URL      string // URL is set only for Send
-	FIFO, Express, Unique bool   // Unique means that the consumers deduplicate
+	FIFO, Express, Unique bool   // Unique is AWS.Deduplicates
 }
 
 // Permission is an IAM permission that the agent's role needs.
@@ -61,20 +62,20 @@ func (t Target) Permissions() []Permission {
 	return []Permission{{"states:StartExecution", t.ARN}, {"states:DescribeExecution", t.Execution("*")}}
 }
 
-// Execution returns the ARN of an execution of the state machine. The ARN has no version and no alias.
+// Execution returns the ARN of the execution with the given name. The ARN contains neither a version nor an
+// alias of the state machine.
 func (t Target) Execution(name string) string {
 	before, machine, _ := strings.Cut(t.ARN, ":stateMachine:")
 	machine, _, _ = strings.Cut(machine, ":")
 	return before + ":execution:" + machine + ":" + name
 }
 
-// kind is one kind of calls.
 type kind struct {
 	name     string
 	field    func(a *AWS) *string
-	resource *regexp.Regexp // resource of the ARN
+	resource *regexp.Regexp // pattern of the resource in the ARN
 	service  string
-	what     string // name and example for people
+	what     string // content of the field, for error texts
 	example  string
 }
 
@@ -99,13 +100,12 @@ var awsKinds = []kind{
 var (
 	awsARN = regexp.MustCompile(
 		`^arn:(aws|aws-cn|aws-us-gov):([a-z]+):([a-z]{2}(?:-[a-z]+)+-\d):(\d{12}):(.+)$`)
-	// Emulators on this machine name their queues with or without a Region.
 	awsQueue = regexp.MustCompile(
 		`^https://sqs\.([a-z]{2}(?:-[a-z]+)+-\d)\.amazonaws\.com(\.cn)?/(\d{12})/([^/]+)$`)
+	// The URL of an emulator's queue may contain a Region.
 	emulatedQueue = regexp.MustCompile(`^(?:/queue/([a-z]{2}(?:-[a-z]+)+-\d))?/(\d{12})/([^/]+)$`)
 )
 
-// target returns the resource of a call, or the reason why the entry is wrong.
 func (a AWS) target() (Target, error) {
 	var set []kind
 	var names []string
@@ -137,8 +137,8 @@ func (a AWS) target() (Target, error) {
 	return t, nil
 }
 
-// queueARN returns the ARN of the queue with that URL, or "". An emulator's queue without a Region gets the
-// Region that the emulators have as their default.
+// queueARN returns the ARN of the queue with this URL, or "" if the URL is not the URL of a queue. If the URL
+// of an emulator's queue names no Region, the Region is us-east-1, which is the default of emulators.
 func queueARN(text string) string {
 	if m := awsQueue.FindStringSubmatch(text); m != nil {
 		partition := "aws"
@@ -164,7 +164,6 @@ func queueARN(text string) string {
 	return ""
 }
 
-// filled returns the entry with variables of the environment substituted.
 func (a *AWS) filled(lookup func(string) (string, bool)) (*AWS, error) {
 	if a == nil {
 		return nil, nil
@@ -180,7 +179,6 @@ func (a *AWS) filled(lookup func(string) (string, bool)) (*AWS, error) {
 	return &own, nil
 }
 
-// fillAWS substitutes variables of the environment in the agent's calls of AWS.
 func (a *Agent) fillAWS(lookup func(string) (string, bool)) (p problems) {
 	filled, err := a.AWS.filled(lookup)
 	if err != nil {
@@ -198,13 +196,12 @@ func (a *Agent) fillAWS(lookup func(string) (string, bool)) (p problems) {
 	return p
 }
 
-// exampleURL returns an address that the agent may call.
 func (a Agent) exampleURL() Secret {
 	return Secret("https://" + append(slices.Clone(a.Allow.Hosts), "example.com")[0])
 }
 
-// WithExamples puts an example in place of each address and call of AWS that refers to an unset variable, so
-// that the rest of a file can be checked without the variables.
+// WithExamples returns the agent with an example for each address and each AWS call that refers to an unset
+// variable. With the examples, the rest of an agents file can be checked although variables are not set.
 func (a Agent) WithExamples(set func(name string) bool) Agent {
 	lookup := func(name string) (string, bool) { return "x", set(name) }
 	a.Auth = a.Auth.clone()
@@ -229,7 +226,7 @@ func (a Agent) WithExamples(set func(name string) bool) Agent {
 		}
 	}
 	a.AWS, a.Operations = example(a.AWS), maps.Clone(a.Operations)
-	// the loop may go in any order
+	// the loop may go in any order, because the operations are independent
 	for name, o := range a.Operations {
 		o.AWS = example(o.AWS)
 		a.Operations[name] = o
@@ -246,7 +243,7 @@ func (a Agent) OnAWS() bool {
 	return on
 }
 
-// Region returns the Region of one of the agent's targets, or "".
+// Region returns the Region of the first operation that calls an AWS service, or "".
 func (a Agent) Region() string {
 	for _, name := range slices.Sorted(maps.Keys(a.Operations)) {
 		if t, calls := a.Target(name); calls {
@@ -256,7 +253,7 @@ func (a Agent) Region() string {
 	return ""
 }
 
-// Addresses returns the addresses that a checked agent connects to, by the fields that hold them.
+// Addresses returns the addresses in the settings of a checked agent, by field or operation.
 func (a Agent) Addresses() map[string]string {
 	all := map[string]string{"url": string(a.URL), "proxy": string(a.Proxy.Secret),
 		"tokenURL": string(a.Auth.tokenURL().Secret)}
@@ -268,7 +265,8 @@ func (a Agent) Addresses() map[string]string {
 	return all
 }
 
-// Target returns what an operation of a checked agent calls, and false if it calls no service of AWS.
+// Target returns the AWS resource that an operation of a checked agent calls. It returns false if the
+// operation calls no AWS service.
 func (a Agent) Target(operation string) (Target, bool) {
 	o, own := a.Operations[operation]
 	if !own {
@@ -281,7 +279,6 @@ func (a Agent) Target(operation string) (Target, bool) {
 	return t, err == nil
 }
 
-// completeAWS checks an agent that calls services of AWS.
 func (a *Agent) completeAWS() (p problems) {
 	if a.Auth != nil || a.Proxy.Secret != "" {
 		p.add("auth and proxy are for HTTP services; leave them out")
@@ -327,11 +324,10 @@ func (a *Agent) completeAWS() (p problems) {
 	return p
 }
 
-// errorName is the name of an error that a function or an execution reports.
 var errorName = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_.$:-]{0,119}$`)
 
-// named returns an error for every invalid entry of an agent that calls services of AWS. Its keys are names
-// of errors.
+// named returns an error for every invalid entry of an agent that calls AWS services. These entries classify
+// names of errors, not statuses.
 func (c Classify) named() (p problems) {
 	for _, name := range slices.Sorted(maps.Keys(c)) {
 		class := c[name]
@@ -350,14 +346,15 @@ func (c Classify) named() (p problems) {
 	return p
 }
 
-// Times for which services of AWS recognise a repeated call.
+// Times for which AWS services recognise a repeated call.
 const (
 	fifoMemory      = 5 * core.Minute
 	executionMemory = 90 * core.Day
 )
 
-// CannotKeep returns why a step's agent cannot keep what the step promises, and the fix. It returns "" if it
-// can, or if the agent is not in the file.
+// CannotKeep returns a problem and a fix if an agent cannot keep the promises of a step, such as the step's
+// grade. It returns "" if the agent can keep the promises, or if the agent is not in the file. kept is the
+// keyRetention of the agent in the workflow; 0 means no limit.
 func (c Config) CannotKeep(agent string, s *core.StepDefinition,
 	kept core.Duration) (problem, fix string) {
 	a := c.Agents[agent]

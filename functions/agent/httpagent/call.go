@@ -30,7 +30,7 @@ var (
 	placeholders = []string{"{key}", "{operation}", "{task}", "{run}", "{step}"}
 )
 
-// expand fills the placeholders of a path, and escapes the values for their place.
+// expand replaces the placeholders in a path by values of the call, escaped for the path or for the query.
 func expand(path string, call worker.Call) string {
 	fill := func(text string, escape func(string) string) string {
 		return strings.NewReplacer("{key}", escape(call.Key), "{operation}", escape(call.Name),
@@ -44,8 +44,8 @@ func expand(path string, call worker.Call) string {
 	return way
 }
 
-// leavesFolder reports whether a part of the path is . or .., in any encoding, because a server may decode it
-// before it resolves the path.
+// leavesFolder reports whether a segment of the path is . or .., even if the segment is escaped. A server may
+// unescape a path before it resolves these segments.
 func leavesFolder(path string) bool {
 	path, _, _ = strings.Cut(path, "?")
 	for {
@@ -62,7 +62,8 @@ func leavesFolder(path string) bool {
 // do calls an operation. The error is a *worker.Failure.
 func (s *Service) do(ctx context.Context, o Operation, call worker.Call) (json.RawMessage, error) {
 	if !operationName.MatchString(call.Name) {
-		return nil, permanent("operation-name", true, "%.90q is no operation's name", call.Name)
+		return nil, permanent("operation-name", true,
+			"%.90q is not the name of an operation; correct it in the workflow", call.Name)
 	}
 	var body []byte
 	if o.Method != http.MethodGet {
@@ -75,7 +76,7 @@ func (s *Service) do(ctx context.Context, o Operation, call worker.Call) (json.R
 	return a.output(o.Output == "ignore")
 }
 
-// check asks whether an operation has happened.
+// check asks the service whether an operation has happened. The error is a *worker.Failure.
 func (s *Service) check(ctx context.Context, c Check, call worker.Call) (bool, json.RawMessage, error) {
 	a, err := s.exchange(ctx, c.Method, c.Path, nil, call, nil)
 	switch {
@@ -85,7 +86,7 @@ func (s *Service) check(ctx context.Context, c Check, call worker.Call) (bool, j
 		if out, err := a.output(false); err == nil {
 			return true, out, nil
 		}
-		return true, nil, nil // the operation has happened, and the rest of the response does not matter
+		return true, nil, nil // the operation has happened, although its output is unusable
 	case a.status == http.StatusNotFound || a.status == http.StatusGone:
 		return false, nil, nil
 	}
@@ -133,7 +134,8 @@ func (s *Service) exchange(ctx context.Context, method, path string, body []byte
 	return a, nil
 }
 
-// deliver sends a request, and repeats it after a broken kept connection or a refused token.
+// deliver sends a request. It repeats the request if a kept connection broke before any byte of the request
+// was written, or if the service refused the token.
 func (s *Service) deliver(ctx context.Context, client *http.Client, method, path string, body []byte,
 	call worker.Call) (*http.Response, reach, error) {
 	token, err := s.auth.current(ctx, nil)
@@ -154,16 +156,15 @@ func (s *Service) deliver(ctx context.Context, client *http.Client, method, path
 	return s.send(ctx, s.fresh, method, path, body, call, token)
 }
 
-// reach is the progress of a request.
 type reach int
 
 const (
 	unconnected reach = iota // the request got no connection
-	connected                // the request got a connection, and no byte was written to it
+	connected                // the request got a connection, but no byte of the request was written
 	written                  // bytes of the request were written
 )
 
-// send sends one request. If it returns without a response, nothing more is written afterwards.
+// send sends one request. After an error, no more bytes of the request are written.
 func (s *Service) send(ctx context.Context, client *http.Client, method, path string, body []byte,
 	call worker.Call, token *oauth2.Token) (*http.Response, reach, error) {
 	var sent atomic.Bool
@@ -177,7 +178,7 @@ func (s *Service) send(ctx context.Context, client *http.Client, method, path st
 		if c, ours := used.(*conn); ours {
 			c.begin(&sent)
 		} else {
-			sent.Store(true) // whether bytes were written is unknown, so assume that they were
+			sent.Store(true) // it is unknown whether bytes were written, so assume that they were
 		}
 	}})
 	res, err := client.Do(req.WithContext(ctx))
@@ -187,18 +188,20 @@ func (s *Service) send(ctx context.Context, client *http.Client, method, path st
 	if used == nil {
 		return nil, unconnected, err
 	}
-	_ = used.Close() // no byte of the request can be written after this
+	_ = used.Close() // after Close no byte of the request can be written
 	if sent.Load() {
 		return nil, written, err
 	}
 	return nil, connected, err
 }
 
-// wordsTime bounds the time for reading the body of a refusal, whose status is enough.
+// wordsTime is the time limit for reading the body of a refusal. The agent needs only the status of a
+// refusal.
 const wordsTime = 5 * time.Second
 
-// read reads the body up to its limit, and until the end of the context. net/http does not check the context
-// for a connection that has switched protocols.
+// read reads at most one byte more than maxResponse, so that output can refuse a longer body. It closes the
+// body at the end of the context, because net/http does not check the context of a connection that has
+// switched protocols.
 func (s *Service) read(ctx context.Context, res *http.Response, done bool) ([]byte, error) {
 	switch {
 	case done:
@@ -219,11 +222,11 @@ func (s *Service) read(ctx context.Context, res *http.Response, done bool) ([]by
 }
 
 // noInput is the body of a call without input. net/http would send an empty body of unknown length in chunks.
-// A service that does not read chunks takes their bytes for the next request of the connection.
+// A service that does not read chunks would take their bytes for the next request.
 var noInput = []byte("{}")
 
-// request builds the request. It prevents net/http from repeating the request because of its Idempotency-Key:
-// only the worker decides on a second call.
+// request builds the request without a GetBody. With a GetBody, the header Idempotency-Key would make
+// net/http repeat the request. Only deliver and package worker may repeat the request.
 func (s *Service) request(ctx context.Context, method, path string, body []byte, call worker.Call,
 	token *oauth2.Token) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(string(s.agent.URL), "/")+path,
@@ -235,8 +238,8 @@ func (s *Service) request(ctx context.Context, method, path string, body []byte,
 	if len(body) == 0 && method != http.MethodGet && method != http.MethodDelete {
 		body = noInput
 	}
-	// http.NoBody does not work here, because net/http repeats requests with it. For DELETE and GET net/http
-	// sends no body if the reader is empty.
+	// Do not use http.NoBody, because net/http repeats requests with this body. If the reader is empty,
+	// net/http sends no body for DELETE and GET.
 	req.Body, req.GetBody, req.ContentLength = io.NopCloser(bytes.NewReader(body)), nil, int64(len(body))
 	if len(body) > 0 {
 		req.Header.Set("Content-Type", "application/json")
@@ -258,7 +261,7 @@ func (s *Service) request(ctx context.Context, method, path string, body []byte,
 	} {
 		if !printable(value) {
 			return nil, permanent("request", true,
-				"%s of the request has characters that a header cannot have", key)
+				"%s of the request has characters that a header cannot have; remove them from the order", key)
 		}
 		if value != "" {
 			req.Header.Set(key, value)
@@ -267,7 +270,7 @@ func (s *Service) request(ctx context.Context, method, path string, body []byte,
 	return req, s.auth.apply(req, body, token, s.clock.Now())
 }
 
-// bare removes the URL from an error, because it may hold a secret.
+// bare returns an error of net/http without the URL, because the URL may hold a secret.
 func bare(err error) error {
 	if u := (*url.Error)(nil); errors.As(err, &u) {
 		return u.Err

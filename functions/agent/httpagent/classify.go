@@ -9,20 +9,20 @@ import (
 
 // Classes of Classify.
 const (
-	classDone      = "done"      // the operation has happened, and the body is its output, as with 2xx
+	classDone      = "done"      // the operation has happened, and the body is the output, as with 2xx
 	classPermanent = "permanent" // no repetition can succeed: the step fails for good
-	classTransient = "transient" // a repetition may succeed: a failure that counts
-	// The step polls, and counts no failure (P45, "not now" is not a failure).
+	classTransient = "transient" // a repetition may succeed, and the failure counts
+	// The step calls again later, and the failure does not count (P45, "not now" is not a failure).
 	classNotYet = "not-yet"
 )
 
 var classes = []string{classDone, classPermanent, classTransient, classNotYet}
 
-// Classify overrides the table in response.go for statuses of this service, as in "409": "done". It does not
-// change the proof that a call had no effect (P31, a plain service needs a ledger).
+// Classify maps statuses of a service, or names of errors of an AWS call, to classes, as in "409": "done". It
+// takes precedence over the table in response.go. It does not change whether a status proves that the call
+// had no effect (P31, a plain service needs a ledger).
 type Classify map[string]string
 
-// problems returns an error for every invalid entry.
 func (c Classify) problems() (p problems) {
 	for _, status := range slices.Sorted(maps.Keys(c)) {
 		name := c[status]
@@ -36,7 +36,8 @@ func (c Classify) problems() (p problems) {
 		case n < 300:
 			p.add("classify: status %s is no final answer; write one from 300 to 599", status)
 		}
-		// only a status that proves no effect may be repeated without counting
+		// not-yet repeats calls without counting failures, so the status must prove that the call had no
+		// effect
 		if name == classNotYet && n >= 300 && n < 600 && !classOf(n).noEffect {
 			p.add("classify: status %s does not prove that nothing was done, and cannot mean not-yet; "+
 				"let the service answer a 4xx such as 404, 409 or 425", status)
@@ -49,8 +50,8 @@ func (c Classify) problems() (p problems) {
 	return p
 }
 
-// over returns the classification of an operation: the entries of c, and those of agent for all other
-// statuses. agent is the classification of all operations of the agent.
+// over returns the classification of an operation: the entries of c and, for all other statuses, the entries
+// of agent. c is the field classify of the operation, and agent is the field classify of the agent.
 func (c Classify) over(agent Classify) Classify {
 	all := maps.Clone(agent)
 	if all == nil {
@@ -60,13 +61,12 @@ func (c Classify) over(agent Classify) Classify {
 	return all
 }
 
-// done reports whether the status means that the operation has happened.
 func (c Classify) done(status int) bool {
 	return status/100 == 2 || c[strconv.Itoa(status)] == classDone
 }
 
-// of returns the class of a status for which done returns false. named reports whether the class comes from c
-// instead of the default table.
+// of returns the class of a status for which done returns false. named reports whether c names the class.
+// Otherwise the class comes from the table in response.go.
 func (c Classify) of(status int) (found class, named bool) {
 	found = classOf(status)
 	name, named := c[strconv.Itoa(status)]

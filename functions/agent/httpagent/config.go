@@ -9,7 +9,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/functions/agent/worker"
 )
 
-// Config is the content of a file of agents.
+// Config is the content of an agents file.
 type Config struct {
 	Agents map[string]Agent `yaml:"agents" json:"agents,omitzero"`
 }
@@ -27,13 +27,13 @@ type Agent struct {
 	Operations  map[string]Operation `yaml:"operations" json:"operations,omitzero"`
 	Allow       Allow                `yaml:"allow" json:"allow,omitzero"`
 	Auth        *Auth                `yaml:"auth" json:"auth,omitzero"`
-	// proxies that the environment names are not used
+	// address of the proxy; "" means no proxy, even if the environment names a proxy
 	Proxy Reference `yaml:"proxy" json:"proxy,omitzero"`
-	// call for operations without their own
+	// AWS call for all operations; Operation.AWS takes precedence
 	AWS     *AWS           `yaml:"aws" json:"aws,omitzero"`
 	Retry   worker.Retry   `yaml:"retry" json:"retry,omitzero"`
 	Breaker worker.Breaker `yaml:"breaker" json:"breaker,omitzero"`
-	// classification of answers, for all operations
+	// classes of statuses, for all operations
 	Classify Classify `yaml:"classify" json:"classify,omitempty"`
 
 	redact *redactor // nil until the configuration is complete
@@ -48,18 +48,19 @@ type Operation struct {
 	Check  *Check `yaml:"check" json:"check,omitzero"`
 	AWS    *AWS   `yaml:"aws" json:"aws,omitzero"`
 
-	Classify Classify `yaml:"classify" json:"classify,omitempty"` // takes precedence over the agent's
+	Classify Classify `yaml:"classify" json:"classify,omitempty"` // takes precedence over Agent.Classify
 }
 
-// Check configures the request that asks the service whether an operation has happened.
+// Check configures the request with which the agent asks the service whether an operation has happened.
 type Check struct {
 	Method string `yaml:"method" json:"method,omitzero"` // default GET
 	Path   string `yaml:"path" json:"path,omitzero"`
 }
 
-// Allow sets which addresses may be called.
+// Allow sets which addresses the agent may call.
 type Allow struct {
-	Hosts            []string `yaml:"hosts" json:"hosts,omitzero"` // allowed hosts of the URL; if empty, any
+	// allowed hosts of the URL; empty means any
+	Hosts            []string `yaml:"hosts" json:"hosts,omitzero"`
 	Loopback         bool     `yaml:"loopback" json:"loopback,omitzero"`
 	PrivateAddresses bool     `yaml:"privateAddresses" json:"privateAddresses,omitzero"`
 }

@@ -12,13 +12,14 @@ import (
 
 var errUnasked = errors.New("the service sent bytes before a request was written; the connection was closed")
 
-// conn is a connection that is not used again after unsolicited bytes: bytes beyond a response, or bytes that
-// arrive before a request is written. Otherwise net/http may take them for the response to the next request.
+// conn is a connection that is not used again after unsolicited bytes. Unsolicited bytes follow the end of a
+// response, or arrive before a request is written. net/http could take these bytes for the response to the
+// next request.
 type conn struct {
 	net.Conn
 	mu        sync.Mutex
 	changed   sync.Cond
-	reading   bool         // net/http waits for bytes, so it has read all earlier ones
+	reading   bool         // net/http waits for bytes, so it has read all earlier bytes
 	closed    bool         // no more requests can be written
 	unwritten bool         // nothing of the next request is written yet
 	sent      *atomic.Bool // true once bytes of the request are written; nil before the first request
@@ -30,8 +31,8 @@ func newConn(c net.Conn) *conn {
 	return own
 }
 
-// begin prepares the connection for a request. It blocks until net/http has read all bytes, or has closed the
-// connection because of bytes beyond the last response.
+// begin prepares the connection for a request. It blocks until net/http has read all bytes, or the connection
+// is closed.
 func (c *conn) begin(sent *atomic.Bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -41,7 +42,7 @@ func (c *conn) begin(sent *atomic.Bool) {
 	c.unwritten, c.sent = true, sent
 }
 
-// Read returns the bytes of responses, and closes the connection if they come before a request.
+// Read reads bytes of a response. It closes the connection if the bytes come before a request is written.
 func (c *conn) Read(p []byte) (int, error) {
 	c.set(func() { c.reading = true })
 	n, err := c.Conn.Read(p)
@@ -72,7 +73,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// Close ends the connection, and any begin that waits for it.
+// Close closes the connection. Calls of begin that wait for the connection return.
 func (c *conn) Close() error {
 	c.set(func() { c.closed = true })
 	return c.Conn.Close()
@@ -85,8 +86,8 @@ func (c *conn) set(change func()) {
 	c.changed.Broadcast()
 }
 
-// watched makes the connections of a transport detect unsolicited bytes. Under TLS it checks the decrypted
-// bytes, because records of the protocol itself may come at any time.
+// watched makes the connections of a transport detect unsolicited bytes. With TLS the connections check the
+// decrypted bytes, because a server may send records of the TLS protocol itself at any time.
 func watched(t *http.Transport) *http.Transport {
 	dial := t.DialContext
 	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {

@@ -1,7 +1,7 @@
-// Package httpagent is the ready-made agent. It calls any HTTP service. An agents file configures it, and
-// package worker runs its operations.
+// Package httpagent is the ready-made agent for HTTP services. An agents file configures the agent, and
+// package worker runs the agent's operations.
 //
-// The file, YAML or JSON:
+// The agents file is YAML or JSON:
 //
 //	agents:
 //	  payment:
@@ -13,7 +13,7 @@
 //	    maxResponse: 64KiB                     # default 64KiB
 //	    insecure: false                        # true allows plain http to other machines
 //	    allow: {hosts: [payment.example], loopback: false, privateAddresses: false}
-//	    auth: {sigv4: {service: execute-api}}  # or oauth2, below; certificate beside either
+//	    auth: {sigv4: {service: execute-api}}  # or oauth2, see below
 //	    proxy: http://proxy.example:3128       # default: none, not the environment's
 //	    retry: {tries: 3, initial: 200ms, max: 5s, jitter: 0.25}
 //	    breaker: {failures: 5, window: 10, delay: 5s, probes: 1, off: false}
@@ -28,7 +28,7 @@
 //	  warehouse:
 //	    external: true                         # no HTTP: a process of its own serves requests-warehouse
 //
-// Authentication beside headers. Secrets come from the environment:
+// The field auth configures authentication in addition to headers. Secrets come from the environment:
 //
 //	auth:
 //	  # the default Region is the host's, or else the agent's
@@ -37,43 +37,59 @@
 //	    clientSecret: "${env:SECRET}", scopes: [pay]}
 //	  certificate: {chain: "${env:CERTIFICATE}", key: "${env:KEY}"}  # PEM
 //
-// A token is replaced 30 s before it ends, and once after a 401. If the token endpoint refuses the client, or
-// there are no credentials of AWS, the step waits as after a 401. Tokens are hidden like other secrets.
+// The agent replaces a token 30 s before the token expires, and once after a status 401. If the token
+// endpoint refuses the client, or the agent has no AWS credentials, the step waits as after a status 401. The
+// agent hides tokens like other secrets.
 //
-// An operation is called with its input as the body and these headers: Idempotency-Key, traceparent,
-// X-Stepkeeper-Operation (do, undo), X-Stepkeeper-Task, -Run, -Step, -Attempt and -Deadline. Its JSON answer
-// is the step's output; the output of an undo is not used. A check asks the service whether a call with that
-// key has happened: 2xx means yes, and its JSON is the output; 404 and 410 mean no.
+// A call has the step's input as its body, and these headers: Idempotency-Key, traceparent,
+// X-Stepkeeper-Operation (do, undo), X-Stepkeeper-Task, -Run, -Step, -Attempt and -Deadline. The JSON
+// response is the step's output. The response to an undo is not used. A check asks the service whether a call
+// with this key has happened. A status 2xx means yes, and the JSON response is the output. The statuses 404
+// and 410 mean no.
 //
-// The file sets the meaning of a status from 300 to 599 with classify. done means that the operation has
-// happened, and that the body is its output, as with 2xx; add output: ignore if it is text for people.
-// permanent means that the step fails for good. transient means that the failure counts, and that the step is
-// tried again. classify does not change whether the call is proven to have had no effect. A status 401 with a
+// The field classify sets the meaning of a status from 300 to 599:
+//
+//   - done: the operation has happened, and the body is the output, as with 2xx. Add output: ignore if the
+//     body is text for people.
+//   - permanent: the step fails for good.
+//   - transient: the failure counts, and the step is tried again.
+//   - not-yet: the failure does not count, and the step is tried again.
+//
+// The field classify does not change whether a status proves that the call had no effect. A status 401 with a
 // class has the code http-401 and counts as a failure. Checks do not use classify.
 //
-// A call or a check by POST, PUT or PATCH without input has the body {}. DELETE and GET without input have no
-// body, because HTTP gives such a body no meaning and some servers and proxies refuse it. Every body has a
-// Content-Length. A connection that carried bytes beyond a response, or before a request, is closed and not
-// used again. A call that found a kept connection closed is sent over a new one if none of its bytes was
-// written.
+// A call or a check by POST, PUT or PATCH without input has the body {}. Calls by DELETE and GET without
+// input have no body. HTTP gives the body of these methods no meaning, and some servers and proxies refuse
+// the body. Every body has a Content-Length.
 //
-// In a path {key}, {operation}, {task}, {run} and {step} stand for the escaped values of the request. A call
-// whose path would have a part . or .. after that is refused.
+// If bytes come after a response or before a request, the agent closes the connection. If the service closes
+// a kept connection before any byte of a call is written, the agent sends the call over a new connection.
 //
-// Secrets come from the environment only, as ${env:NAME}. They are never logged. In everything that comes
-// from a service [hidden] replaces them: values of 4 or more characters in the texts of errors and of 6 or
-// more in outputs, in strings and keys with any JSON escapes, and as numbers. The scheme and host of the url
-// are not secret. The package does not hide values that a service encodes (base64, percent signs), parts of a
-// value, shorter values, or secrets that the service did not get in this form. It does not apply to agents in
-// Go. It also removes the content of the lines that net/http writes to the standard logger (package log)
-// about bytes that no request asked for.
+// In a path, {key}, {operation}, {task}, {run} and {step} stand for the escaped values of the request. If a
+// path with these values has a segment . or .., the agent refuses the call.
 //
-// The variable answers in response.go holds the meaning of each status. A response is read up to its time
-// limit and up to maxResponse, and the text of a refusal for at most 5 s. After an incomplete response with a
-// status 2xx it is unknown whether the call had its effect. Redirects are never followed, and the
-// environment's proxies are not used. The address rules apply to tokenURL and proxy too. A proxy resolves the
-// names of services itself, so the rules cannot apply to its connections. Addresses of link-local networks
-// (where clouds keep their metadata) and multicast are refused at dial time, after the name was resolved.
-// Private and carrier addresses, and this machine, are refused unless allow permits them. An IPv6 address
-// that holds an IPv4 address (mapped, 6to4, NAT64) is treated as the latter.
+// Secrets come only from the environment, as ${env:NAME}. The agent never logs a secret. It writes [hidden]
+// in place of secrets in the data of a service:
+//
+//   - in error texts, for secrets of 4 or more characters;
+//   - in the strings, keys and numbers of outputs, for secrets of 6 or more characters.
+//
+// The agent finds secrets with any JSON escapes. It does not find shorter secrets, parts of a secret, or
+// secrets that a service encodes (base64, percent signs). The scheme and host of the url are not secret.
+// Agents in Go must hide secrets themselves.
+//
+// If bytes come that no request asked for, net/http writes them to the standard logger (package log). The
+// agent removes these bytes from the log.
+//
+// The variable answers in response.go holds the meaning of each status. The agent reads a response up to
+// maxResponse and until the time limit of the call. It reads the text of a refusal for at most 5 s. After an
+// incomplete response with a status 2xx, it is unknown whether the call had its effect. The agent never
+// follows redirects, and does not use proxies that the environment names.
+//
+// The agent checks the addresses of a host after it has resolved the name. It always refuses multicast
+// addresses and link-local addresses, where clouds keep their metadata. It refuses private addresses,
+// addresses of carriers and addresses of this machine unless the field allow permits them. It treats an IPv6
+// address that holds an IPv4 address (mapped, 6to4, NAT64) as the IPv4 address. These rules apply to tokenURL
+// and proxy too. A proxy resolves the names of services itself, so the rules do not apply to connections from
+// the proxy.
 package httpagent

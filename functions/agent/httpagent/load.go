@@ -24,8 +24,8 @@ const (
 	maxMaxResponse     = 16 << 20
 )
 
-// Complete checks a config as it was read, and fills in defaults and variables, which come from
-// lookup. The error lists every problem at once.
+// Complete checks a config that was read from a file, and fills in the defaults. It replaces references to
+// variables by values from lookup. The error lists every problem.
 func Complete(c Config, lookup func(name string) (string, bool)) (Config, error) {
 	c.Agents = maps.Clone(c.Agents)
 	var p problems
@@ -43,12 +43,10 @@ func Complete(c Config, lookup func(name string) (string, bool)) (Config, error)
 	return c, nil
 }
 
-// problems holds the faults of a file.
 type problems []error
 
 func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Errorf(format, args...)) }
 
-// of adds the problems of a part of the file. where names the part.
 func (p *problems) of(where string, all problems) {
 	for _, err := range all {
 		p.add("%s: %w", where, err)
@@ -60,7 +58,6 @@ var (
 	operationName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$`)
 )
 
-// complete fills in defaults and variables, and returns every problem.
 func (a *Agent) complete(name string, lookup func(string) (string, bool)) (p problems) {
 	if !agentName.MatchString(name) {
 		p.add("the name must be small letters, digits and -, at most 40, a letter first")
@@ -101,14 +98,11 @@ func (a *Agent) complete(name string, lookup func(string) (string, bool)) (p pro
 	return slices.Concat(p, a.completeURL(), a.completeAuth(), a.Classify.problems(), a.completeOperations())
 }
 
-// ownHeaders lists the headers that the agent sets itself.
 var ownHeaders = []string{"Idempotency-Key", "Traceparent", "Host", "Content-Length", "Transfer-Encoding",
 	"Connection"}
 
-// secretHeaders lists the headers whose values are always secret.
 var secretHeaders = []string{"Authorization", "Proxy-Authorization", "Cookie", "X-Api-Key"}
 
-// fill substitutes variables of the environment in the URL and headers.
 func (a *Agent) fill(lookup func(string) (string, bool)) (p problems) {
 	filled, values, err := a.URL.fill(lookup)
 	if err != nil {
@@ -124,7 +118,8 @@ func (a *Agent) fill(lookup func(string) (string, bool)) (p problems) {
 		case err != nil:
 			p.add("header %s: %w", key, err)
 		case !tokenPattern.MatchString(key) || !printable(string(value)):
-			p.add("header %.60q: its name or its value has characters that a header cannot have", key)
+			p.add("header %.60q: its name or its value has characters that a header cannot have; "+
+				"remove them", key)
 		case slices.Contains(ownHeaders, canonical) || strings.HasPrefix(canonical, "X-Stepkeeper-"):
 			p.add("header %s is set by the agent itself; leave it out", key)
 		case slices.Contains(secretHeaders, canonical) && len(values) == 0:
@@ -143,12 +138,12 @@ func (a *Agent) fill(lookup func(string) (string, bool)) (p problems) {
 
 var tokenPattern = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
-// printable reports whether a text can be the value of a header.
 func printable(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool { return r < ' ' && r != '\t' || r >= 0x7F }) < 0
 }
 
-// completeURL checks the base URL. Messages name only its host, because the rest may hold a secret.
+// completeURL checks the base URL. Error texts name only the host of the URL, because the rest may hold a
+// secret.
 func (a *Agent) completeURL() (p problems) {
 	if a.URL == "" {
 		p.add("url is missing; give the service's base address, aws: with a call, or external: true")
@@ -162,17 +157,17 @@ func (a *Agent) completeURL() (p problems) {
 		p.add("url has a query or a fragment; put it into the paths of the operations")
 	}
 	if IsLoopback(u.Hostname()) {
-		// the operator named this machine; a name that only resolves to it would not allow it
+		// Permit this machine, because the operator named it. A host name that only resolves to this machine
+		// does not permit this machine.
 		a.Allow.Loopback = true
 	}
 	return p
 }
 
-// address checks the address of a service. It returns nil if the text is not an address.
 func (a *Agent) address(field string, text Secret) (u *url.URL, p problems) {
 	u, err := url.Parse(string(text))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		p.add("%s is no address that begins with https:// or http://", field)
+		p.add("%s is not an address; write one that begins with https:// or http://", field)
 		return nil, p
 	}
 	host := u.Hostname()
@@ -181,15 +176,14 @@ func (a *Agent) address(field string, text Secret) (u *url.URL, p problems) {
 	}
 	if len(a.Allow.Hosts) > 0 &&
 		!slices.ContainsFunc(a.Allow.Hosts, func(h string) bool { return strings.EqualFold(h, host) }) {
-		p.add("the %s's host %s is not among allow.hosts", field, host)
+		p.add("the %s's host %s is not among allow.hosts; add it there, or correct the address", field, host)
 	}
 	if u.Scheme == "http" && !a.Insecure && !IsLoopback(host) {
-		p.add("%s is plain http to %s; use https, or say insecure: true", field, host)
+		p.add("%s is plain http to %s; use https, or write insecure: true", field, host)
 	}
 	return u, append(p, a.Allow.literal(field, host)...)
 }
 
-// literal applies the rules to a host that is an address.
 func (a Allow) literal(field, host string) (p problems) {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		if err := a.forHost(host).check(ip); err != nil {
@@ -199,7 +193,8 @@ func (a Allow) literal(field, host string) (p problems) {
 	return p
 }
 
-// forHost returns the rules for a host that the operator wrote: they allow this machine if it is the host.
+// forHost returns the rules for a host that the operator wrote. If the host is this machine, the rules permit
+// this machine.
 func (a Allow) forHost(host string) Allow {
 	a.Loopback = a.Loopback || IsLoopback(host)
 	return a
@@ -213,7 +208,6 @@ func IsLoopback(host string) bool {
 
 var methods = []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodGet}
 
-// completeOperations gives each operation its method and path.
 func (a *Agent) completeOperations() (p problems) {
 	if len(a.Operations) == 0 {
 		a.Operations = map[string]Operation{worker.AnyOperation: {}}
@@ -235,7 +229,7 @@ func (a *Agent) completeOperations() (p problems) {
 			check := *o.Check
 			check.Method = cmp.Or(check.Method, http.MethodGet)
 			if check.Path == "" {
-				p.add("operation %q: its check has no path", name)
+				p.add("operation %q: its check has no path; write one", name)
 			} else {
 				p.of(fmt.Sprintf("operation %q: check", name), checkCall(check.Method, check.Path))
 			}

@@ -21,7 +21,7 @@ import (
 //	refused, unreachable, timeout while connecting  transient   yes
 //	the connection ended before a byte was written  transient   yes
 //	timeout after a byte of the request was written transient   no
-//	reset, end, broken answer after such a byte     transient   no
+//	the connection broke after a byte was written   transient   no
 func (s *Service) networkFailure(what string, err error, sent bool) *worker.Failure {
 	err = bare(err)
 	f := &worker.Failure{NoEffect: !sent, Code: "network"}
@@ -43,7 +43,7 @@ func (s *Service) networkFailure(what string, err error, sent bool) *worker.Fail
 	case !sent:
 		f.Code, text = "unreachable", "was not sent, the service could not be reached"
 	}
-	// Copy only the text of the error, so that callers cannot unwrap it.
+	// Copy only the text, without secrets. The error itself may contain secrets.
 	f.Err = fmt.Errorf("%s %s: %s", what, text, s.redact().text(err.Error()))
 	return f
 }

@@ -14,17 +14,15 @@ import (
 	"time"
 )
 
-// errProxy means that the proxy did not connect the call to its service.
-var errProxy = errors.New("the proxy refused")
+var errProxy = errors.New("the proxy refused the connection")
 
 type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// proxyURL returns the proxy's address, or nil.
 func (a Agent) proxyURL() *url.URL {
 	if a.Proxy.Secret == "" {
 		return nil
 	}
-	u, _ := url.Parse(string(a.Proxy.Secret)) // the configuration was checked before
+	u, _ := url.Parse(string(a.Proxy.Secret)) // completeAuth has checked the address
 	if u.Port() == "" {
 		u.Host = net.JoinHostPort(u.Hostname(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 	}
@@ -36,7 +34,7 @@ func tunnel(proxy *url.URL, dial dialFunc) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, proxy.Host)
 		if err != nil {
-			return nil, fmt.Errorf("proxy: %w", err)
+			return nil, fmt.Errorf("the proxy cannot be reached: %w", err)
 		}
 		if proxy.Scheme == "https" {
 			conn = tls.Client(conn, &tls.Config{MinVersion: tls.VersionTLS12, ServerName: proxy.Hostname()})
@@ -49,7 +47,6 @@ func tunnel(proxy *url.URL, dial dialFunc) dialFunc {
 	}
 }
 
-// connect asks the proxy for a connection to the address.
 func connect(ctx context.Context, conn net.Conn, proxy *url.URL, address string) error {
 	//nolint:forbidigo // a connection uses the machine's clock
 	end := time.Now().Add(dialTimeout)
@@ -77,23 +74,23 @@ func connect(ctx context.Context, conn net.Conn, proxy *url.URL, address string)
 	_ = res.Body.Close() // the response to a CONNECT has no body
 	switch {
 	case res.StatusCode != http.StatusOK:
-		return fmt.Errorf("%w with status %d", errProxy, res.StatusCode)
+		return fmt.Errorf("%w with status %d; check its address, password and rules", errProxy,
+			res.StatusCode)
 	case in.Buffered() > 0:
 		return fmt.Errorf("%w: it sent bytes before the service was asked", errProxy)
 	}
 	return conn.SetDeadline(time.Time{})
 }
 
-// maxConnect bounds a proxy's response to CONNECT.
+// maxConnect is the largest response of a proxy to CONNECT, in bytes.
 const maxConnect = 64 << 10
 
-// limited reads at most left bytes.
 type limited struct {
 	net.Conn
 	left int
 }
 
-// Read reads from the connection.
+// Read reads at most the remaining bytes.
 func (l *limited) Read(p []byte) (int, error) {
 	if l.left <= 0 {
 		return 0, errors.New("the response is too long")
@@ -103,7 +100,7 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unusedProxy returns a hint if the environment names a proxy, and the agent has none.
+// unusedProxy returns a hint for an error text if the environment names a proxy and the agent has no proxy.
 func (a Agent) unusedProxy() string {
 	if a.Proxy.Secret != "" {
 		return ""

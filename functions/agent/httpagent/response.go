@@ -17,24 +17,24 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// class is the meaning of a status, unless the agents file overrides it (Classify).
+// class is the meaning of a range of statuses. The field classify of the agents file takes precedence.
 type class struct {
-	from, to  int  // statuses, both included
+	from, to  int  // first and last status
 	permanent bool // no repetition can succeed
-	noEffect  bool // proof that this call has had no effect (P31, a plain service needs a ledger)
+	noEffect  bool // the status proves that this call had no effect (P31, a plain service needs a ledger)
 	text      string
 }
 
 // answers is the table of statuses and their meanings. The first line that matches counts.
 //
-// 2xx is done. That includes 202, so a service that responds before it has done its work needs a check, or a
-// later reply. An empty body is an empty output. A body that is no JSON, is nested too deep, or has a number
-// out of bounds is a permanent failure, because later steps could not read it, unless the operation has
-// output: ignore.
+// The agent does not look up a status 2xx, which means that the operation was done. This applies to a status
+// 202 too, even if the service has not finished its work. An empty body is an empty output. A body that is
+// not JSON, is nested too deeply, or has a number out of bounds is a permanent failure. Later steps could not
+// read the body. With output: ignore, the agent accepts any body.
 //
-// A refusal (4xx) proves that nothing was done. A service that refuses after its effect must not be declared
-// plain. A redirect proves nothing, because a service may also send one after it has accepted a request.
-// Retry-After, in seconds or as a date, applies to every transient status.
+// A refusal (501, 505, or 4xx except 408) proves that nothing was done. A service that refuses a call after
+// its effect must not be declared plain. A redirect proves nothing, because it may come after a service has
+// accepted a request. The header Retry-After, in seconds or as a date, applies to every transient status.
 var answers = []class{
 	{101, 101, true, false, "the service switched to another protocol, which it was not asked for"},
 	{408, 408, false, false, "the service says it waited too long for the request"},
@@ -53,24 +53,22 @@ var answers = []class{
 	{0, 999, true, false, "an answer without a meaning here"},
 }
 
-// classOf returns the first class that holds the status, which has three digits.
+// classOf returns the first class of a status. The last class contains every status of three digits.
 func classOf(status int) class {
 	return answers[slices.IndexFunc(answers,
 		func(c class) bool { return c.from <= status && status <= c.to })]
 }
 
-// answer is a response of the service.
 type answer struct {
 	service  *Service
 	classify Classify
-	what     string // "POST /charges"
+	what     string // method and path, such as "POST /charges"
 	status   int
 	header   http.Header
 	body     []byte
 	to       string // address of a redirect, see redirect.Target
 }
 
-// output returns the operation's output, or the failure that the response means.
 func (a *answer) output(ignore bool) (json.RawMessage, error) {
 	if !a.classify.done(a.status) {
 		return nil, a.failure()
@@ -120,7 +118,7 @@ func (a *answer) failure() *worker.Failure {
 		text += ": " + said
 	}
 	f.Err = fmt.Errorf("%s answered %d, %s", a.what, a.status, text)
-	// the cause is not the order, so the step waits for the operator (P45, "not now" is not a failure)
+	// the order is not the cause, so the step waits for the operator (P45, "not now" is not a failure)
 	if a.status == http.StatusUnauthorized && !named {
 		f.Code = core.CodeUnauthorized
 	}
@@ -133,11 +131,10 @@ func (a *answer) failure() *worker.Failure {
 	return f
 }
 
-// maxSaid is the number of characters of a service's own text that are passed on.
 const maxSaid = 200
 
-// said returns the service's text for people in the usual forms: problem+json, {"error":{…}}, {"error":"…"},
-// {"message":"…"}. Nothing else of a body is passed on.
+// said returns the text for people from the body of a response. It reads these usual forms: problem+json,
+// {"error":{…}}, {"error":"…"} and {"message":"…"}. It ignores the rest of the body.
 func (a *answer) said() string {
 	var m struct {
 		Title, Detail, Message string
@@ -149,7 +146,7 @@ func (a *answer) said() string {
 	var inner struct{ Code, Message string }
 	var word string
 	if json.Unmarshal(m.Error, &inner) != nil {
-		_ = json.Unmarshal(m.Error, &word) // the member has one of the two forms, or another one
+		_ = json.Unmarshal(m.Error, &word) // a member of another form is ignored
 	}
 	var words []string
 	for _, w := range []string{m.Title, m.Detail, m.Message, word, inner.Code, inner.Message} {
@@ -169,10 +166,8 @@ func (a *answer) said() string {
 	return text
 }
 
-// maxRetryAfter bounds the wait that a service may ask for.
 const maxRetryAfter = time.Hour
 
-// retryAfter reads the header: seconds, or a date. It returns 0 if there is none, or if it is invalid.
 func retryAfter(value string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil {
 		return time.Duration(min(max(seconds, 0), int64(maxRetryAfter/time.Second))) * time.Second

@@ -14,26 +14,26 @@ import (
 	"strings"
 )
 
-// Secret is a text that may hold a secret. Its methods never show it.
+// Secret is a text that may hold a secret. Its methods never show the text.
 type Secret string
 
 const hidden = "[hidden]"
 
-// String hides the value.
+// String returns [hidden].
 func (s Secret) String() string { return hidden }
 
-// GoString hides the value.
+// GoString returns [hidden].
 func (s Secret) GoString() string { return hidden }
 
-// LogValue hides the value.
+// LogValue returns [hidden].
 func (s Secret) LogValue() slog.Value { return slog.StringValue(hidden) }
 
-// MarshalText hides the value.
+// MarshalText returns [hidden].
 func (s Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }
 
 var variable = regexp.MustCompile(`\$\{([^}]*)\}`)
 
-// fill replaces ${env:NAME} by the values of the environment, and returns those values.
+// fill replaces each ${env:NAME} by the value from lookup. It also returns the values that it has filled in.
 func (s Secret) fill(lookup func(string) (string, bool)) (filled Secret, values []Secret, err error) {
 	text := variable.ReplaceAllStringFunc(string(s), func(ref string) string {
 		name, isEnv := strings.CutPrefix(ref[2:len(ref)-1], "env:")
@@ -52,15 +52,15 @@ func (s Secret) fill(lookup func(string) (string, bool)) (filled Secret, values 
 	return Secret(text), values, err
 }
 
-// Shorter values are not removed, because they occur in any text by chance. The limit is higher for outputs,
-// which are data of the workflow.
+// Lengths of the shortest values that a redactor removes. Shorter values occur in any text by chance. The
+// limit is higher for outputs, because a removal changes the workflow's data.
 const (
 	minSecret       = 4
 	minOutputSecret = 6
 )
 
-// redactor removes the values of secrets from a service's texts. Its fields are functions, because fmt prints
-// unexported fields and bypasses their methods.
+// redactor removes the values of secrets from a service's texts and outputs. Its fields are functions that
+// hold the values, because fmt would print the values in unexported fields and would not call String.
 type redactor struct {
 	text   func(text string) string
 	output func(output json.RawMessage) json.RawMessage
@@ -73,15 +73,15 @@ func newRedactor(secrets []Secret) redactor {
 			values = append(values, string(s))
 		}
 	}
-	// Sort the longest first, because one value may contain another.
+	// Sort the longest value first, because one value may contain another value.
 	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) })
 	inOutput := slices.DeleteFunc(slices.Clone(values),
 		func(v string) bool { return len(v) < minOutputSecret })
-	// An error of net/http quotes the service's bytes, with the escapes of Go or of JSON.
+	// An error of net/http may quote the service's bytes with the escapes of Go or JSON.
 	var written []string
 	for _, v := range values {
 		quoted := strconv.Quote(v)
-		escaped, _ := json.Marshal(v) // a text is always JSON
+		escaped, _ := json.Marshal(v) // encoding a string cannot fail
 		written = append(written, v, quoted[1:len(quoted)-1], string(escaped[1:len(escaped)-1]))
 	}
 	return redactor{
@@ -90,7 +90,6 @@ func newRedactor(secrets []Secret) redactor {
 	}
 }
 
-// and returns a redactor that removes one more secret.
 func (r *redactor) and(s Secret) *redactor {
 	one := newRedactor([]Secret{s})
 	return &redactor{
@@ -106,12 +105,11 @@ func cut(text string, values []string) string {
 	return text
 }
 
-// jsonToken is a string, or a word outside of strings: a number, true, false, null.
+// jsonToken matches a string of a JSON document, or a number, true, false or null.
 var jsonToken = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[-+.0-9A-Za-z]+`)
 
-// cutFromJSON removes the values from every string of a valid document, keys included, however its characters
-// are escaped. It replaces a number that equals a value. A document without a match stays the same byte for
-// byte.
+// cutFromJSON removes the values from all strings and keys of a valid JSON document, with any escapes. It
+// replaces a number that equals a value. A document that contains no value stays the same byte for byte.
 func cutFromJSON(document json.RawMessage, values []string) json.RawMessage {
 	written := func(v string) bool { return bytes.Contains(document, []byte(v)) }
 	if len(values) == 0 || !written(`\`) && !slices.ContainsFunc(values, written) {
@@ -126,13 +124,14 @@ func cutFromJSON(document json.RawMessage, values []string) json.RawMessage {
 		if clean == text || token[0] != '"' && clean != hidden {
 			return token
 		}
-		escaped, _ := json.Marshal(clean) // a text is always JSON
+		escaped, _ := json.Marshal(clean) // encoding a string cannot fail
 		return escaped
 	})
 }
 
-// secretsOfURL returns the values that may be secret. Messages may name a URL's scheme and host. So if a
-// value is a whole address, secretsOfURL returns only the part after the host.
+// secretsOfURL returns the secret parts of the variables' values in a URL. The scheme and host are not
+// secret, because error texts may name them. If a value is a whole address, only the part after the host is
+// secret.
 func secretsOfURL(filled Secret, values []Secret) (secrets []Secret) {
 	host := ""
 	if u, err := url.Parse(string(filled)); err == nil {
@@ -150,8 +149,8 @@ func secretsOfURL(filled Secret, values []Secret) (secrets []Secret) {
 	return secrets
 }
 
-// unsolicited is the beginning of net/http's log line about bytes that a service sent without a request. The
-// line shows the bytes, and a Transport has no logger of its own.
+// unsolicited is the beginning of the log line that net/http writes about bytes that came without a request.
+// The line shows the bytes. net/http always uses the standard logger for this line.
 const unsolicited = "Unsolicited response received on idle HTTP channel"
 
 // standardLog is a log output that removes the service's bytes from lines with the text unsolicited.
@@ -167,8 +166,6 @@ func (l standardLog) Write(line []byte) (int, error) {
 	return len(line), err
 }
 
-// guardStandardLog puts standardLog before the present output of the standard logger, such as a file or
-// slog's default handler.
 func guardStandardLog() {
 	if _, guarded := log.Writer().(standardLog); !guarded {
 		log.SetOutput(standardLog{log.Writer()})

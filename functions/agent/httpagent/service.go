@@ -20,45 +20,46 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/redirect"
 )
 
-// Options configures a Service. The zero value is for ordinary use.
+// Options configures a Service. The zero value is sufficient for an agent that needs no AWS credentials.
 type Options struct {
-	Clock    port.Clock // clock for dates in Retry-After; nil means the real one
-	Resolver Resolver   // nil means the system's
-	AWS      aws.Config // credentials for an agent with NeedsAWS
+	Clock    port.Clock // clock for dates in Retry-After; nil means the machine's clock
+	Resolver Resolver   // nil means the system's resolver
+	AWS      aws.Config // credentials, needed if Agent.NeedsAWS returns true
 }
 
-// Service calls one remote service. Close it when its worker has ended.
+// Service calls one remote service. Call Close when the worker has ended.
 type Service struct {
 	agent Agent
 	clock port.Clock
-	kept  *http.Client // keeps connections
-	// client for plain calls and points of no return. It opens new connections, because one that the server
-	// just dropped would leave such a call in doubt.
+	kept  *http.Client // client that keeps connections
+	// Client for plain calls and points of no return. It opens a new connection for each call, because a kept
+	// connection that breaks would leave the call in doubt.
 	fresh  *http.Client
 	dialer net.Dialer
 	auth   *authenticator
-	hide   atomic.Pointer[redactor] // redactor that knows the token; nil without one
+	hide   atomic.Pointer[redactor] // redactor that also removes the token; nil without a token
 }
 
-// redact returns the redactor that removes secrets from a service's texts.
 func (s *Service) redact() *redactor { return cmp.Or(s.hide.Load(), s.agent.redact) }
 
-// redactToo makes redact remove a token too, and the previous token, which a response may still repeat.
+// redactToo makes redact return a redactor that also removes the token and the previous token. A late
+// response may still contain the previous token.
 func (s *Service) redactToo(before, token Secret) {
 	s.hide.Store(s.agent.redact.and(before).and(token))
 }
 
-// New returns the client of an agent from a loaded Config. It returns an error for an external agent.
+// New returns the Service for an agent of a completed Config. It returns an error for an external agent, and
+// for an agent that calls AWS services.
 func New(name string, agent Agent, o Options) (*Service, error) {
 	if agent.External {
 		return nil, fmt.Errorf("agent %q is external: a process of its own serves %s", name,
 			port.Requests(name))
 	}
 	if agent.OnAWS() {
-		return nil, fmt.Errorf("agent %q calls services of AWS; package awsagent makes its operations", name)
+		return nil, fmt.Errorf("agent %q calls services of AWS; use package awsagent for it", name)
 	}
 	if agent.redact == nil {
-		return nil, fmt.Errorf("agent %q was not made by Load or Parse", name)
+		return nil, fmt.Errorf("agent %q was not made by Load or Parse; get it from one of them", name)
 	}
 	o.Clock = cmp.Or[port.Clock](o.Clock, port.ClockFunc(time.Now))
 	o.Resolver = cmp.Or[Resolver](o.Resolver, net.DefaultResolver)
@@ -74,8 +75,8 @@ func New(name string, agent Agent, o Options) (*Service, error) {
 	return s, nil
 }
 
-// tokenClient returns the client for the token endpoint. Its connections are not kept, because tokens are
-// valid for long.
+// tokenClient returns the client for the token endpoint. The client keeps no connections, because a token is
+// valid for a long time.
 func (s *Service) tokenClient(o Options) *http.Client {
 	host := ""
 	if a := s.agent.Auth; a != nil && a.OAuth2 != nil {
@@ -91,16 +92,15 @@ func (s *Service) tokenClient(o Options) *http.Client {
 	return redirect.Refused(http.Client{Transport: t, Timeout: tokenTime})
 }
 
-// tokenTime bounds the wait for a token.
 const tokenTime = 10 * time.Second
 
-// dial returns a dial function that applies the address rules for a host that the operator wrote.
 func (s *Service) dial(o Options, host string) dialFunc {
 	return guardedDial(s.agent.Allow.forHost(host), o.Resolver, s.dialer.DialContext)
 }
 
-// client speaks HTTP/1.1, without redirects, cookies, compression, or a proxy that the file does not name. A
-// proxy resolves names itself, so the address rules apply only to the address of the proxy.
+// client returns a client for HTTP/1.1 without redirects, cookies and compression. It uses only a proxy that
+// the agents file names. If single is true, each request uses a new connection. A proxy resolves names
+// itself, so with a proxy the address rules apply only to the proxy's address.
 func (s *Service) client(o Options, single bool, certificates []tls.Certificate) *http.Client {
 	t := &http.Transport{
 		DialContext:            guardedDial(s.agent.Allow, o.Resolver, s.dialer.DialContext),
@@ -151,7 +151,7 @@ func outputOf(out json.RawMessage, err error) (any, error) {
 	return out, nil
 }
 
-// Close drops idle connections.
+// Close closes idle connections.
 func (s *Service) Close() {
 	s.kept.CloseIdleConnections()
 	s.fresh.CloseIdleConnections()

@@ -8,15 +8,16 @@ import (
 	"slices"
 )
 
-// stored is an Agent with its references to secrets readable: "${env:NAME}", never a value.
+// stored is an Agent whose URL and headers show references such as "${env:NAME}" in JSON. The JSON never
+// holds the value of a secret.
 type stored struct {
 	Agent
 	URL     string            `json:"url,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
 }
 
-// Encode returns the compiled form of a config that was read and not completed: JSON, for functions without
-// YAML. It holds no values of secrets.
+// Encode returns a config in its compiled form, which is JSON for functions without a YAML parser. It returns
+// an error if Complete has filled in the config, because the compiled form must hold no values of secrets.
 func Encode(c Config) ([]byte, error) {
 	agents := make(map[string]stored, len(c.Agents))
 	for name, a := range c.Agents {
@@ -39,7 +40,7 @@ func Encode(c Config) ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
-// Decode reads the compiled form and completes it. The error lists every problem.
+// Decode reads a config in its compiled form and completes the config. The error lists every problem.
 func Decode(data []byte, lookup func(name string) (string, bool)) (Config, error) {
 	var c Config
 	d := json.NewDecoder(bytes.NewReader(data))

@@ -1,7 +1,8 @@
-// Package ledger keeps the ledger of an agent on the disk of its machine. An agent of a plain service, which
-// runs as a process and not on Lambda, needs one (P31, a plain service needs a ledger):
+// Package ledger keeps the ledger of an agent on the disk of the agent's machine. An agent of a plain service
+// needs a ledger (P31, a plain service needs a ledger). On Lambda the ledger is a table, and in a process it
+// is an SQLite file:
 //
 //	err := agent.Serve(ctx, "payment", operations, ledger.InFolder(""))
 //
-// It is a separate package so that other agents do not depend on SQLite.
+// The package is separate so that agents without a ledger file do not depend on SQLite.
 package ledger

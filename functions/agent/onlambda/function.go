@@ -18,9 +18,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/sqs"
 )
 
-// New reads the settings, and makes the clients once. It makes no network calls (rule 13). The caller sets
-// the agent's name, operations, retry and breaker. An agent without a ledger gets the deployment's table, if
-// there is one. The error lists all faults.
+// New reads the settings, makes the clients and returns the handler for Lambda. It makes no network calls
+// (rule 13 of docs/reference/aws-rules.md). The caller sets the agent's name, operations, retry and breaker.
+// If agent.Ledger is nil and the deployment has a ledger table, the worker uses the table. The error lists
+// all faults.
 func New(lookup deployment.Lookup, agent worker.Config, log *slog.Logger) (lambdaevent.Function, error) {
 	settings, err := deployment.ReadAgent(lookup, false)
 	c, errClient := wire.Environment(lookup)
@@ -41,8 +42,8 @@ func New(lookup deployment.Lookup, agent worker.Config, log *slog.Logger) (lambd
 		nil
 }
 
-// NewWorker returns a worker with the deployment's queues and, if it has one, its ledger (P31, a plain
-// service needs a ledger).
+// NewWorker returns a worker with the deployment's queues. If agent.Ledger is nil and the deployment has a
+// ledger table, the worker uses the table (P31, a plain service needs a ledger).
 func NewWorker(c aws.Config, settings deployment.Agent, agent worker.Config,
 	log *slog.Logger) (*worker.Worker, error) {
 	queues := sqs.New(c, sqs.Config{URLs: settings.Queues})
@@ -62,14 +63,17 @@ func NewWorker(c aws.Config, settings deployment.Agent, agent worker.Config,
 	return worker.New(agent)
 }
 
-// sendTimeout bounds the sending of a reply. If the handler's context ends, the worker can still send the
-// outcome before Lambda ends the process.
+// sendTimeout is the time limit for sending a reply. It is shorter than lambdaevent.Reserve, which is the
+// time between the end of a handler's context and the end of the invocation. So the worker can send a reply
+// even after the context has ended.
 const sendTimeout = lambdaevent.Reserve * 3 / 4
 
-// linger is the time that a reply waits for others of the same batch, because SQS bills them together.
+// linger is the time for which a reply waits for other replies of its batch. Replies in one call to SQS cost
+// less than separate calls.
 const linger = 50 * time.Millisecond
 
-// Own returns the agent's own queues, to which it returns requests.
+// Own returns a function that finds the agent's queue by the ARN of the queue. The handler returns requests
+// to this queue.
 func Own(c aws.Config, settings deployment.Agent) lambdaevent.Queue {
 	queues := sqs.New(c, sqs.Config{URLs: settings.Queues})
 	return func(arn string) (port.Queue, error) {
@@ -81,18 +85,18 @@ func Own(c aws.Config, settings deployment.Agent) lambdaevent.Queue {
 	}
 }
 
-// Function returns the function for Lambda. own finds the queue to which requests are returned. get is
-// described at Handle.
+// Function returns the handler for package lambda. The argument own finds the queue to which the handler
+// returns requests. See Handle for the argument get.
 func Function(get func(ctx context.Context) (*worker.Worker, error), own lambdaevent.Queue,
 	log *slog.Logger) lambdaevent.Function {
 	return lambdaevent.Batch(Handle(get, log), own, log)
 }
 
-// Handle handles a batch concurrently. get returns the worker. While get fails, all requests are returned to
-// the queue, and come again after a wait that grows each time.
+// Handle returns a function that handles the requests of a batch concurrently. The argument get returns the
+// worker. If get fails, all requests return to the queue, for a wait that grows with each receive.
 func Handle(get func(ctx context.Context) (*worker.Worker, error), log *slog.Logger) lambdaevent.Handle {
 	return func(ctx context.Context, _ string, deliveries []port.Delivery) (failed []lambdaevent.Failed) {
-		verdicts := make([]worker.Verdict, len(deliveries)) // a zero verdict deletes nothing
+		verdicts := make([]worker.Verdict, len(deliveries)) // the zero Verdict does not delete the request
 		if w, err := get(ctx); err != nil {
 			log.ErrorContext(ctx,
 				"the agent is not ready; its requests are returned to the queue and come again in some "+

@@ -1,5 +1,5 @@
-// Package secrets reads an agent's secrets from the services that the deployment names, so that no value is
-// in a function's settings or in a template.
+// Package secrets reads an agent's secrets from Secrets Manager and the Parameter Store. The values are
+// therefore neither in a function's settings nor in a template.
 package secrets
 
 import (
@@ -19,19 +19,19 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Reader reads secrets. Make it once, in main.
+// Reader reads secrets. Make one Reader in main and keep it.
 type Reader struct {
 	secrets    *secretsmanager.Client
 	parameters *ssm.Client
 }
 
-// New makes the clients.
+// New returns a Reader with clients for Secrets Manager and the Parameter Store.
 func New(c aws.Config) *Reader {
 	return &Reader{secretsmanager.NewFromConfig(c), ssm.NewFromConfig(c)}
 }
 
-// Read reads the values concurrently and returns them by name. The error lists every secret that could not be
-// read, and no value.
+// Read reads the values of secrets concurrently and returns the values by name. The error lists every secret
+// that could not be read, and contains no value.
 func (r *Reader) Read(ctx context.Context, where map[string]deployment.Secret) (map[string]string, error) {
 	names := slices.Sorted(maps.Keys(where))
 	values, errs := make([]string, len(names)), make([]error, len(names))
@@ -76,7 +76,8 @@ func (r *Reader) read(ctx context.Context, s deployment.Secret) (string, error) 
 		return text, nil
 	}
 	var fields map[string]any
-	_ = json.Unmarshal([]byte(text), &fields) // the error would show a part of the value
+	// the error is dropped, because it would show a part of the value
+	_ = json.Unmarshal([]byte(text), &fields)
 	value, is := fields[s.Field].(string)
 	if !is {
 		return "", fmt.Errorf("%s is no JSON object with a text in the field %q, which was asked for",

@@ -11,10 +11,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 )
 
-// RenewAfter is the largest age of values in a process. A rotated secret is in use within that time.
+// RenewAfter is the age after which a process reads a secret again. If the service responds, a process uses a
+// rotated secret after at most this time.
 const RenewAfter = 15 * time.Minute
 
-// MaxAge returns the largest age of a value made from secrets. A value without secrets does not age.
+// MaxAge returns the largest age of an object that is made from these secrets. Without secrets, the age has
+// no limit.
 func MaxAge(where map[string]deployment.Secret) time.Duration {
 	if len(where) == 0 {
 		return math.MaxInt64
@@ -22,23 +24,23 @@ func MaxAge(where map[string]deployment.Secret) time.Duration {
 	return RenewAfter
 }
 
-// Values holds the secrets of an agent in Go, by the names of their variables. If the deployment lists a
-// secret, Values reads it from Secrets Manager or the Parameter Store. Otherwise the value is the environment
-// variable itself, as beside `stepkeeper dev`. Make it once, in main:
+// Values holds the secrets of an agent that is written in Go, by the names of their variables. If the
+// deployment lists a secret, Values reads the secret from Secrets Manager or the Parameter Store. Otherwise
+// the environment variable holds the value, as beside `stepkeeper dev`. Make one Values in main:
 //
 //	values, err := secrets.Environment(os.LookupEnv, time.Now)
 //
 //	token, err := values.Get(ctx, "PAYMENT_TOKEN")
 //
-// It is safe for concurrent use.
+// Values is safe for concurrent use.
 type Values struct {
 	lookup deployment.Lookup
 	where  map[string]deployment.Secret
 	values renewed.Value[map[string]string] // values of the secrets in where
 }
 
-// Environment returns the Values that the environment describes. It makes no calls, because secrets are read
-// at their first use (rule 13 of docs/reference/aws-rules.md). The error lists all faults.
+// Environment returns the Values that the environment describes. It makes no network calls, because the first
+// Get reads the secrets (rule 13 of docs/reference/aws-rules.md). The error lists all faults.
 func Environment(lookup deployment.Lookup, now func() time.Time) (*Values, error) {
 	where, err := deployment.ReadSecrets(lookup)
 	if err != nil {
@@ -56,8 +58,9 @@ func Environment(lookup deployment.Lookup, now func() time.Time) (*Values, error
 	return v, nil
 }
 
-// Get returns a value. If old secrets cannot be read again, their previous values stay in use. The error
-// names the secret and never its value. An operation may return it unchanged, and is then retried.
+// Get returns the value of a secret. If secrets are older than RenewAfter and cannot be read again, Get
+// returns the known value. The error never contains a value. An operation may return the error unchanged, and
+// the worker then retries the operation.
 func (v *Values) Get(ctx context.Context, name string) (string, error) {
 	if _, kept := v.where[name]; !kept {
 		value, _ := v.lookup(name)

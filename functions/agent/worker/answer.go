@@ -8,7 +8,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// answer sends the reply, if there is one, and only then allows the request to be deleted.
+// answer sends the reply and then acknowledges the request. After stopBy, or after errSilent, it sends no
+// reply. If it cannot send the reply, the request returns to its queue.
 func (h *handling) answer(ctx context.Context) Verdict {
 	w := h.w
 	left := h.stop().Sub(w.Clock.Now())
@@ -42,8 +43,8 @@ func (h *handling) answer(ctx context.Context) Verdict {
 	return ack
 }
 
-// reply returns a reply with the request's identity and its time in the queue (P3, a reply names request and
-// sender; P32, queue time is not a failure).
+// reply returns the reply to the request. It repeats the identity of the request (P3, a reply names request
+// and sender), and states how long the request waited in its queue (P32, queue time is not a failure).
 func (h *handling) reply() *message.Reply {
 	r := h.req
 	reply := &message.Reply{

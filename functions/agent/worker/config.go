@@ -11,7 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// MaxOutput is the largest output of an operation, in bytes: a reply must fit into one message.
+// MaxOutput is the largest output of an operation, in bytes. A reply must fit into one message.
 const MaxOutput = core.MaxOutput
 
 // Config configures a Worker.
@@ -20,36 +20,37 @@ type Config struct {
 	Operations Operations // required; at least one entry
 	Replies    port.Queue
 	Quarantine port.Queue
-	// Ledger is required for plain services and points of no return. Without it the agent replies retry-later
-	// to requests of plain services, and cannot prove the refusal of a point of no return (P22a, a proven
-	// refusal permits undo).
+	// Ledger is needed for plain services and points of no return. Without a ledger, the agent replies
+	// retry-later to requests of plain services. It also cannot prove that the refusal of a point of no
+	// return had no effect (P22a, a proven refusal permits undo).
 	Ledger  port.Ledger
 	Clock   port.Clock
 	Log     *slog.Logger // nil discards the log
 	Tracer  port.Tracer  // nil records no spans
 	Retry   Retry
 	Breaker Breaker
-	// SendTimeout bounds the time for sending one reply; default 5 s. A value below 0 is for queues in
-	// memory, where a timer costs more than the send: nothing then bounds a send that has begun, not even
-	// stopBy.
+	// SendTimeout is the time limit for sending one reply; default 5 s. A negative value means no limit, so
+	// that even stopBy does not end a send. Negative values are for queues in memory, for which a timer costs
+	// more than the send.
 	SendTimeout time.Duration
 }
 
-// Retry sets the agent's own retries, within one attempt of the step and its time.
+// Retry configures the agent's retries within one attempt of a step. The retries stop at the end of the
+// attempt's time limit.
 type Retry struct {
 	Tries   int           `yaml:"tries" json:"tries,omitzero"`     // calls in one attempt, 1 to 20; default 3
-	Initial time.Duration `yaml:"initial" json:"initial,omitzero"` // wait before the second; default 200 ms
-	Max     time.Duration `yaml:"max" json:"max,omitzero"`         // longest wait; default 5 s
+	Initial time.Duration `yaml:"initial" json:"initial,omitzero"` // first wait; default 200 ms
+	Max     time.Duration `yaml:"max" json:"max,omitzero"`         // longest wait; default max(5 s, Initial)
 	// share by which a wait varies, 0 to 0.9; default 0.25, below 0 means no jitter
 	Jitter float64 `yaml:"jitter" json:"jitter,omitzero"`
 }
 
-// Breaker is the circuit breaker, one for each operation.
+// Breaker configures the circuit breakers, one for each operation.
 type Breaker struct {
 	Off bool `yaml:"off" json:"off,omitzero"`
-	// transient failures among the last Window calls that open the breaker; default 5
+	// number of transient failures among the last Window calls at which the breaker opens; default 5
 	Failures int `yaml:"failures" json:"failures,omitzero"`
-	Window   int `yaml:"window" json:"window,omitzero"` // default 10
+	Window   int `yaml:"window" json:"window,omitzero"` // default 10, or Failures if larger
 	// time that the breaker stays open; default 5 s
 	Delay time.Duration `yaml:"delay" json:"delay,omitzero"`
 	// calls that must succeed before the breaker closes; default 1
@@ -74,7 +75,7 @@ func (r *Retry) complete() error {
 	return nil
 }
 
-// Bounds of a breaker. It keeps each call of its window in memory.
+// Bounds of Breaker. A circuit breaker keeps each call of its window in memory.
 const (
 	mostCalls   = 10_000
 	longestOpen = time.Hour

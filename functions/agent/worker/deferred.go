@@ -13,17 +13,16 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// deferral is the error of a call whose reply comes later, with its ReplyID.
 type deferral struct{ within time.Duration }
 
 func (*deferral) Error() string { return "the reply comes later" }
 
-// Deferred returns the error of an operation that continues elsewhere and whose reply comes later, by Replies
-// (P43, long work reports progress).
+// Deferred returns the error for an operation that continues elsewhere. A program sends the reply later, by
+// Replies (P43, long work reports progress).
 //
-// The step becomes overdue, and is called again with the same key, if neither a reply nor progress comes
-// within that time; 0 means until the call's StopBy. Only the do of a step with a maxDuration may return it.
-// For any other call it is a permanent failure.
+// If neither a reply nor progress comes within the given time, the step becomes overdue and is called again
+// with the same key. 0 means until the call's StopBy. Only the do of a step with a maxDuration may return
+// this error. For any other call, the error is a permanent failure.
 func Deferred(within time.Duration) error { return &deferral{max(0, within)} }
 
 // long reports whether the handling may run longer than the step's timeout, and may defer its reply.
@@ -31,11 +30,10 @@ func (h *handling) long() bool {
 	return h.req.MaxDuration > h.req.Timeout && h.req.Operation == core.Do
 }
 
-// errNotDeferred is the failure of a call that defers its reply although the step cannot wait for it.
 var errNotDeferred = Permanent(WithCode(
 	errors.New("the operation deferred its reply, and its step has no maxDuration; give it one"), "deferred"))
 
-// defers extends the step's time until the reply, and deletes the request.
+// defers sends a report that the reply comes later. The report extends the step's time.
 func (h *handling) defers(ctx context.Context, d *deferral) Verdict {
 	w, now := h.w, h.w.Clock.Now()
 	left := h.stop().Sub(now)
@@ -57,7 +55,6 @@ func (h *handling) defers(ctx context.Context, d *deferral) Verdict {
 	return ack
 }
 
-// replyID identifies the call that a reply belongs to.
 type replyID struct {
 	OrderID string    `json:"task"`
 	Run     int       `json:"run"`
@@ -66,8 +63,8 @@ type replyID struct {
 	StopBy  core.Time `json:"stopBy"`
 }
 
-// ReplyID returns the ID with which Replies answers a deferred call: one line of letters, digits, - and _, at
-// most 512 bytes. It is not secret.
+// ReplyID returns the ID with which Replies sends the reply to this call. The ID is not secret. It has at
+// most 512 characters: letters, digits, - and _.
 func (c Call) ReplyID() string {
 	text, _ := json.Marshal(replyID{c.OrderID, c.Run, c.Step, c.Attempt, core.TimeOf(c.StopBy)})
 	return base64.RawURLEncoding.EncodeToString(text)
@@ -89,8 +86,8 @@ func (id replyID) reply(agent string, outcome core.Outcome) *message.Reply {
 		Agent: agent, Attempt: id.Attempt, Operation: core.Do, Outcome: outcome}
 }
 
-// ErrTooLate means that the call's StopBy has passed. Its reply no longer counts, and the step is called
-// again, or undone.
+// ErrTooLate means that the call's StopBy has passed. The reply no longer counts, and the step is called
+// again or undone.
 var ErrTooLate = errors.New("the call's stopBy has passed, and its reply counts no more")
 
 // Replies sends the replies of calls that were Deferred. It is safe for concurrent use.
@@ -101,8 +98,8 @@ type Replies struct {
 }
 
 // Done reports to the Scheduler that the operation was done. It returns ErrTooLate, an error for an invalid
-// reply ID or output, or an error of the queue. After an error of the queue it may be called again, because a
-// repeated reply counts once.
+// reply ID or output, or an error of the queue. After an error of the queue, call Done again: a repeated
+// reply counts once.
 func (r *Replies) Done(ctx context.Context, replyID string, output any) error {
 	data, err := encode(output)
 	if err != nil {
@@ -111,15 +108,15 @@ func (r *Replies) Done(ctx context.Context, replyID string, output any) error {
 	return r.send(ctx, replyID, core.OutcomeDone, func(m *message.Reply) { m.Output = data })
 }
 
-// Failed reports to the Scheduler why the operation was not done. It classifies the error like one that an
-// operation returns. It returns the same errors as Done.
+// Failed reports to the Scheduler why the operation was not done. Failed classifies the error in the same way
+// as an error that an operation returns. It returns the same errors as Done.
 func (r *Replies) Failed(ctx context.Context, replyID string, why error) error {
 	f := classify(why)
 	outcome := core.OutcomeRetryLater
 	if f.Permanent {
 		outcome = core.OutcomeFailed
 	}
-	// the call was made, so this failure counts (P45, "not now" is not a failure)
+	// The operation has begun, so this failure counts, whatever its code (P45, "not now" is not a failure).
 	if !f.Permanent && core.Uncounted(f.Code) {
 		f.Code = "failed"
 	}
@@ -131,9 +128,9 @@ func (r *Replies) Failed(ctx context.Context, replyID string, why error) error {
 	})
 }
 
-// Progress reports to the Scheduler that the operation still runs, and promises the next progress or the
-// reply within that time; 0 means the step's timeout. Call it at most every 40 s, because the Scheduler does
-// not store more reports. It returns the same errors as Done.
+// Progress reports to the Scheduler that the operation still runs. The next progress, or the reply, must come
+// within the given time; 0 means the step's timeout. Call Progress at most every 40 s, because the Scheduler
+// does not store more frequent reports. Progress returns the same errors as Done.
 func (r *Replies) Progress(ctx context.Context, replyID string, percent int, note string,
 	within time.Duration) error {
 	return r.send(ctx, replyID, message.Progress, func(m *message.Reply) {

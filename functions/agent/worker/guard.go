@@ -15,7 +15,7 @@ type guard struct {
 	window  int                                // number of calls that the breaker considers
 
 	mu     sync.Mutex
-	failed []string // keys of these calls, oldest first; "" for a call that does not count as a failure
+	failed []string // keys of the last calls, oldest first; "" for a call that is not a failure
 	cause  Failure  // the last failure that the breaker has counted
 }
 
@@ -23,7 +23,7 @@ type guard struct {
 type tried struct {
 	Failure
 	again   bool // another try may succeed, is safe, and fits into the remaining time
-	service bool // the service is the cause, so it counts for the breaker
+	service bool // the service is the cause, so the failure counts for the breaker
 }
 
 func newGuard(b Breaker) *guard {
@@ -40,8 +40,8 @@ func newGuard(b Breaker) *guard {
 	return g
 }
 
-// call makes a call if the breaker allows it, and reports the outcome to the breaker. Otherwise it returns
-// circuitbreaker.ErrOpen.
+// call makes one call of the function once, and records the outcome for the breaker. If the breaker does not
+// permit the call, it returns circuitbreaker.ErrOpen instead.
 func (g *guard) call(key string, once func() error) error {
 	if g.breaker == nil {
 		return once()
@@ -49,7 +49,7 @@ func (g *guard) call(key string, once func() error) error {
 	if !g.breaker.TryAcquirePermit() {
 		return circuitbreaker.ErrOpen
 	}
-	// set before the call, because once may panic
+	// set before the call, because the function once may panic
 	t := &tried{service: true, Failure: Failure{Code: "panic",
 		Err: errors.New("handling the request panicked; the agent's log has the stack")}}
 	defer func() { g.record(key, t) }()
@@ -60,9 +60,9 @@ func (g *guard) call(key string, once func() error) error {
 	return err
 }
 
-// record counts a call. While the breaker is closed, a key counts as one failure among the considered calls,
-// however often it fails. So one order cannot open the breaker for all others (P45, "not now" is not a
-// failure).
+// record records the outcome of a call. While the breaker is closed, several failures of the same key count
+// as one failure. So one order alone cannot open the breaker and stop all other orders (P45, "not now" is not
+// a failure).
 func (g *guard) record(key string, t *tried) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -77,22 +77,21 @@ func (g *guard) record(key string, t *tried) {
 		g.cause = t.Failure
 		g.breaker.RecordFailure()
 	}
-	if !closed || !g.breaker.IsClosed() { // the breaker opened or closed, and starts counting again
+	if !closed || !g.breaker.IsClosed() { // the breaker is not closed, or has just closed
 		g.failed = nil
 		return
 	}
 	g.failed = append(g.failed[max(0, len(g.failed)+1-g.window):], key)
 }
 
-// openCause returns the last failure that the breaker has counted.
 func (g *guard) openCause() Failure {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.cause
 }
 
-// wait returns the mean time before the next try. It is the backoff, or the wait that the service asked for,
-// lengthened so that jitter never makes it shorter.
+// wait returns the mean wait before the next try. It is the backoff, unless the service asked for a wait.
+// wait lengthens the service's wait, so that jitter cannot make it shorter than the service asked.
 func (r Retry) wait(try int, asked time.Duration) time.Duration {
 	if asked > 0 {
 		return time.Duration(float64(asked) / (1 - r.Jitter))
@@ -104,7 +103,6 @@ func (r Retry) wait(try int, asked time.Duration) time.Duration {
 	return wait
 }
 
-// guard returns the guard of an operation.
 func (w *Worker) guard(name string) *guard {
 	if g, ok := w.guards.Load(name); ok {
 		return g.(*guard)

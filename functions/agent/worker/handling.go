@@ -18,26 +18,25 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// handling is the handling of one request.
 type handling struct {
 	w        *Worker
 	req      *message.Request
 	span     port.Handling // nil if no span is recorded
 	op       Operation
 	received time.Time
-	times    int       // number of receives of the request, including this one
-	until    time.Time // end of all tries together, ledger included, by the agent's clock
-	deadline time.Time // equals until, or the end of the call if the ledger has its own time
+	times    int       // number of receives of the request, including this receive
+	until    time.Time // end of all tries, including ledger writes, by the agent's clock
+	deadline time.Time // end of the present call; equals the field until if the call does not use the ledger
 
 	try int
 	// outcome of the last try: nil after a success; otherwise *tried, *deferral or errSilent
 	err    error
-	output json.RawMessage // output of the last try; nil unless it succeeded
-	doubt  *Failure        // failure of a try that may have had an effect; nil if no try may have had one
+	output json.RawMessage // output of the last try; nil unless the try succeeded
+	doubt  *Failure        // failure of the first try whose effect is in doubt, or nil
 	pivot  pivot
 }
 
-// errSilent ends the tries if no reply may be sent, because it is too late or the effect is in doubt.
+// errSilent ends the tries without a reply, because too little time is left or the effect is in doubt.
 var errSilent = errors.New("no answer")
 
 // pivot states what a handling knows about the call of a point of no return (P22a, a proven refusal permits
@@ -45,12 +44,11 @@ var errSilent = errors.New("no answer")
 type pivot int
 
 const (
-	pivotUnknown  pivot = iota // also the value for any other call
-	pivotBegan                 // this handling stored in the ledger that its call begins
+	pivotUnknown  pivot = iota // also for calls that are not points of no return
+	pivotBegan                 // this handling has stored in the ledger that the call begins
 	pivotNoEffect              // the ledger proves that the call's key has had no effect
 )
 
-// failure returns the failure of the last try, or nil if it did not fail.
 func (h *handling) failure() *tried {
 	t, _ := h.err.(*tried) //nolint:errorlint // the tries store it unwrapped
 	return t
@@ -58,7 +56,8 @@ func (h *handling) failure() *tried {
 
 func (h *handling) run(ctx context.Context) Verdict {
 	w := h.w
-	// P25: a reply would come too late; the step is or will be overdue (P32, queue time is not a failure)
+	// P25, agents are silent after stopBy: the Supervisor finds the step overdue (P32, queue time is not a
+	// failure)
 	if !h.inTime() {
 		w.counters.late.Add(1)
 		w.Log.Info("a request came after its stopBy; dropped", about(w.Agent, h.req))
@@ -107,15 +106,14 @@ func (h *handling) run(ctx context.Context) Verdict {
 	return h.answer(ctx)
 }
 
-// inTime reports whether it is before stopBy, less the largest difference of clocks (P25, agents are silent
-// after stopBy).
+// inTime reports whether stopBy less the clock skew has not passed (P25, agents are silent after stopBy).
 func (h *handling) inTime() bool { return h.w.Clock.Now().Before(h.stop()) }
 
 func (h *handling) stop() time.Time { return h.req.StopBy.Add(-h.req.ClockSkew).Std() }
 
-// limit returns the time of one handling: the step's timeout, the time until stopBy, and the time of the
-// handler itself, whichever ends first. Time for the ledger does not shorten the service's time, because an
-// interrupted call is in doubt.
+// limit returns the time limit of the handling. It is the step's timeout (for long work its maxDuration), the
+// time until stop or the time until the deadline of ctx, whichever is shortest. With the ledger, the timeout
+// is longer by ledgerTime, because an interrupted call would be in doubt.
 func (h *handling) limit(ctx context.Context) time.Duration {
 	now := h.w.Clock.Now()
 	limit := h.req.Timeout.Std()
@@ -133,8 +131,8 @@ func (h *handling) limit(ctx context.Context) time.Duration {
 	return limit
 }
 
-// refuse sends a reply that nothing was done and that a repetition may succeed, because a deploy can remove
-// the cause.
+// refuse sends a reply with a transient failure without effect. A repetition may succeed, because a new
+// deployment can remove the cause.
 func (h *handling) refuse(ctx context.Context, code string, err error) Verdict {
 	h.err = &tried{Failure: Failure{Code: code, NoEffect: true, Err: err}}
 	h.prove(ctx)
@@ -144,7 +142,6 @@ func (h *handling) refuse(ctx context.Context, code string, err error) Verdict {
 // byLedger reports whether the operation uses the ledger (P31, a plain service needs a ledger; P22a).
 func (h *handling) byLedger() bool { return h.req.Grade == core.Plain || h.isPivot() }
 
-// tries carries out the operation, with the agent's own retries around the breaker.
 func (h *handling) tries(ctx context.Context) {
 	g := h.w.guard(h.req.Name)
 	var err error
@@ -166,8 +163,7 @@ func (h *handling) tries(ctx context.Context) {
 	}
 }
 
-// notCalled returns the failure of a call that an open breaker prevented (P45). It names the cause for the
-// operator.
+// notCalled returns the failure of a call that an open breaker prevented, with the cause for the operator.
 func (h *handling) notCalled(g *guard) *tried {
 	wait := g.breaker.RemainingDelay()
 	if wait <= 0 { // the breaker is half-open, and other requests are its probes
@@ -183,14 +179,16 @@ func (h *handling) notCalled(g *guard) *tried {
 			h.w.Agent, h.req.Name, cause.Code, cause.Err)}}
 }
 
-// maxHeldBack is the number of receives up to which a request may be held back, because a queue gives up on a
-// message that comes too often (maxReceiveCount, at least 5).
+// maxHeldBack is the largest number of receives at which heldBack still returns a request to its queue. SQS
+// moves a message to the dead letters after maxReceiveCount receives, which is at least 5.
 const maxHeldBack = 3
 
-// heldBack returns the time that a request waits in its queue after it met an open breaker. fits is false if
-// the request has too little time for that. A failing service must not use up the failures of a step that
-// never reached it. The waits are spread, so that the requests do not all return at the time of the probe. A
-// request whose call asks for it (Requeue) waits too.
+// heldBack returns the wait of a request that must return to its queue without a reply. The request must
+// return if the breaker was open, or if the failure has Requeue. fits is false in all other cases, and if the
+// request was received too often or has too little time left.
+//
+// A step whose requests wait in the queue uses up no attempts while its service fails. The waits after an
+// open breaker differ, so that the requests do not all return at the same time.
 func (h *handling) heldBack() (wait time.Duration, fits bool) {
 	f := h.failure()
 	if f == nil || h.try > 0 && !f.Requeue || h.times > maxHeldBack {
@@ -204,14 +202,15 @@ func (h *handling) heldBack() (wait time.Duration, fits bool) {
 	return wait, back.Before(h.stop())
 }
 
-// spread returns a number in [0, 1) for the request, the number of its delivery, and the last try.
+// spread returns a number in [0, 1), a hash of the request, the number of receives and the number of tries.
 func (h *handling) spread() float64 {
 	sum := fnv.New32a()
 	fmt.Fprintf(sum, "%s/%d/%d/%d", h.req.Key, h.req.Attempt, h.times, h.try)
 	return float64(sum.Sum32()>>8) / (1 << 24)
 }
 
-// once makes one try. It returns the outcome, and stores it in h.
+// once makes one try. It stores the outcome in h.err and h.output. It returns h.err, or nil if the reply is
+// deferred.
 func (h *handling) once(ctx context.Context) error {
 	h.try++
 	if h.try > 1 {
@@ -248,10 +247,9 @@ func (h *handling) once(ctx context.Context) error {
 	return h.err
 }
 
-// judge decides whether another try makes sense, and whether the service is the cause.
 func (h *handling) judge(ctx context.Context, f Failure) *tried {
 	if !f.NoEffect {
-		if !f.Permanent && core.Uncounted(f.Code) { // the code is reserved for attempts without a call (P45)
+		if !f.Permanent && core.Uncounted(f.Code) { // this code is reserved for attempts without a call (P45)
 			f.Code = "failed"
 		}
 		if h.doubt == nil {
@@ -270,12 +268,11 @@ func (h *handling) judge(ctx context.Context, f Failure) *tried {
 		!f.Requeue && ctx.Err() == nil &&
 		time.Duration((1+r.Jitter)*float64(r.wait(h.try, f.RetryAfter))) < left
 	if h.req.Grade == core.Plain && !f.NoEffect && h.op.Check == nil {
-		t.again = false // without a check, the call must not be repeated
+		t.again = false // the call must not be repeated if the operation has no check
 	}
 	return t
 }
 
-// checked calls the operation. For a repeated call it first checks whether the operation has happened.
 func (h *handling) checked(ctx context.Context) (json.RawMessage, error) {
 	if h.op.Check != nil && (h.req.Attempt > 1 || h.doubt != nil) {
 		happened, out, err := h.check(ctx)
@@ -291,7 +288,8 @@ func (h *handling) checked(ctx context.Context) (json.RawMessage, error) {
 	return h.call(ctx)
 }
 
-// check queries the service. A failed check shows nothing about the effect, and is never permanent.
+// check asks the service whether the operation has happened. A failed check is a transient failure. It leaves
+// the effect in doubt, unless the service turned the check away.
 func (h *handling) check(ctx context.Context) (happened bool, out json.RawMessage, err error) {
 	defer h.recovered(&err)
 	happened, value, err := h.op.Check(ctx, h.asCall())
@@ -311,7 +309,6 @@ func (h *handling) check(ctx context.Context) (happened bool, out json.RawMessag
 	return true, out, err
 }
 
-// call calls the operation. A panic in it is a transient failure.
 func (h *handling) call(ctx context.Context) (out json.RawMessage, err error) {
 	defer h.recovered(&err)
 	value, err := h.op.Run(ctx, h.asCall())
@@ -331,8 +328,8 @@ func (h *handling) recovered(err *error) {
 	}
 }
 
-// traced ends the span. For a failure it records only the code, because the service's text may be part of an
-// order.
+// traced ends the span. For a failure, the span contains only the code, because the service's text may
+// contain parts of an order.
 func (h *handling) traced() {
 	var err error
 	if f := h.failure(); f != nil {
@@ -343,8 +340,7 @@ func (h *handling) traced() {
 		err)
 }
 
-// parent returns the W3C traceparent for the service: the traceparent of the span, or one that is derived
-// from the attempt.
+// parent returns the W3C traceparent of the span, or of the request if no span is recorded.
 func (h *handling) parent() string {
 	if h.span != nil {
 		if p := h.span.Traceparent(); p != "" {
@@ -365,10 +361,10 @@ func (h *handling) asCall() Call {
 	}
 }
 
-// encode returns an output as JSON in UTF-8 without tokens of answers, which a service may repeat (P39, a
-// token is an answer's permission). An output that is not JSON, too large, or nested too deep is a permanent
-// failure (P28, what is too large fails once), because the operation has happened and would return the same
-// again.
+// encode returns an output as JSON in UTF-8. It removes tokens for answers, which a service may repeat (P39,
+// a token is an answer's permission). An output that is not JSON, is too large or is nested too deeply is a
+// permanent failure (P28, what is too large fails once). The operation has happened, and a repetition would
+// return the same output.
 func encode(value any) (json.RawMessage, error) {
 	var out json.RawMessage
 	switch v := value.(type) {
@@ -404,6 +400,6 @@ func unusable(code, format string, args ...any) *Failure {
 
 const (
 	codeOutput   = "output"           // the operation happened, and its output cannot be used
-	codeTooLarge = "output-too-large" // the same
+	codeTooLarge = "output-too-large" // the operation happened, and its output is too large
 	codeLedger   = "ledger"           // no call was made, because the ledger could not be used
 )

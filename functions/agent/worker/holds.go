@@ -17,7 +17,7 @@ type holds struct {
 	log        *slog.Logger
 
 	mu   sync.Mutex
-	held map[string]int // receipt → rounds since the receive
+	held map[string]int // number of rounds since the receive, by receipt
 }
 
 func (h *holds) add(receipt string) {
@@ -39,7 +39,8 @@ func (h *holds) holds(receipt string) bool {
 	return held
 }
 
-// keep extends, every third of the visibility timeout, the messages that have been held for a whole round.
+// keep extends the visibility of held messages in rounds until ctx ends. A round lasts a third of the
+// visibility timeout. The round in which a message was received does not extend its visibility.
 func (h *holds) keep(ctx context.Context) {
 	for {
 		if port.Sleep(ctx, h.visibility/3) != nil {
@@ -61,7 +62,7 @@ func (h *holds) keep(ctx context.Context) {
 	}
 }
 
-// due returns the receipts that have been held for a round.
+// due counts a round, and returns the receipts that have been held for more than one round.
 func (h *holds) due() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

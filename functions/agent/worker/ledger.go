@@ -5,39 +5,39 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// States of a ledger entry (P31, a plain service needs a ledger). An absent entry is StateNone too.
+// States of a ledger entry (P31, a plain service needs a ledger). An absent entry counts as StateNone.
 const (
-	StateNone    = "none"    // never called, or proven without effect
-	StateStarted = "started" // the do was perhaps called, so its effect is in doubt
-	// a point of no return may have been called more than once, so that no refusal proves anything (P22a, a
-	// proven refusal permits undo).
+	StateNone    = "none"    // no call, or only calls that provably had no effect
+	StateStarted = "started" // the do may have been called, so its effect is in doubt
+	// A point of no return may have been called more than once, so a refusal does not prove that no call had
+	// an effect (P22a, a proven refusal permits undo).
 	StateRepeated = "repeated"
 	StateDone     = "done"   // the do has happened
-	StateFailed   = "failed" // the do of that attempt was refused, without effect
-	// the same for a point of no return, if a later attempt may succeed (P22a).
+	StateFailed   = "failed" // the do was refused for good, without effect
+	// The do of a point of no return was refused without effect, and a later attempt may succeed (P22a).
 	StateLater       = "later"
-	StateUndoStarted = "undo-started" // the undo was perhaps called, so its effect is in doubt
-	StateFenced      = "fenced"       // undone, or must never be done
+	StateUndoStarted = "undo-started" // the undo may have been called, so its effect is in doubt
+	StateFenced      = "fenced"       // undone, or undone before any do; the do must not be called
 )
 
 // act is the action that the ledger allows for a request.
 type act int
 
 const (
-	callService act = iota // call the service once the new entry is stored
-	sayDone                // reply done again, with the stored output
-	sayFailed              // reply failed: again, or because a do came after its undo
-	// reply that the operator must check, because an undo came while the do is in doubt.
+	callService act = iota // call the service after the new entry is stored
+	sayDone                // reply done, with the stored output of a do
+	sayFailed              // reply with the do's stored refusal, or that the do comes after the undo
+	// Reply that the operator must check the service, because an undo came while a call is in doubt.
 	sayInDoubt
-	sayNothing // send no reply, because a do is in doubt
+	sayNothing // send no reply unless Check finds the effect: the do is in doubt or being undone
 )
 
-// enter is the ledger's transition for a request: the next entry, whether it must be stored first, and the
-// next action. It is pure. The caller stores the entry only if its version is unchanged, so that one of two
-// concurrent requests finds the entry of the other.
+// enter returns the ledger's transition for a request: the next entry, whether the entry must be stored
+// before the action (move), and the action. It has no side effects. The caller stores the entry only if the
+// stored version has not changed. So one of two concurrent requests finds the entry of the other request.
 //
-// The operator's fact is applied first, once per command. knowsKeys means that the service executes the key
-// of a point of no return only once, so that it may be called again while its effect is in doubt.
+// enter first applies the operator's fact, once for each command. knowsKeys means that the service executes
+// each key of a point of no return only once. Then the worker may repeat a call whose effect is in doubt.
 func enter(e port.LedgerEntry, op core.Operation, attempt int, fact *core.Resolved,
 	knowsKeys bool) (next port.LedgerEntry, move bool, do act) {
 	next, move = state(e, attempt, fact)
@@ -69,7 +69,8 @@ func enterDo(e port.LedgerEntry, move bool, attempt int, knowsKeys bool) (port.L
 	case StateDone:
 		return e, move, sayDone
 	case StateFailed, StateLater:
-		if attempt <= e.Attempt { // H33: the refusal of an older attempt says nothing about a newer attempt
+		// a stored refusal does not decide a newer attempt
+		if attempt <= e.Attempt {
 			return e, move, sayFailed
 		}
 		return start(e, attempt), true, callService
@@ -84,14 +85,14 @@ func enterDo(e port.LedgerEntry, move bool, attempt int, knowsKeys bool) (port.L
 			return again, move || e.State != StateRepeated || e.Attempt != attempt, callService
 		}
 	}
-	// started: the service may have been called; undo-started: this is a late copy, and nobody waits for its
-	// reply
+	// In StateStarted and StateRepeated the service may have been called. In StateUndoStarted the request is
+	// a late copy, and nobody waits for a reply.
 	return e, move, sayNothing
 }
 
-// refuse is the ledger's transition if a point of no return is proven to have had no effect by this or an
-// older attempt (P22a): its only open call was refused (began), or it had no open call. proven is false if an
-// earlier or another call may still have its effect.
+// refuse returns the ledger's transition for a point of no return whose attempt failed without effect (P22a).
+// began means that this handling has begun the call of the entry. proven reports whether the key provably has
+// had no effect: no call is in doubt, or the only call in doubt is the refused call.
 func refuse(e port.LedgerEntry, attempt int, fact *core.Resolved, began,
 	permanent bool) (next port.LedgerEntry, move, proven bool) {
 	next, _ = state(e, attempt, fact)
@@ -135,19 +136,19 @@ func start(e port.LedgerEntry, attempt int) port.LedgerEntry {
 		Version: e.Version}
 }
 
-// outcome is the result of a call or a check.
 type outcome int
 
 const (
 	unknown  outcome = iota // the effect is in doubt, and the entry stays unchanged
 	happened                // the effect is proven
-	refused                 // permanently refused, and proven without effect
-	// proven without effect, and a repetition may succeed: never sent, or rejected for now.
+	refused                 // the call was refused for good, and provably had no effect
+	// The call provably had no effect, because it was never sent or was refused for now. A repetition may
+	// succeed.
 	withdrawn
 )
 
-// leave is the ledger's transition for a known outcome. It changes only an entry that this attempt has
-// started, with one exception: a do that has happened counts for any attempt.
+// leave returns the ledger's transition for the outcome of a call. The outcome happened counts for an entry
+// of any attempt. Other outcomes count only for an entry that the same attempt has started.
 func leave(e port.LedgerEntry, op core.Operation, attempt int, o outcome) (next port.LedgerEntry, move bool) {
 	next = e
 	next.Attempt = attempt

@@ -12,47 +12,49 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Call is one call of an operation. The function must not change it, because Input may be shared.
+// Call is one call of an operation. The operation must not change the bytes of Input, because other calls may
+// share these bytes.
 type Call struct {
 	OrderID   string
 	Run       int
 	Step      string
 	Attempt   int            // attempt of the step (P2, attempts of a run share a key)
-	Try       int            // 1, 2 … within this attempt: the agent's own retries
+	Try       int            // number of the call within this attempt, from 1
 	Operation core.Operation // do or undo
 	Name      string         // name of the operation, such as "charge"
 	Grade     core.Grade
-	Key       string          // idempotency key; an undo names the key of the do that it reverses
+	Key       string          // idempotency key; an undo has the key of its do
 	Input     json.RawMessage // may be empty
 	Deadline  time.Time       // time when the context ends
-	StopBy    time.Time       // no side effect may begin or land after it (P6, two times in each request)
-	Resolved  *core.Resolved  // fact stated by the operator; usually nil
+	StopBy    time.Time       // no side effect may begin or land after StopBy (P6, two times in each request)
+	Resolved  *core.Resolved  // operator's fact about an earlier call; usually nil
 	Trace     string          // W3C traceparent
-	// PointOfNoReturn means that an error with NoEffect lets the order be undone, if this was the only call
-	// (P22a, a proven refusal permits undo).
+	// PointOfNoReturn means that the step is a point of no return. If the only call of the step returns an
+	// error with NoEffect, the order can still be undone (P22a, a proven refusal permits undo).
 	PointOfNoReturn bool
 }
 
-// Func carries out an operation. The output is any value that encodes to JSON, at most MaxOutput bytes. A
-// json.RawMessage is used unchanged. The context ends with the step's timeout, and never after stopBy less
-// the clock skew. See Permanent, Transient, RetryAfter and NoEffect for errors. Any other error is transient.
+// Func executes an operation. The output is any value that encodes to JSON, at most MaxOutput bytes. A
+// json.RawMessage is not encoded again. The context ends after the step's timeout (see Progress for longer
+// work), and at the latest at stopBy less the clock skew. See Permanent, Transient, RetryAfter and NoEffect
+// for errors. Any other error is transient.
 type Func func(ctx context.Context, call Call) (output any, err error)
 
-// CheckFunc asks the service whether the operation of call.Key has happened, and for its output if
-// so. It has no effect. An error means that this is unknown.
+// CheckFunc asks the service whether the operation of call.Key has happened. output is the operation's output
+// if it has happened. A CheckFunc must not have an effect. An error means that the answer is unknown.
 type CheckFunc func(ctx context.Context, call Call) (happened bool, output any, err error)
 
 // Operation is one operation of a remote service.
 type Operation struct {
 	Run Func
-	// Check asks the service whether a call had its effect; nil if the service cannot report that. It runs
-	// before each repeated call: in a second attempt, and in a retry of the agent after an error that leaves
-	// the effect in doubt. For a plain service it settles calls in doubt, and counts only if it returns
-	// "happened", because a call that has not arrived yet may still arrive.
+	// Check asks the service whether an earlier call had its effect. Check is nil if the service cannot
+	// answer this question. The worker calls Check before each repeated call: in a later attempt, and in a
+	// retry after an error that leaves the effect in doubt. For a plain service, only the result "happened"
+	// counts, because a call that has not arrived yet may still arrive.
 	Check CheckFunc
 }
 
-// AnyOperation is the key in Operations of the operation for all names without an entry.
+// AnyOperation is the name of the operation for all names that have no entry in Operations.
 const AnyOperation = "*"
 
 // Operations holds an agent's operations by name.

@@ -11,17 +11,17 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// ledgerTime bounds a write to the ledger. The worker waits for the result even after the handling's time,
-// because an entry whose outcome is not stored stays in doubt, even if no call was made.
+// ledgerTime is the time limit of a write to the ledger. The worker waits for the write even if the
+// handling's time is over. If an outcome is not stored, the entry stays in doubt, even if no call was made.
 const ledgerTime = 2 * time.Second
 
-// maxMoves bounds how often a lost conditional write is decided again.
 const maxMoves = 8
 
-// recorded carries out an operation by the ledger. For a service that knows no keys it allows at most one
-// call in doubt or done per key, and never returns a wrong result (P31, a plain service needs a ledger). For
-// a point of no return the ledger records whether a call is the only one, so that its refusal is a proof
-// (P22a, a proven refusal permits undo). Between the tries of one handling the entry stays started.
+// recorded executes an operation with the ledger. For a plain service, the ledger allows at most one call per
+// key that is done or in doubt, and prevents wrong results (P31, a plain service needs a ledger). For a point
+// of no return, the ledger shows whether a call is the only call. The refusal of the only call proves that
+// there was no effect (P22a, a proven refusal permits undo). Its entry keeps its state between the tries
+// while no call is in doubt.
 func (h *handling) recorded(ctx context.Context) (json.RawMessage, error) {
 	if h.pivot != pivotBegan || h.doubt != nil {
 		entry, do, err := h.enter(ctx)
@@ -46,7 +46,7 @@ func (h *handling) recorded(ctx context.Context) (json.RawMessage, error) {
 			h.pivot = pivotBegan
 		}
 	}
-	// the ledger took all the time, so nothing was called
+	// Too little time is left, or ctx was cancelled, so do not call the service.
 	if !h.inTime() || h.insufficientTime() || ctx.Err() != nil {
 		h.leave(ctx, withdrawn, nil, Failure{Code: codeLedger,
 			Err: errors.New("the ledger took all the time, so the service was not called")})
@@ -70,14 +70,15 @@ func (h *handling) recorded(ctx context.Context) (json.RawMessage, error) {
 	return nil, &f
 }
 
-// isPivot reports whether the call is the do of a point of no return, whose refusal can be proven (P22a).
-// Without a ledger there is no proof, and the order stops for the operator.
+// isPivot reports whether the request is the do of a point of no return, and the agent has a ledger. Without
+// a ledger, nothing proves that a refusal had no effect (P22a), and the order stops for the operator.
 func (h *handling) isPivot() bool {
 	return h.req.PointOfNoReturn && h.req.Operation == core.Do && h.w.Ledger != nil
 }
 
-// prove records that a point of no return has had no effect, before its reply claims it (P22a). If the record
-// cannot be stored, or another call may still have its effect, the reply does not claim it.
+// prove records that a point of no return has had no effect (P22a). The reply may state NoEffect only after
+// this record. If prove cannot store the record, or another call may still have an effect, the reply does not
+// state NoEffect.
 func (h *handling) prove(ctx context.Context) {
 	f := h.failure()
 	if !h.isPivot() || f == nil || h.doubt != nil || h.pivot == pivotNoEffect {
@@ -103,7 +104,7 @@ func (h *handling) prove(ctx context.Context) {
 	}
 }
 
-// timedCall makes the call with the step's timeout from now on, because the ledger has had its own time.
+// timedCall makes the call. The step's timeout starts now, because the ledger has additional time.
 func (h *handling) timedCall(ctx context.Context) (json.RawMessage, error) {
 	now := h.w.Clock.Now()
 	limit := min(h.until.Sub(now), h.req.Timeout.Std())
@@ -116,13 +117,13 @@ func (h *handling) timedCall(ctx context.Context) (json.RawMessage, error) {
 	return h.call(ctx)
 }
 
-// insufficientTime reports whether the request waited in its queue for so long that the call could not take
-// its declared time. A plain service is then not called, because an interrupted call would be in doubt
-// without any fault of its own (P32, queue time is not a failure). The next copy has its full time.
+// insufficientTime reports whether less time than the step's timeout is left before stopBy, because the
+// request waited in its queue (P32, queue time is not a failure). The worker does not call a plain service in
+// this case, because an interrupted call would be in doubt. The request of a later attempt has the full time.
 func (h *handling) insufficientTime() bool {
 	allowed := h.req.StopBy.Sub(h.req.ClaimedAt) - h.req.Timeout
 	if h.req.Grade != core.Plain || h.req.ClaimedAt == 0 || allowed <= 2*h.req.ClockSkew {
-		return false // the step allows so little time that the call could otherwise never be made
+		return false // otherwise a step with so little time could never make a call
 	}
 	return h.w.Clock.Now().Add(h.req.Timeout.Std()).After(h.req.StopBy.Std())
 }
@@ -140,7 +141,6 @@ func outcomeOf(f Failure) outcome {
 	}
 }
 
-// enter loads the entry and stores the request's transition. It decides again if another request was faster.
 func (h *handling) enter(ctx context.Context) (port.LedgerEntry, act, error) {
 	for range maxMoves {
 		e, err := h.w.Ledger.Entry(ctx, h.req.Key)
@@ -165,14 +165,12 @@ func (h *handling) enter(ctx context.Context) (port.LedgerEntry, act, error) {
 		h.ledgerFailed("write", fmt.Errorf("lost %d times in a row: %w", maxMoves, port.ErrConflict))
 }
 
-// store writes an entry, and waits for the result.
 func (h *handling) store(ctx context.Context, e port.LedgerEntry) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerTime)
 	defer cancel()
 	return h.w.Ledger.Move(ctx, e)
 }
 
-// ledgerFailed returns the failure of a handling that could not use its ledger and called nothing.
 func (h *handling) ledgerFailed(what string, err error) error {
 	return &Failure{Code: codeLedger, NoEffect: true,
 		Err: fmt.Errorf("the agent could not %s its ledger, so the service was not called: %w", what, err)}
@@ -186,8 +184,8 @@ func (h *handling) failedBefore(e port.LedgerEntry) error {
 	return f
 }
 
-// inDoubt handles a request whose operation may have been called before. Only a check that returns "happened"
-// counts, because a call may still land.
+// inDoubt handles a request whose operation may have been called before. It asks Check, if the operation has
+// one. Only the result "happened" counts, because an earlier call may still arrive.
 func (h *handling) inDoubt(ctx context.Context, do act) (json.RawMessage, error) {
 	// The check of an undo counts only if an undo was begun.
 	if h.op.Check != nil && (do == sayNothing || h.undoBegun(ctx)) {
@@ -198,7 +196,8 @@ func (h *handling) inDoubt(ctx context.Context, do act) (json.RawMessage, error)
 		}
 		if f := classify(err); err != nil && (do == sayNothing && h.doubt != nil || h.doubt == nil &&
 			f.turnedAway()) {
-			// the call in doubt is this handling's own, or there was none, so the check may be repeated
+			// Another try may repeat the check, because this handling made the call in doubt, or because the
+			// service turned the check away.
 			return nil, err
 		}
 	}
@@ -220,8 +219,7 @@ func (h *handling) undoBegun(ctx context.Context) bool {
 	return err == nil && e.State == StateUndoStarted
 }
 
-// leave stores the outcome of the call. If that fails the entry stays in doubt, which is safe, and the result
-// is still true.
+// leave stores the outcome of the call. If the write fails, the entry stays in doubt, which is safe.
 func (h *handling) leave(ctx context.Context, o outcome, out json.RawMessage, f Failure) {
 	if o == unknown {
 		return
@@ -235,7 +233,7 @@ func (h *handling) leave(ctx context.Context, o outcome, out json.RawMessage, f 
 		if next.State == StateDone && h.req.Operation == core.Do {
 			next.Output = out
 		}
-		// P22a: the entry of a point of no return never returns to none
+		// P22a: leave never sets the entry of a point of no return to StateNone
 		if next.State == StateNone && h.isPivot() {
 			next.State = StateLater
 		}
@@ -250,7 +248,8 @@ func (h *handling) leave(ctx context.Context, o outcome, out json.RawMessage, f 
 	}
 }
 
-// change moves the entry as decide returns it. After an error that again accepts, it decides anew.
+// change stores the entry that decide returns. If the function again returns true for an error, change loads
+// the entry and decides once more.
 func (h *handling) change(ctx context.Context, decide func(port.LedgerEntry) (port.LedgerEntry, bool),
 	again func(error) bool) (err error) {
 	for range maxMoves {

@@ -10,11 +10,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// progressInterval is the shortest interval of progress messages, unless the step's timeout is short. It is a
-// little longer than the interval at which the core stores progress.
+// progressInterval is the shortest interval of progress messages for steps with a long timeout. It is
+// slightly longer than the interval at which package core stores progress.
 const progressInterval = 40 * time.Second
 
-// reporter sends the progress of one handling. A handling that does not report ends with the step's timeout.
+// reporter sends the progress of one handling. If the operation reports nothing for the step's timeout, the
+// reporter ends the operation's context.
 type reporter struct {
 	h       *handling
 	timeout time.Duration
@@ -29,12 +30,12 @@ type reporterKey struct{}
 var errNoProgress = errors.New("the operation reported no progress, and was ended")
 
 // Progress reports that the operation of a step with a maxDuration is still running. The step's timeout
-// starts again from now, never past stopBy (P43, long work reports progress).
+// starts again from now, but does not extend beyond stopBy (P43, long work reports progress).
 //
-// It may be called at any rate: a report is sent every 40 s, or every third of a shorter timeout, and other
-// calls do nothing. It does nothing for any other step. Percent is 0 to 100. At most 200 bytes of the note,
-// which people see, are kept. An error means that this report was not sent. A later report may succeed, so do
-// not end the operation because of an error.
+// Progress may be called at any rate. It sends at most one report in 40 s, or in a third of the step's
+// timeout if this third is shorter. Other calls do nothing. For a step without a maxDuration, Progress does
+// nothing. percent is 0 to 100. The note is a text for people, of which 200 bytes are kept. An error means
+// that the report was not sent. A later report may succeed, so do not end the operation because of an error.
 func Progress(ctx context.Context, percent int, note string) error {
 	r, ok := ctx.Value(reporterKey{}).(*reporter)
 	if !ok || ctx.Err() != nil {
@@ -43,7 +44,7 @@ func Progress(ctx context.Context, percent int, note string) error {
 	return r.report(ctx, min(max(percent, 0), 100), note)
 }
 
-// watched returns a context that ends if nothing is reported for the step's timeout.
+// watched returns a context that ends if the operation reports nothing for the step's timeout.
 func (h *handling) watched(ctx context.Context) (watched context.Context, end func()) {
 	if !h.long() {
 		return ctx, func() {}

@@ -19,7 +19,8 @@ type Pump struct {
 	Concurrency int           // requests handled at the same time; default 10
 	Batch       int           // largest number of requests in one receive, 1 to port.MaxBatch; default 5
 	Wait        time.Duration // long poll; default 20 s
-	// time that a request stays invisible, extended while it is handled; default 30 s
+	// time for which a received request stays invisible; default 30 s. The pump extends this time for running
+	// requests.
 	Visibility time.Duration
 	Drain      time.Duration // time for running requests after the context of Run ends; default 3 s
 	Pause      time.Duration // pause after a failed receive; default 1 s
@@ -50,9 +51,10 @@ func (p *Pump) complete() error {
 	return nil
 }
 
-// Run works until the context ends, lets running requests finish within Drain, and returns the others to the
-// queue. It leaves no goroutine behind, except those of operations that ignore their context. In that case it
-// returns ErrUndrained.
+// Run handles requests until ctx ends. Then Run waits for running requests for at most the time Drain. After
+// this time, Run ends the context of requests that are still running. These requests return to the queue. If
+// operations ignore the end of their context, Run returns ErrUndrained and leaves the goroutines of these
+// operations behind.
 func (p *Pump) Run(ctx context.Context) error {
 	if err := p.complete(); err != nil {
 		return err
@@ -67,7 +69,7 @@ func (p *Pump) Run(ctx context.Context) error {
 		port.Always(work, p.Log, "keeping requests invisible", func() { r.held.keep(work) })
 	})
 	attendants.Go(func() {
-		// runs until the channel is closed
+		// runs until drain closes the channel deleted
 		port.Always(context.WithoutCancel(ctx), p.Log, "deleting requests", r.deleteAll)
 	})
 	r.receive(ctx, work)
@@ -80,18 +82,17 @@ func (p *Pump) Run(ctx context.Context) error {
 	return err
 }
 
-// running is one Run of a Pump.
 type running struct {
 	*Pump
 	held     *holds
 	room     chan struct{}      // one entry for each request that is being received or handled
-	received chan port.Delivery // requests for the goroutines that have handled one
-	handlers int                // number of these goroutines
-	busy     sync.WaitGroup     // counts these goroutines too
-	deleted  chan string        // receipts
+	received chan port.Delivery // requests for free handler goroutines
+	handlers int                // number of handler goroutines
+	busy     sync.WaitGroup     // counts the handler goroutines, for drain
+	deleted  chan string        // receipts of handled requests
 }
 
-// receive receives as many requests as there is room for.
+// receive receives requests until ctx ends. It receives at most as many requests as the pump can handle now.
 func (r *running) receive(ctx, work context.Context) {
 	for ctx.Err() == nil {
 		free := 0
@@ -129,9 +130,9 @@ func (r *running) receive(ctx, work context.Context) {
 	}
 }
 
-// pass passes a request to a goroutine that is free. If there is none, it starts one. The goroutine handles
-// one request after the other until no more are received, and so keeps its stack. A new stack for each
-// request would cost 2 % of an order's total time.
+// pass passes a request to a free handler goroutine, or starts a new one. A handler goroutine handles one
+// request after the other, and so keeps its stack. A new stack for each request would cost 2 % of an order's
+// total time.
 func (r *running) pass(work context.Context, d port.Delivery) {
 	select {
 	case r.received <- d:
@@ -147,7 +148,7 @@ func (r *running) pass(work context.Context, d port.Delivery) {
 }
 
 // start starts a goroutine that handles the first request, if there is one, and later requests. If a panic or
-// an operation (by runtime.Goexit) ends the goroutine, another one takes its place.
+// a call of runtime.Goexit ends the goroutine, a new goroutine takes its place.
 func (r *running) start(work context.Context, first ...port.Delivery) {
 	r.busy.Go(func() {
 		open := true
@@ -169,7 +170,6 @@ func (r *running) start(work context.Context, first ...port.Delivery) {
 	})
 }
 
-// one handles a request. After a panic the request comes again.
 func (r *running) one(work context.Context, d port.Delivery) {
 	defer func() { <-r.room }()
 	defer r.held.remove(d.Receipt)
@@ -185,7 +185,8 @@ func (r *running) handle(work context.Context, d port.Delivery) {
 	}
 	ctx, cancel := outlasting(work, r.Worker.SendTimeout)
 	defer cancel()
-	if v.After <= 0 && work.Err() == nil { // during the shutdown another instance can take it at once
+	// no backoff during a shutdown, so that another instance can take the request at once
+	if v.After <= 0 && work.Err() == nil {
 		v.After = d.Backoff(r.Visibility)
 	}
 	if err := r.Queue.Extend(ctx, d.Receipt, v.After); err != nil && !errors.Is(err, port.ErrReceipt) {
@@ -195,7 +196,7 @@ func (r *running) handle(work context.Context, d port.Delivery) {
 	}
 }
 
-// deleteAll deletes handled requests. A batch holds the receipts that have collected.
+// deleteAll deletes handled requests. One batch holds the receipts that are waiting, at most port.MaxBatch.
 func (r *running) deleteAll() {
 	for receipt := range r.deleted {
 		receipts := []string{receipt}
@@ -222,8 +223,6 @@ func (r *running) deleteAll() {
 	}
 }
 
-// drain waits for running requests. After the drain time it ends their context, and gives them a little more
-// time to return.
 func (r *running) drain(stop func()) error {
 	ended := make(chan struct{})
 	go func() { // this goroutine cannot panic

@@ -5,20 +5,20 @@ import "sync/atomic"
 // Stats is a snapshot of a worker's counts since its start.
 type Stats struct {
 	InFlight   int64 `json:"inFlight"`   // requests being handled now
-	Done       int64 `json:"done"`       // replies done
-	Failed     int64 `json:"failed"`     // replies failed, permanently
-	RetryLater int64 `json:"retryLater"` // replies retry-later
+	Done       int64 `json:"done"`       // replies with the outcome done
+	Failed     int64 `json:"failed"`     // replies with the outcome failed
+	RetryLater int64 `json:"retryLater"` // replies with the outcome retry-later
 	Deferred   int64 `json:"deferred"`   // calls whose reply comes later
 	Retried    int64 `json:"retried"`    // retries within an attempt
 	// calls not made because the check returned "happened"
 	Checked int64 `json:"checked"`
 	// requests dropped without a reply, after stopBy (P25, agents are silent after stopBy)
 	DroppedLate int64 `json:"droppedLate"`
-	// requests of plain services that got no reply (P31, a plain service needs a ledger)
+	// requests with a ledger entry that got no reply (P31, a plain service needs a ledger)
 	InDoubt     int64 `json:"inDoubt"`
 	Quarantined int64 `json:"quarantined"`
-	// GivenBack counts requests that were returned to the queue because of an unsent reply, a newer schema or
-	// a shutdown.
+	// GivenBack counts requests that the worker returned to the queue, for example because of an open
+	// breaker, an unsent reply or a shutdown.
 	GivenBack int64             `json:"givenBack"`
 	Panics    int64             `json:"panics"`
 	Breakers  map[string]string `json:"breakers,omitempty"` // state by operation: closed, open, half-open

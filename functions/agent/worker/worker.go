@@ -17,11 +17,11 @@ import (
 // Worker handles the requests of one agent. It is safe for concurrent use.
 type Worker struct {
 	Config
-	guards   sync.Map // operation's name → *guard
+	guards   sync.Map // *guard of each operation, by name
 	counters counters
 }
 
-// New checks the configuration and fills in its defaults. The error lists every problem.
+// New checks the configuration and fills in the defaults. The error lists every problem.
 func New(c Config) (*Worker, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
@@ -37,8 +37,9 @@ type Verdict struct {
 
 var ack = Verdict{Delete: true}
 
-// Batch handles the deliveries concurrently. The verdicts have the order of the deliveries. A delivery does
-// not affect the others. If the queue of replies gathers them, Batch announces how many may come.
+// Batch handles the deliveries concurrently. Each verdict has the index of its delivery. A delivery does not
+// affect the other deliveries. If the queue of replies can send several replies in one call, Batch announces
+// how many replies may come.
 func (w *Worker) Batch(ctx context.Context, deliveries []port.Delivery) []Verdict {
 	verdicts := make([]Verdict, len(deliveries))
 	begin, end := func() {}, func() {}
@@ -63,7 +64,7 @@ func (w *Worker) Batch(ctx context.Context, deliveries []port.Delivery) []Verdic
 }
 
 // Handle handles one delivery and sends its reply. It never panics. The caller applies the verdict. Handle
-// starts no goroutine and, with one try, waits only for its ports and the operation.
+// starts no goroutine. It waits only for the queues, the ledger, the operation and the pauses between tries.
 func (w *Worker) Handle(ctx context.Context, d port.Delivery) (v Verdict) {
 	w.counters.inFlight.Add(1)
 	defer w.counters.inFlight.Add(-1)
@@ -95,7 +96,6 @@ func (w *Worker) nack(after time.Duration) Verdict {
 	return Verdict{After: after}
 }
 
-// quarantine moves an unreadable message to the quarantine for the operator.
 func (w *Worker) quarantine(ctx context.Context, d port.Delivery, why error) Verdict {
 	q := message.Quarantine(port.Requests(w.Agent), d, why.Error(), core.TimeOf(w.Clock.Now()))
 	if err := w.send(ctx, w.Quarantine, q, w.SendTimeout); err != nil {
@@ -109,16 +109,14 @@ func (w *Worker) quarantine(ctx context.Context, d port.Delivery, why error) Ver
 	return ack
 }
 
-// send sends one message. The handler's context may have ended, but the outcome is still sent, within the
-// given time.
 func (w *Worker) send(ctx context.Context, q port.Queue, v port.Value, within time.Duration) error {
 	ctx, cancel := outlasting(ctx, within)
 	defer cancel()
 	return q.Send(ctx, []port.Message{{Value: v}})[0]
 }
 
-// outlasting returns a context that ends after that time, even if ctx ends before. If within is below 0, it
-// never ends.
+// outlasting returns a context that ends after the duration within, and does not end with ctx. If within is
+// negative, the context never ends.
 func outlasting(ctx context.Context, within time.Duration) (context.Context, context.CancelFunc) {
 	ctx = context.WithoutCancel(ctx)
 	if within < 0 {
@@ -127,8 +125,8 @@ func outlasting(ctx context.Context, within time.Duration) (context.Context, con
 	return context.WithTimeout(ctx, within)
 }
 
-// about returns the fields of a log line about a request: IDs, never bodies, with the keys of the Scheduler's
-// lines.
+// about returns the fields of a log line about a request. The fields are IDs, never bodies, and have the same
+// keys as in the Scheduler's log lines.
 func about(agent string, req *message.Request) slog.Attr {
 	return slog.Group("", "agent", agent, "order", req.OrderID, "run", req.Run, "step", req.Step,
 		"attempt", req.Attempt, "operation", string(req.Operation), "name", req.Name)

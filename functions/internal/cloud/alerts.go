@@ -9,10 +9,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// alertTime is the time that an invocation waits after its work for the alerts that it has raised.
+// alertTime is the longest time that an invocation waits, after its work, for the publication of alerts.
 const alertTime = 5 * time.Second
 
-// Alerts publishes the incidents of a function concurrently with its work, so that no order waits for SNS.
+// Alerts publishes alerts about incidents while the function goes on with its work, so that no order waits
+// for SNS.
 type Alerts struct {
 	*incident.Incidents
 
@@ -20,7 +21,6 @@ type Alerts struct {
 	running []chan struct{}
 }
 
-// start implements incident.Config.Go.
 func (a *Alerts) start(publication func(ctx context.Context)) {
 	done := make(chan struct{})
 	a.mu.Lock()
@@ -29,14 +29,15 @@ func (a *Alerts) start(publication func(ctx context.Context)) {
 	go func() {
 		defer close(done)
 		_ = port.Guard(nil, "an alert", func() error {
-			publication(context.Background()) // package sns bounds its time
+			publication(context.Background()) // package sns limits the time of a publication
 			return nil
 		})
 	}()
 }
 
-// Wait blocks until the started publications have ended, for alertTime at most, or until shortly before
-// Lambda ends the invocation. An unfinished publication counts as failed, and the next sweep repeats it.
+// Wait blocks until the started publications have ended. It blocks for at most alertTime, and at most until
+// one second before the deadline of ctx. An unfinished publication counts as failed, and the next sweep
+// repeats the publication.
 func (a *Alerts) Wait(ctx context.Context) {
 	limit := alertTime
 	if deadline, bounded := ctx.Deadline(); bounded {

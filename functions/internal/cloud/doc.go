@@ -1,3 +1,3 @@
-// Package cloud assembles the common parts of Scheduler and Supervisor on AWS: the state store on DynamoDB,
-// queues on SQS, alerts on SNS, and the workflows that were compiled at deploy.
+// Package cloud assembles the parts that the Scheduler and the Supervisor have in common on AWS: the state
+// store on DynamoDB, queues on SQS, alerts on SNS, and compiled workflows.
 package cloud

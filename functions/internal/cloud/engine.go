@@ -29,10 +29,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// Open makes the parts of a deployed Scheduler or Supervisor, once for the life of the process. It makes no
-// network calls (rule 13). current holds the definitions for new orders, and is nil if no orders are
-// submitted. Metrics go to out, as lines of the log. The function calls Outcomes.Write and Alerts.Wait at the
-// end of each invocation.
+// Open makes the parts of a Scheduler or Supervisor on AWS. A process calls Open once. Open makes no network
+// calls (rule 13 of docs/reference/aws-rules.md). current holds the definitions for new orders, and is nil
+// for a Supervisor. Outcomes writes metrics to the writer out, as lines of the log. The caller must call
+// Outcomes.Write and Alerts.Wait at the end of each invocation.
 func Open(
 	c aws.Config, d deployment.Engine, current map[string]*core.Definition, out io.Writer, log *slog.Logger,
 ) (engine.Parts, *Alerts, *Outcomes) {
@@ -63,13 +63,12 @@ func Open(
 		Alerts: alerts,
 		Clock:  port.ClockFunc(time.Now),
 		Name:   d.Instance,
-		// the clocks of two machines differ
+		// the clocks of two machines can differ by about this time
 		WakeSlack: time.Second,
 		Logger:    log,
 	}, alerts, outcomes
 }
 
-// publishing returns a function that publishes alerts with the deployment's details.
 func publishing(topic *sns.Topic, d deployment.Engine) func(context.Context, message.Alert) error {
 	return func(ctx context.Context, a message.Alert) error {
 		a.Logs = logsOf(d.Region, d.LogGroup, a.OrderID)
@@ -77,8 +76,9 @@ func publishing(topic *sns.Topic, d deployment.Engine) func(context.Context, mes
 	}
 }
 
-// logsOf returns the address of CloudWatch's console with the lines of a log group that name an order. The
-// console reads the part after the # as escaped twice, with $ for %.
+// logsOf returns the address of a page of CloudWatch's console. The page shows the lines of a log group that
+// contain the ID of an order. The console expects that the part after the # is escaped twice, with $ instead
+// of %.
 func logsOf(region, group, order string) string {
 	if group == "" {
 		return ""
@@ -98,7 +98,6 @@ func logsOf(region, group, order string) string {
 		"/log-events$3FfilterPattern$3D" + escaped(`"`+order+`"`)
 }
 
-// options returns the flags with which the command line reaches the deployment.
 func options(stack string) string {
 	if stack == "" {
 		return ""
@@ -106,8 +105,8 @@ func options(stack string) string {
 	return "--stack " + stack
 }
 
-// queues returns the deployment's queues and, by the names in the list, the applications' queues and buses.
-// The two sets of names do not overlap, see package deployment.
+// queues returns the deployment's own queues, and the queues and event buses of applications that replyTo
+// lists. Package deployment ensures that no name is in both maps.
 func queues(c aws.Config, own, replyTo map[string]string) port.Queues {
 	urls := make(map[string]string, len(own)+len(replyTo))
 	names := make([]string, 0, len(replyTo))

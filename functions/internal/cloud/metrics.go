@@ -10,8 +10,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 )
 
-// WriteMetrics writes a line of the log in CloudWatch's embedded format, which needs no call and no grant.
-// The fields that have a unit are metrics.
+// WriteMetrics writes a log line in CloudWatch's embedded metric format, which needs no network call and no
+// permission. Each field with an entry in units is a metric. The other fields are only part of the log line.
 func WriteMetrics(out io.Writer, now time.Time, dimensions []string, units map[string]string,
 	fields map[string]any) error {
 	metrics := []map[string]string{}

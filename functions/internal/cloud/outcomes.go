@@ -13,12 +13,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// maxValues bounds the values of one metric in a line of the embedded format.
+// maxValues is the largest number of values of one metric in a line of the embedded metric format.
 const maxValues = 100
 
-// Outcomes counts each end of an order, and each stop in Error, at most once. It counts after the commit that
-// brings the task to rest, which comes when the end is reported (P11, an end is reported until settled). A
-// process that dies between that commit and Write loses the count. A nil Outcomes counts nothing.
+// Outcomes counts the ends of orders, and the stops of orders in Error. Each end and each stop counts at most
+// once, after the commit that brings the task to rest. This commit follows the report of the end (P11, an end
+// is reported until settled). If the process ends between the commit and Write, the count is lost. A nil
+// *Outcomes counts nothing.
 type Outcomes struct {
 	deployment string
 	out        io.Writer
@@ -28,7 +29,8 @@ type Outcomes struct {
 	durations map[[2]string][]int64 // milliseconds by workflow and state
 }
 
-// committed implements state.Config.OnCommit. A Cancel that came before its order has no workflow.
+// committed implements state.Config.OnCommit. It does not count a Cancel that came before its order, because
+// the task of this Cancel has no workflow.
 func (o *Outcomes) committed(c state.Change) {
 	if o == nil || !c.Rested() || c.Task.IsTombstone() {
 		return

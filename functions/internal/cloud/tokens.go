@@ -14,17 +14,18 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
-// Largest age of the keys of tokens. An order with a newer key is not decided until the keys are read again.
+// Largest ages of the keys that sign tokens. If an order's tokens have an unknown key, the Scheduler reads
+// the keys again before it decides.
 const (
 	keysAge  = 5 * time.Minute
-	freshAge = 10 * time.Second // age limit of keys if an order has an unknown key
+	freshAge = 10 * time.Second // largest age if an order's tokens have an unknown key
 )
 
-// TokenKeys reads the keys of tokens from a secret of Secrets Manager (P39, a token is an answer's
+// TokenKeys reads the keys for tokens from a secret of Secrets Manager (P39, a token is an answer's
 // permission).
 type TokenKeys struct{ keys renewed.Value[*token.Keys] }
 
-// NewTokenKeys makes the client; it makes no network calls.
+// NewTokenKeys returns a TokenKeys with a client for Secrets Manager. It makes no network calls.
 func NewTokenKeys(c aws.Config, secret string, clock port.Clock) *TokenKeys {
 	client := secretsmanager.NewFromConfig(c)
 	return &TokenKeys{renewed.Value[*token.Keys]{Now: clock.Now,
@@ -41,8 +42,8 @@ func NewTokenKeys(c aws.Config, secret string, clock port.Clock) *TokenKeys {
 		}}}
 }
 
-// Read returns the keys. They are five minutes old at most, or ten seconds with fresh. If they cannot be read
-// again, the known keys stay in use. An error means that no keys are known.
+// Read returns the keys. The keys are at most five minutes old, or at most ten seconds if fresh is true. If
+// older keys cannot be read again, Read returns the older keys. An error means that no keys are known.
 func (t *TokenKeys) Read(ctx context.Context, fresh bool) (core.Tokens, error) {
 	age := keysAge
 	if fresh {

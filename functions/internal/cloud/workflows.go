@@ -13,8 +13,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// Workflows reads the definitions that were compiled at deploy, *.json in the folder. The error
-// lists every file that cannot be used.
+// Workflows reads the compiled definitions in the folder, which are the files *.json. The error lists every
+// file that cannot be used.
 func Workflows(folder string) (map[string]*core.Definition, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
 	if err == nil && len(files) == 0 {
@@ -41,7 +41,6 @@ func Workflows(folder string) (map[string]*core.Definition, error) {
 	return definitions, errors.Join(append(problems, withChildren(definitions)...)...)
 }
 
-// withChildren adds to each definition the definitions of its children, which are stored with it.
 func withChildren(definitions map[string]*core.Definition) (problems []error) {
 	for _, name := range slices.Sorted(maps.Keys(definitions)) {
 		for i := range definitions[name].Steps {
@@ -60,8 +59,8 @@ func withChildren(definitions map[string]*core.Definition) (problems []error) {
 	return problems
 }
 
-// Scheduled reads the definitions in the folder that start by the clock. It returns none if the folder is
-// missing or empty.
+// Scheduled returns the compiled definitions in the folder that have a schedule. It returns no definitions if
+// the folder is missing or empty.
 func Scheduled(folder string) ([]*core.Definition, error) {
 	if folder == "" {
 		return nil, nil
@@ -79,9 +78,9 @@ func Scheduled(folder string) ([]*core.Definition, error) {
 	return scheduled, err
 }
 
-// compiled reads one file. It must be the output of Encode, byte for byte: tasks name their definition by the
-// hash of the file, and the Scheduler stores the output of Encode. A definition under a wrong hash could
-// never be read again.
+// compiled reads one file. The file must be the output of workflow.Encode, byte for byte. Tasks name their
+// definition by the hash of the file, but the Scheduler stores the output of workflow.Encode. If the file
+// were different, the hash of the stored definition would be wrong.
 func compiled(file string) (*core.Definition, error) {
 	data, err := os.ReadFile(file) //nolint:gosec // the file belongs to the function's own package
 	if err != nil {

@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	// retryAfter is the time after which a failed read is repeated.
+	// retryAfter is the time between a failed read and the next one, if an old value is known.
 	retryAfter = 10 * time.Second
-	// renewTime is the time that a reader waits for a new value while it has an old one, so that a slow
-	// service does not stop the handlings.
+	// renewTime is the longest time that Read waits for a new value if an old value is known. A slow service
+	// therefore does not stop callers of Read.
 	renewTime = 2 * time.Second
 )
 
@@ -19,16 +19,16 @@ const (
 type Value[T any] struct {
 	Get   func(ctx context.Context) (T, error)
 	Now   func() time.Time
-	Stale func(err error) // called if the value cannot be read again and the old one stays; may be nil
+	Stale func(err error) // called if Get fails and the old value stays in use; may be nil
 
 	mu    sync.Mutex
 	value T
 	known bool
-	at    time.Time // time of the last read; after a failure, a time that makes the next read come soon
+	at    time.Time // time of the last read; set back after a failure, so that the next read comes soon
 }
 
-// Read returns a value of at most the given age. If Get fails, it returns the old value, or the error if
-// there is none.
+// Read returns the value. If the value is older than age, Read first gets a new value with Get. If Get fails,
+// Read returns the old value, or the error if no value is known.
 func (v *Value[T]) Read(ctx context.Context, age time.Duration) (T, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

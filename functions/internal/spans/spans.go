@@ -1,5 +1,5 @@
 // Package spans implements port.Tracer for functions on Lambda. It sends spans to a collector, by OTLP over
-// HTTP in JSON. OpenTelemetry's exporter would enlarge each function by 5.6 to 7.6 MB.
+// HTTP in JSON. It does not use OpenTelemetry's exporter, which would enlarge each function by 5.6 to 7.6 MB.
 package spans
 
 import (
@@ -23,10 +23,10 @@ import (
 
 const (
 	sendTime = 500 * time.Millisecond // longest wait of an invocation for the collector
-	pause    = time.Minute            // time after a failure in which spans are dropped without a wait
+	pause    = time.Minute            // time after a failure in which Flush drops all spans
 	idle     = 10 * time.Second       // time for which an unused connection is kept
-	maxSpans = 1000                   // spans of an invocation; further ones are dropped
-	maxText  = 1024                   // bytes of an error's text
+	maxSpans = 1000                   // largest number of spans of an invocation; further spans are dropped
+	maxText  = 1024                   // largest number of bytes of an error's text
 
 	kindConsumer, statusError = 5, 2 // values of OTLP's enumerations
 )
@@ -43,9 +43,9 @@ type Tracer struct {
 	silent  time.Time // end of the pause
 }
 
-// New returns a Tracer that sends to the address in deployment.VarTraces, or nil if there is none. service is
-// the name of its spans. If the address cannot be used, New logs that and returns nil, because orders go on
-// without spans.
+// New returns a Tracer that sends spans to the address in deployment.VarTraces. It returns nil if the
+// variable is empty. service is the service name in the spans. If the address cannot be used, New logs the
+// error and returns nil, because orders do not need spans.
 func New(lookup deployment.Lookup, service string, log *slog.Logger) *Tracer {
 	endpoint, _ := lookup(deployment.VarTraces)
 	if endpoint == "" {
@@ -57,12 +57,13 @@ func New(lookup deployment.Lookup, service string, log *slog.Logger) *Tracer {
 		return nil
 	}
 	return &Tracer{endpoint: u.String(), service: service, log: log,
-		// it uses no proxy; a connection may be dead after Lambda froze the process, so idle ones are closed
+		// The client uses no proxy. It closes idle connections soon, because a connection may be dead after
+		// Lambda has frozen the process.
 		client: http.Client{Transport: &http.Transport{IdleConnTimeout: idle},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
-// span is a span in OTLP's JSON, with the members that are used here.
+// span is a span in OTLP's JSON, with the members that this package uses.
 type span struct {
 	TraceID    string              `json:"traceId"`
 	SpanID     string              `json:"spanId"`
@@ -90,7 +91,6 @@ func number(key string, value int) attribute {
 
 func nanoseconds() string { return strconv.FormatInt(time.Now().UnixNano(), 10) }
 
-// handling is a span that has not ended.
 type handling struct {
 	*Tracer
 	span span
@@ -99,7 +99,7 @@ type handling struct {
 // Begin implements port.Tracer.
 func (t *Tracer) Begin(ctx context.Context, name string) (context.Context, port.Handling) {
 	var id [24]byte
-	_, _ = rand.Read(id[:]) // it never fails
+	_, _ = rand.Read(id[:]) // Read of crypto/rand never fails
 	return ctx, &handling{t, span{TraceID: hex.EncodeToString(id[:16]), SpanID: hex.EncodeToString(id[16:]),
 		Name: name, Kind: kindConsumer, Start: nanoseconds()}}
 }
@@ -136,8 +136,8 @@ func (h *handling) End(s port.Span, err error) {
 }
 
 // Flush sends the spans that ended since the last Flush, and waits for at most sendTime. After a failure it
-// drops spans for a minute, so that a collector that does not respond hardly delays invocations. The log has
-// the number of dropped spans. A nil Tracer sends nothing.
+// drops spans for a minute, so that a collector that does not respond hardly delays invocations. Flush logs
+// the number of dropped spans. A nil *Tracer sends nothing.
 func (t *Tracer) Flush(ctx context.Context) {
 	if t == nil {
 		return
@@ -151,7 +151,7 @@ func (t *Tracer) Flush(ctx context.Context) {
 	}
 	var err error
 	if !silent {
-		err = t.send(ctx, all) // without the lock, because a handling may end meanwhile
+		err = t.send(ctx, all) // the lock is not held, because a handling may end meanwhile
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -183,14 +183,16 @@ func (t *Tracer) send(ctx context.Context, all []span) error {
 		return err
 	}
 	request.Header.Set("Content-Type", "application/json")
-	// With this nil value package http repeats the request if its connection was dead. It sends no header.
+	// With this nil value, net/http repeats the request if the connection was dead. net/http does not send
+	// the header.
 	request.Header["Idempotency-Key"] = nil
 	response, err := t.client.Do(request)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = response.Body.Close() }()
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)) // the connection is used again
+	// read the body, so that the connection can be used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10))
 	if response.StatusCode/100 != 2 {
 		return fmt.Errorf("the collector returned %s", response.Status)
 	}

@@ -1,4 +1,4 @@
-// Package example holds the stack of the order example, with all settings of its app.
+// Package example defines the stack of the order example. The CDK context contains the settings of the stack.
 package example
 
 import (
@@ -21,9 +21,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/infra/project"
 )
 
-// Add adds the stack to the app, with the settings in the app's context.
+// Add adds the stack to the app. It reads the settings from the app's context.
 func Add(app awscdk.App) (err error) {
-	defer func() { err = infra.Explain(recover(), err) }() // constructs panic, and people read errors
+	defer func() { err = infra.Explain(recover(), err) }() // constructs panic instead of returning errors
 	c := &settings{app: app}
 	agents, err := project.File(c.text("agents", filepath.Join("app", "agents.yaml")))
 	if err != nil {
@@ -76,7 +76,7 @@ func Add(app awscdk.App) (err error) {
 	return nil
 }
 
-// warn reports settings that deploy well and fail silently later.
+// warn adds warnings about settings that AWS accepts but that cause problems after the deployment.
 func warn(stack awscdk.Stack, props *infra.Props) {
 	notes := awscdk.Annotations_Of(stack)
 	if props.AlarmEmail == "" {
@@ -93,7 +93,7 @@ func warn(stack awscdk.Stack, props *infra.Props) {
 	}
 }
 
-// environment returns the account and Region of the user's credentials, if CDK knows them.
+// environment returns the account and the Region of the user's credentials, or nil if CDK does not know them.
 func environment() *awscdk.Environment {
 	account, region := os.Getenv("CDK_DEFAULT_ACCOUNT"), os.Getenv("CDK_DEFAULT_REGION")
 	if account == "" || region == "" {
@@ -102,11 +102,12 @@ func environment() *awscdk.Environment {
 	return &awscdk.Environment{Account: &account, Region: &region}
 }
 
-// replyTo returns the queue from which the example's application reads the statuses of its orders.
+// replyTo sets the queues and event buses for statuses from the context. If the context names no queue,
+// replyTo adds the queue "shop" to the stack.
 func replyTo(stack awscdk.Stack, c *settings, props *infra.Props) {
 	props.ReplyTo = map[string]awssqs.IQueue{}
 	props.ReplyToBuses = map[string]awsevents.IEventBus{}
-	given := c.pairs("reply-to", "name=ARN of a queue or an event bus", arnOf("(sqs|events)", ""))
+	given := c.pairs("reply-to", "name=ARN of a queue or an event bus", queueOrBus)
 	for name, arn := range given {
 		if strings.Contains(arn, ":event-bus/") {
 			props.ReplyToBuses[name] = awsevents.EventBus_FromEventBusArn(stack,

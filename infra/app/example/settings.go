@@ -17,7 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/infra"
 )
 
-// settings reads the context, and collects the faults in it.
+// settings reads settings from the CDK context, and collects their errors.
 type settings struct {
 	app      awscdk.App
 	problems []error
@@ -67,7 +67,6 @@ func (c *settings) duration(name string, otherwise time.Duration) time.Duration 
 	return d
 }
 
-// pairs reads name=value pairs, separated by commas.
 func (c *settings) pairs(name, meant string, value *regexp.Regexp) map[string]string {
 	found := map[string]string{}
 	for _, text := range c.list(name, "") {
@@ -81,7 +80,6 @@ func (c *settings) pairs(name, meant string, value *regexp.Regexp) map[string]st
 	return found
 }
 
-// priorities returns the functions reserved for high priority, by queue.
 func (c *settings) priorities() map[string]int {
 	shares := map[string]int{}
 	for name, text := range c.pairs("priorities", "intake=functions or agent=functions",
@@ -91,7 +89,6 @@ func (c *settings) priorities() map[string]int {
 	return shares
 }
 
-// arnOf matches an ARN of a service whose resource begins with a text.
 func arnOf(service, resource string) *regexp.Regexp {
 	return regexp.MustCompile("^" + arnText(service, resource) + "$")
 }
@@ -100,12 +97,14 @@ func arnText(service, resource string) string {
 	return `arn:[a-z-]+:` + service + `:[a-z0-9-]*:[0-9]{12}:` + resource + `[^\s,]+`
 }
 
-// place matches the place of a secret: Secrets Manager's complete ARN, optionally with a field, or a name of
-// the Parameter Store.
+// queueOrBus matches the ARN of a queue or of an event bus.
+var queueOrBus = regexp.MustCompile("^(" + arnText("sqs", "") + "|" + arnText("events", "event-bus/") + ")$")
+
+// place matches a reference to a secret. The reference is the complete ARN of a secret in Secrets Manager, or
+// the name of a parameter in Parameter Store. A field may follow the ARN.
 var place = regexp.MustCompile(`^(` + arnText("secretsmanager", "secret:") +
 	`-[A-Za-z0-9]{6}(#[^\s,]+)?|/[A-Za-z0-9_./-]+)$`)
 
-// secrets gives each agent references to its secrets.
 func (c *settings) secrets(stack awscdk.Stack, agents map[string]infra.Agent) {
 	given := c.pairs("secrets",
 		"agent.VARIABLE=ARN of a secret with its last six letters, with #field or without, or =/name of a "+
@@ -133,7 +132,8 @@ func (c *settings) secrets(stack awscdk.Stack, agents map[string]infra.Agent) {
 	}
 }
 
-// external passes each agent=value pair of a setting to add. An external agent may have several values.
+// external reads a setting that consists of agent=value pairs. It calls add for each pair, with the external
+// agent of that name. An agent may occur in several pairs.
 func (c *settings) external(agents map[string]infra.Agent, name, meant string, value *regexp.Regexp,
 	add func(a *infra.Agent, value string)) {
 	for _, text := range c.list(name, "") {
@@ -148,7 +148,6 @@ func (c *settings) external(agents map[string]infra.Agent, name, meant string, v
 	}
 }
 
-// tables returns the existing tables.
 func (c *settings) tables() (t infra.Tables) {
 	const meant = "orders, definitions or ledger.AGENT=ARN of a table"
 	for key, arn := range c.pairs("tables", meant, arnOf("dynamodb", "table/")) {

@@ -210,10 +210,6 @@ def address(sqs: Any, queue: str) -> str:
             "queues of a stack are found by their addresses only") from why
 
 
-class _Silent(Exception):
-    """No reply may be sent, because a call is in doubt or its time is over."""
-
-
 class _Handling:
     """The handling of one request."""
 
@@ -245,7 +241,7 @@ class _Handling:
                             code="no-ledger", no_effect=True)
             output = self._recorded() if self.plain or self.pivot else self._call()
             reply = {"outcome": "done"} if output is None else {"outcome": "done", "output": output}
-        except _Silent:
+        except book.Silent:
             log.info("a call is in doubt, or its time is over; not answered: %s", self.identity)
             return True
         except Exception as error:
@@ -278,9 +274,8 @@ class _Handling:
         return None if self.undo else encode(output)  # the output of an undo is not used (P24)
 
     def _remaining(self) -> float:
-        end = min(self.until, self.began_at + self.request["limit"])
-        if self.request["long"]:
-            end = min(end, (self.sent or self.began_at) + self.request["timeout"])
+        m, before = self.request, self.sent or self.began_at
+        end = min(self.until, self.began_at + m["limit"], before + m["timeout"])
         return max(0, end - self.agent.now()) / 1000
 
     def _progress(self, percent: float = 0, note: str = "") -> None:
@@ -309,22 +304,14 @@ class _Handling:
                         code="ledger", no_effect=True) from why
         if act == "done":
             return json.loads(entry.output) if entry.output and not self.undo else None
-        if act == "failed":
+        if act != "call":
             self.no_effect = self.pivot
-            if entry.state == "fenced":
-                raise Permanent("the step has been undone; it is not done any more", code="fenced")
-            kind = Later if entry.state == "later" else Permanent
-            raise kind(entry.message, code=entry.code, no_effect=True)
-        if act == "in-doubt":
-            raise Permanent("a call to this plain service was begun, and whether it happened is not known; "
-                            "find out and resolve it", code="in-doubt")
-        if act == "silent":
-            raise _Silent
+            raise act
         self.began = self.pivot
         if self._insufficient():
             (self._prove if self.pivot else self._leave)(
                 Later("the time was too short for a call", code="ledger", no_effect=True))
-            raise _Silent
+            raise book.Silent
         try:
             output = self._call()
         except Exception as error:

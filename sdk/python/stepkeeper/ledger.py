@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import boto3
 from botocore.config import Config
 
-from .message import Failure
+from .message import Failure, Later, Permanent
 
 WAIT = 5  # seconds of a long poll
 
@@ -121,6 +121,10 @@ class SQLiteLedger:
             raise Conflict(entry.key)
 
 
+class Silent(Exception):
+    """No reply may be sent, because a call is in doubt or its time is over."""
+
+
 REFUSED = ("failed", "later")
 
 
@@ -133,11 +137,11 @@ def _apply(e: Entry, attempt: int, fact: dict[str, Any] | None) -> Entry:
 
 
 def enter(e: Entry, undo: bool, attempt: int, fact: dict[str, Any] | None,
-          knows_keys: bool) -> tuple[Entry, str]:
-    """Returns the next entry for a request, and what the request may do once the entry is stored.
+          knows_keys: bool) -> tuple[Entry, str | Exception]:
+    """Returns the next entry for a request, and what the request does once the entry is stored.
 
-    It may make a "call", repeat that the call is "done" or "failed", fail because a call is "in-doubt", or
-    stay "silent" for the same reason. An entry that stays as it is is returned itself.
+    It makes a "call", repeats that the call was "done", or ends with the exception. An entry that needs no
+    write is returned itself.
     """
     e = _apply(e, attempt, fact)
     started = Entry(e.key, "started", attempt, e.command, version=e.version)
@@ -146,16 +150,21 @@ def enter(e: Entry, undo: bool, attempt: int, fact: dict[str, Any] | None,
             return replace(e, state="undo-started", attempt=attempt), "call"
         if e.state in ("none", *REFUSED):
             return replace(started, state="fenced"), "done"
-        return e, "done" if e.state == "fenced" else "in-doubt"
+        return e, "done" if e.state == "fenced" else Permanent(
+            "a call to this plain service was begun, and whether it happened is not known; "
+            "find out and resolve it", code="in-doubt")
     if e.state == "done":
         return e, "done"
-    if e.state == "fenced" or e.state in REFUSED and attempt <= e.attempt:
-        return e, "failed"
+    if e.state == "fenced":
+        return e, Permanent("the step has been undone; it is not done any more", code="fenced")
+    if e.state in REFUSED and attempt <= e.attempt:
+        kind = Later if e.state == "later" else Permanent
+        return e, kind(e.message, code=e.code, no_effect=True)
     if e.state in ("none", *REFUSED):
         return started, "call"
     if e.state in ("started", "repeated") and knows_keys and attempt >= e.attempt:
         return replace(started, state="repeated"), "call"
-    return e, "silent"
+    return e, Silent()
 
 
 def leave(e: Entry, undo: bool, attempt: int, failure: Failure | None, output: str) -> Entry:

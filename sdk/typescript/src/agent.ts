@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { SQS, type Message } from "@aws-sdk/client-sqs";
 
-import { Conflict, DynamoLedger, enter, FileLedger, leave, refuse,
+import { Conflict, DynamoLedger, enter, FileLedger, leave, refuse, Silent,
   type Entry, type Ledger } from "./ledger.js";
-import { about, ascii, classify, encode, Later, MAX_TEXT, Permanent, readRequest, SCHEMA, Unreadable,
+import { about, ascii, classify, encode, Later, MAX_TEXT, Newer, Permanent, readRequest, SCHEMA,
   type Call, type Failure, type Request } from "./message.js";
 
 const LEDGER_TIME = 2000; // milliseconds of a handling for its ledger
@@ -14,6 +14,7 @@ const REPORT_EVERY = 40_000; // milliseconds between two reports of progress
 const MOVES = 8; // number of times that a lost conditional write is decided again
 const SEND = 5000; // milliseconds for one message
 const PAUSE = 1000; // milliseconds after a failed receive
+const MAX_TIMER = 2 ** 31 - 1; // milliseconds; a longer timer fires at once
 // A call of SQS times out early enough for a request to come again.
 export const LIMITS = { maxAttempts: 2, requestHandler: { connectionTimeout: 3000, requestTimeout: 25_000 } };
 const ADDRESSES = ["STEPKEEPER_REQUESTS_URL", "STEPKEEPER_REPLIES_URL", "STEPKEEPER_QUARANTINE_URL"];
@@ -88,14 +89,12 @@ export class Agent {
   readonly handler = async (event: SqsEvent, context?: { getRemainingTimeInMillis(): number }) => {
     await this.connect();
     const left = context?.getRemainingTimeInMillis() ?? 60_000, records = event.Records ?? [];
-    const end = this.now() + Math.max(0, left - RESERVE), handled = new Set<string>();
-    const timer = new AbortController(), all = records.map(async (r) => {
-      if (await this.handle(r.body, r.messageId, end)) handled.add(r.messageId);
-    });
-    const over = pause(Math.max(0, end - this.now()), undefined, timer).catch(() => {});
-    await Promise.race([Promise.all(all), over]);
+    const time = Math.max(0, left - RESERVE), end = this.now() + time, timer = new AbortController();
+    const over = pause(time, false, { signal: timer.signal }).catch(() => false);
+    const handled = await Promise.all(records.map((r) =>
+      Promise.race([this.handle(r.body, r.messageId, end), over])));
     timer.abort();
-    const again = records.filter((r) => !handled.has(r.messageId));
+    const again = records.filter((_, i) => !handled[i]);
     await Promise.all(again.map((r) => this.returned(r.receiptHandle, r.attributes, left * 6 / 1000)));
     return { batchItemFailures: again.map((r) => ({ itemIdentifier: r.messageId })) };
   };
@@ -162,17 +161,18 @@ export class Agent {
   async handle(body: string, message = "", end?: number): Promise<boolean> {
     try {
       const { replies, quarantine } = await this.connect(), received = this.now();
-      const run = async () => new Handling(this, replies, readRequest(body), received, end).run();
-      return await run().catch((why) => this.quarantine(quarantine, body, message, why));
+      const read = async () => readRequest(body);
+      const request = await read().catch((why) => this.quarantine(quarantine, body, message, why));
+      return !request || await new Handling(this, replies, request, received, end).run();
     } catch (why) { // one bad message does not affect the others; this one comes again
       this.log(`message ${message} was not handled; it is returned to the queue`, why);
       return false;
     }
   }
 
-  /** Sends a message that cannot be read to quarantine. It throws every error but Unreadable again. */
-  private async quarantine(url: string, body: string, id: string, why: unknown): Promise<true> {
-    if (!(why instanceof Unreadable)) throw why;
+  /** Sends a message that no agent can read to quarantine. */
+  private async quarantine(url: string, body: string, id: string, why: Error): Promise<void> {
+    if (why instanceof Newer) throw why;
     const reason = why.message.slice(0, MAX_TEXT), data = Buffer.from(body);
     await this.send(url, {
       schema: SCHEMA, queue: "requests-" + this.name, id, reason, at: new Date(this.now()).toISOString(),
@@ -180,7 +180,6 @@ export class Agent {
       sha256: createHash("sha256").update(data).digest("hex"),
     });
     this.log(`message ${id} went to quarantine: ${reason}`);
-    return true;
   }
 
   async send(queue: string, body: object, within = SEND): Promise<void> {
@@ -200,9 +199,6 @@ export async function address(sqs: SQS, queue: string): Promise<string> {
   return found.QueueUrl!;
 }
 
-/** No reply may be sent, because a call is in doubt or its time is over. */
-class Silent extends Error {}
-
 /** The handling of one request. */
 class Handling {
   private readonly plain = this.request.grade === "plain";
@@ -210,10 +206,6 @@ class Handling {
   private readonly pivot = this.request.pointOfNoReturn && !this.request.undo && !!this.agent.ledger;
   private readonly until = Math.min(this.request.stop, this.end,
     this.received + this.request.limit + (this.plain || this.pivot ? LEDGER_TIME : 0));
-  private readonly ending = new AbortController();
-  private timer: NodeJS.Timeout | undefined;
-  private began = 0; // time when the call began
-  private sent = 0; // time of the last report of progress
   private claimed = false; // the ledger records that the call of a point of no return begins
   private noEffect = false;
 
@@ -227,32 +219,31 @@ class Handling {
       return true;
     }
     if (agent.now() >= this.until) return false;
-    let reply: object;
-    try {
-      if (!agent.operations.has(r.name)) {
-        throw new Later(`agent ${agent.name} has no operation ${r.name}; deploy one that has it, or correct `
-          + "the workflow", { code: "unknown-operation", noEffect: true });
-      }
-      if (this.plain && !agent.ledger) {
-        throw new Later("the service is plain, and the agent has no ledger; set STEPKEEPER_LEDGER or "
-          + "STEPKEEPER_LEDGER_FOLDER", { code: "no-ledger", noEffect: true });
-      }
-      const output = this.plain || this.pivot ? await this.recorded() : await this.call();
-      reply = { outcome: "done", output };
-    } catch (why) {
-      if (why instanceof Silent) {
-        this.log("a call is in doubt, or its time is over; not answered");
-        return true;
-      }
-      reply = await this.failed(why);
-    }
-    if (agent.now() < r.stop) await this.reply(reply);
+    const reply = await this.done().catch((why) => this.failed(why));
+    if (!reply) this.log("a call is in doubt, or its time is over; not answered");
+    else if (agent.now() < r.stop) await this.reply(reply);
     else this.log("a request was finished after its stopBy; not answered");
     return true;
   }
 
-  /** Returns the reply for a failure. */
-  private async failed(why: unknown): Promise<object> {
+  /** Does the request, and returns the reply. */
+  private async done(): Promise<object> {
+    const { agent, request: { name } } = this;
+    if (!agent.operations.has(name)) {
+      throw new Later(`agent ${agent.name} has no operation ${name}; deploy one that has it, or correct `
+        + "the workflow", { code: "unknown-operation", noEffect: true });
+    }
+    if (this.plain && !agent.ledger) {
+      throw new Later("the service is plain, and the agent has no ledger; set STEPKEEPER_LEDGER or "
+        + "STEPKEEPER_LEDGER_FOLDER", { code: "no-ledger", noEffect: true });
+    }
+    const output = this.plain || this.pivot ? await this.recorded() : await this.call();
+    return { outcome: "done", output };
+  }
+
+  /** Returns the reply for a failure, or undefined if there may be no reply. */
+  private async failed(why: unknown): Promise<object | undefined> {
+    if (why instanceof Silent) return undefined;
     const failure = classify(why), error = about(failure);
     this.log("a request failed: " + failure.code, ...(why === failure ? [] : [why]));
     if (this.pivot && failure.noEffect && !this.noEffect) await this.prove(failure);
@@ -267,53 +258,42 @@ class Handling {
   }
 
   private async call(): Promise<unknown> {
-    const { identity: { task: orderId, ...identity }, name, grade, key, stopBy, trace, input } = this.request;
-    this.began = this.agent.now();
-    this.sent = 0;
-    this.watch();
-    try {
-      const output = await this.agent.operations.get(name)!(input, {
-        ...identity, orderId, name, grade, key, stopBy, trace, signal: this.ending.signal,
-        remaining: () => this.remaining(), progress: (percent, note) => this.progress(percent, note),
+    const { agent, request: r } = this, { name, grade, key, stopBy, trace } = r;
+    const { task: orderId, ...identity } = r.identity, began = agent.now();
+    const ending = new AbortController(), over = new DOMException("the time is over", "TimeoutError");
+    let sent = 0, timer: NodeJS.Timeout | undefined; // the time of the last report of progress
+    const remaining = () =>
+      Math.max(0, Math.min(this.until, began + r.limit, (sent || began) + r.timeout) - agent.now());
+    const watch = () => { // aborts the signal when the time is over
+      clearTimeout(timer);
+      timer = setTimeout(() => ending.abort(over), Math.min(remaining(), MAX_TIMER));
+    };
+    const progress = async (share = 0, text = "") => {
+      const now = agent.now(), before = sent;
+      if (!r.long || now >= r.stop || now - before < Math.min(REPORT_EVERY, r.timeout / 3)) return;
+      sent = now;
+      const note = new TextDecoder().decode(Buffer.from(String(text)).subarray(0, 200), { stream: true });
+      const percent = Math.min(Math.max(Math.trunc(share) || 0, 0), 100);
+      await this.reply({ outcome: "progress", percent, note }).then(watch, (why) => {
+        sent = before; // this report was not sent; a later one may succeed
+        this.log("progress could not be reported", why);
       });
-      return this.request.undo ? undefined : encode(output); // the output of an undo is not used (P24)
+    };
+    watch();
+    try {
+      const output = await agent.operations.get(name)!(r.input, {
+        ...identity, orderId, name, grade, key, stopBy, trace, signal: ending.signal, remaining, progress,
+      });
+      return r.undo ? undefined : encode(output); // the output of an undo is not used (P24)
     } finally {
-      clearTimeout(this.timer);
+      clearTimeout(timer);
     }
   }
 
-  private remaining(): number {
-    const { long, limit, timeout } = this.request;
-    let end = Math.min(this.until, this.began + limit);
-    if (long) end = Math.min(end, (this.sent || this.began) + timeout);
-    return Math.max(0, end - this.agent.now());
-  }
-
-  /** Aborts the call's signal when its time is over. */
-  private watch(): void {
-    clearTimeout(this.timer);
-    const left = Math.min(this.remaining(), 2 ** 31 - 1); // the longest time of a timer
-    const over = new DOMException("the time is over", "TimeoutError");
-    this.timer = setTimeout(() => this.ending.abort(over), left);
-  }
-
-  private async progress(share = 0, text = ""): Promise<void> {
-    const now = this.agent.now(), r = this.request, before = this.sent;
-    if (!r.long || now >= r.stop || now - before < Math.min(REPORT_EVERY, r.timeout / 3)) return;
-    this.sent = now;
-    const note = new TextDecoder().decode(Buffer.from(String(text)).subarray(0, 200), { stream: true });
-    const percent = Math.min(Math.max(Math.trunc(share) || 0, 0), 100);
-    await this.reply({ outcome: "progress", percent, note }).then(() => this.watch(), (why) => {
-      this.sent = before; // this report was not sent; a later one may succeed
-      this.log("progress could not be reported", why);
-    });
-  }
-
   private reply(members: object): Promise<void> {
-    const waited = Math.max(0, this.received - (this.request.claimedAt ?? this.received));
-    return this.agent.send(this.replies, {
-      schema: SCHEMA, agent: this.agent.name, ...this.request.identity, waited, ...members,
-    }, this.request.stop - this.agent.now());
+    const { agent, request: r, received } = this, waited = Math.max(0, received - (r.claimedAt ?? received));
+    const body = { schema: SCHEMA, agent: agent.name, ...r.identity, waited, ...members };
+    return agent.send(this.replies, body, r.stop - agent.now());
   }
 
   /** Calls the operation by the ledger: at most one call in doubt or done for each key (P31). */
@@ -324,43 +304,26 @@ class Handling {
         { code: "ledger", noEffect: true });
     });
     if (act === "done") return entry.output && !r.undo ? JSON.parse(entry.output) : undefined;
-    if (act === "silent") throw new Silent();
-    if (act === "in-doubt") {
-      throw new Permanent("a call to this plain service was begun, and whether it happened is not known; "
-        + "find out and resolve it", { code: "in-doubt" });
-    }
-    if (act === "failed") {
+    if (act !== "call") {
       this.noEffect = pivot;
-      if (entry.state === "fenced") {
-        throw new Permanent("the step has been undone; it is not done any more", { code: "fenced" });
-      }
-      const kind = entry.state === "later" ? Later : Permanent;
-      throw new kind(entry.message, { code: entry.code, noEffect: true });
+      throw act;
     }
     this.claimed = pivot;
-    if (this.insufficient()) {
+    const now = this.agent.now();
+    const slack = r.stopBy - (r.claimedAt ?? r.stopBy) - r.timeout; // negative if the claim's time is unknown
+    const late = now + r.timeout > r.stopBy && slack > 2 * (r.stopBy - r.stop);
+    if (now >= this.until || (plain && late)) { // an interrupted call of a plain service is in doubt
       const failure = new Later("the time was too short for a call", { code: "ledger", noEffect: true });
       await (pivot ? this.prove(failure) : this.leave(failure));
       throw new Silent();
     }
-    let output: unknown;
-    try {
-      output = await this.call();
-    } catch (why) {
+    const output = await this.call().catch(async (why) => {
       const failure = classify(why);
       if (!pivot || (failure.happened && plain)) await this.leave(failure);
       throw why;
-    }
+    });
     if (plain) await this.leave(undefined, output);
     return output;
-  }
-
-  /** Reports whether the time is too short. An interrupted call of a plain service is in doubt. */
-  private insufficient(): boolean {
-    const now = this.agent.now(), r = this.request;
-    const slack = r.stopBy - (r.claimedAt ?? r.stopBy) - r.timeout; // negative if the claim's time is unknown
-    const late = now + r.timeout > r.stopBy && slack > 2 * (r.stopBy - r.stop);
-    return now >= this.until || (this.plain && late);
   }
 
   /** Stores the entry that decide returns, and decides again if another request was faster. */

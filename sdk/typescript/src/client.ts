@@ -46,7 +46,7 @@ export class Client {
       const got = await this.sqs.receiveMessage(command, { abortSignal: signal }).catch((why) =>
         signal?.aborted ? undefined : Promise.reject(why));
       for (const { Body, ReceiptHandle } of got?.Messages ?? []) {
-        const status = read(Body!);
+        const status = await read(Body!).catch(() => null);
         if (status?.schema !== SCHEMA) continue; // messages of another schema stay in the queue
         yield status;
         await this.sqs.deleteMessage({ QueueUrl, ReceiptHandle });
@@ -55,10 +55,4 @@ export class Client {
   }
 }
 
-function read(body: string): Status | null {
-  try {
-    return JSON.parse(body) as Status | null;
-  } catch {
-    return null;
-  }
-}
+const read = async (body: string) => JSON.parse(body) as Status | null;

@@ -10,7 +10,7 @@ import { link, mkdir, open, readdir, readFile, unlink, writeFile } from "node:fs
 import { join } from "node:path";
 import type { AttributeValue, DynamoDB } from "@aws-sdk/client-dynamodb";
 
-import { about, type Failure, type Request } from "./message.js";
+import { about, Later, Permanent, type Failure, type Request } from "./message.js";
 
 /** The entry has changed since it was read. */
 export class Conflict extends Error {}
@@ -67,18 +67,16 @@ export class DynamoLedger implements Ledger {
       const attribute = name[0]!.toUpperCase() + name.slice(1);
       if (value) Item[attribute] = typeof value === "number" ? { N: String(value) } : { S: value };
     }
-    try {
-      await client.putItem({
-        TableName: this.table, Item, ExpressionAttributeNames: { "#version": "Version" },
-        ConditionExpression: entry.version ? "#version = :v" : "attribute_not_exists(#version)",
-        ...(entry.version ? { ExpressionAttributeValues: { ":v": { N: String(entry.version) } } } : {}),
-      });
-    } catch (why) {
-      if ((why as Error).name !== "ConditionalCheckFailedException") throw why;
+    await client.putItem({
+      TableName: this.table, Item, ExpressionAttributeNames: { "#version": "Version" },
+      ConditionExpression: entry.version ? "#version = :v" : "attribute_not_exists(#version)",
+      ...(entry.version ? { ExpressionAttributeValues: { ":v": { N: String(entry.version) } } } : {}),
+    }).catch(async (why) => {
+      if (why.name !== "ConditionalCheckFailedException") throw why;
       // The client may have repeated a write whose response was lost: then the entry is this one.
       const there = (await this.item(entry.key)).Writer?.B;
       if (Buffer.from(there ?? "").toString() !== writer) throw new Conflict(entry.key);
-    }
+    });
   }
 }
 
@@ -105,13 +103,9 @@ export class FileLedger implements Ledger {
   async move(entry: Entry): Promise<void> {
     const folder = await this.of(entry.key), draft = join(folder, randomUUID());
     await writeFile(draft, JSON.stringify(entry), { flush: true });
-    try {
-      await link(draft, join(folder, String(entry.version + 1)));
-    } catch (why) {
-      throw (why as NodeJS.ErrnoException).code === "EEXIST" ? new Conflict(entry.key) : why;
-    } finally {
-      await unlink(draft);
-    }
+    await link(draft, join(folder, String(entry.version + 1))).catch((why) => {
+      throw why.code === "EEXIST" ? new Conflict(entry.key) : why;
+    }).finally(() => unlink(draft));
     for (const changed of [folder, this.folder]) { // the folders' entries must be on the disk too
       const file = await open(changed);
       await file.sync().finally(() => file.close());
@@ -119,8 +113,12 @@ export class FileLedger implements Ledger {
   }
 }
 
-/** The action for a request: call the service, repeat a reply, or stay silent because a call is in doubt. */
-export type Act = "call" | "done" | "failed" | "in-doubt" | "silent";
+/** No reply may be sent, because a call is in doubt or its time is over. */
+export class Silent extends Error {}
+
+const IN_DOUBT = new Permanent("a call to this plain service was begun, and whether it happened is not "
+  + "known; find out and resolve it", { code: "in-doubt" });
+const FENCED = new Permanent("the step has been undone; it is not done any more", { code: "fenced" });
 
 const refused = (e: Entry) => e.state === "failed" || e.state === "later";
 
@@ -132,22 +130,27 @@ function apply(e: Entry, { resolved, identity: { attempt } }: Request): Entry {
 }
 
 /**
- * Returns the next entry for a request, and what the request may do once the entry is stored. An entry that
- * needs no write is returned itself.
+ * Returns the next entry for a request, and what the request does once the entry is stored: it calls the
+ * service, repeats that the call was done, or ends with the error. An entry that needs no write is returned
+ * itself.
  */
-export function enter(before: Entry, r: Request, knowsKeys: boolean): [Entry, Act] {
+export function enter(before: Entry, r: Request, knowsKeys: boolean): [Entry, "call" | "done" | Error] {
   const e = apply(before, r), { state, key, command, version } = e, { attempt } = r.identity;
   const to = (next: State): Entry => ({ ...ABSENT, key, command, version, attempt, state: next });
   if (r.undo) {
     if (state === "done") return [{ ...e, state: "undo-started", attempt }, "call"];
     if (state === "none" || refused(e)) return [to("fenced"), "done"];
-    return [e, state === "fenced" ? "done" : "in-doubt"];
+    return [e, state === "fenced" ? "done" : IN_DOUBT];
   }
   if (state === "done") return [e, "done"];
-  if (state === "fenced" || (refused(e) && attempt <= e.attempt)) return [e, "failed"];
+  if (state === "fenced") return [e, FENCED];
+  if (refused(e) && attempt <= e.attempt) {
+    const kind = state === "later" ? Later : Permanent;
+    return [e, new kind(e.message, { code: e.code, noEffect: true })];
+  }
   if (state === "none" || refused(e)) return [to("started"), "call"];
   const open = state === "started" || state === "repeated";
-  return open && knowsKeys && attempt >= e.attempt ? [to("repeated"), "call"] : [e, "silent"];
+  return open && knowsKeys && attempt >= e.attempt ? [to("repeated"), "call"] : [e, new Silent()];
 }
 
 /** Returns the next entry for the outcome of a call, which is unknown after a failure with an effect. */

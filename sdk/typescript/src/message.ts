@@ -6,8 +6,8 @@ const MAX_OUTPUT = 48 << 10; // bytes; a reply must fit into one message
 const MAX_LEVELS = 64; // of nested values
 export const MAX_TEXT = 500; // characters of an error
 
-/** The message cannot be read, and never will be. */
-export class Unreadable extends Error {}
+/** The message has a newer schema, which another instance of the agent may know. */
+export class Newer extends Error {}
 
 /**
  * An operation was not done. Its text goes to people and into the state store: it must hold no secrets and no
@@ -91,14 +91,13 @@ type Members = Record<string, unknown>;
 
 export type Request = ReturnType<typeof readRequest>;
 
-/**
- * Returns a request with its times in milliseconds since 1970. Throws Unreadable, or another error if the
- * schema is newer.
- */
+/** Returns a request with its times in milliseconds since 1970. It throws Newer for a newer schema. */
 export function readRequest(body: string) {
-  const m = parsed(body);
-  if (whole(m, "schema", 1) > SCHEMA) { // another instance of the agent may know it
-    throw new Error(`it has schema ${m.schema}, newer than ${SCHEMA}; deploy the newer agent`);
+  if (body.length > MAX_BODY) throw new Error("it is too long");
+  const m = (JSON.parse(body) ?? {}) as Members;
+  check(m, MAX_LEVELS + 1);
+  if (whole(m, "schema", 1) > SCHEMA) {
+    throw new Newer(`it has schema ${m.schema}, newer than ${SCHEMA}; deploy the newer agent`);
   }
   const operation = text(m, "operation", /^(do|undo)$/) as "do" | "undo", undo = operation === "undo";
   const timeout = whole(m, "timeout", 1), maxDuration = whole(m, "maxDuration", 0, 0);
@@ -117,32 +116,21 @@ export function readRequest(body: string) {
   };
 }
 
-function parsed(body: string): Members {
-  try {
-    if (body.length > MAX_BODY) throw new Error("it is too long");
-    const m = (JSON.parse(body) ?? {}) as Members;
-    check(m, MAX_LEVELS + 1);
-    return m;
-  } catch (why) {
-    throw new Unreadable((why as Error).message);
-  }
-}
-
 function whole(m: Members, name: string, least: number, otherwise?: number): number {
   const value = m[name] ?? otherwise;
   if (Number.isSafeInteger(value) && (value as number) >= least) return value as number;
-  throw new Unreadable(`${name} must be a whole number of at least ${least}`);
+  throw new Error(`${name} must be a whole number of at least ${least}`);
 }
 
 function text(m: Members, name: string, pattern = /^[^]{1,1000}$/): string {
   const value = m[name];
   if (typeof value === "string" && pattern.test(value)) return value;
-  throw new Unreadable(`${name} is missing or malformed`);
+  throw new Error(`${name} is missing or malformed`);
 }
 
 function time(m: Members, name: string): number {
   const at = Date.parse(text(m, name, /^\d{4}-\d\d-\d\d[Tt][\d:.]+([Zz]|[+-]\d\d:\d\d)$/).toUpperCase());
-  if (Number.isNaN(at)) throw new Unreadable(`${name} is no time`);
+  if (Number.isNaN(at)) throw new Error(`${name} is no time`);
   return at;
 }
 

@@ -1,9 +1,9 @@
-// Package awstest connects tests to an emulator on this machine, or to a real account if a variable gives the
-// account's number (rule 27). A variable holds the target:
+// Package awstest connects tests to an emulator on this machine or to a real AWS account. An environment
+// variable holds the target (rule 27 of docs/reference/aws-rules.md):
 //
 //	http://127.0.0.1:4566     an emulator on this machine
 //
-//	account:123456789012      a real account, in which the tests create and remove their resources
+//	account:123456789012      a real account; the tests create and remove resources in this account
 package awstest
 
 import (
@@ -23,8 +23,9 @@ import (
 
 const accountPrefix = "account:"
 
-// Config returns the SDK's configuration for the variable's target, or skips the test with a message. how
-// names the command that sets the variable. The configuration may be changed before clients are made.
+// Config returns the SDK's configuration for the variable's target. If the variable is not set, Config skips
+// the test with a message. The argument how is the part of this message that names the command which sets the
+// variable. The caller may change the configuration before it makes clients.
 func Config(t testing.TB, variable, how string, o awsclient.Options) aws.Config {
 	t.Helper()
 	target := os.Getenv(variable)
@@ -54,16 +55,17 @@ func Config(t testing.TB, variable, how string, o awsclient.Options) aws.Config 
 	return c
 }
 
-// Emulated reports whether the variable names no real account.
+// Emulated reports whether the variable's target is not a real account.
 func Emulated(variable string) bool { return !strings.HasPrefix(os.Getenv(variable), accountPrefix) }
 
-// Check returns an error if a value of the variable cannot be used.
+// Check returns an error if the target, a value of the variable, cannot be used.
 func Check(variable, target string) error {
 	_, _, err := parse(variable, target)
 	return err
 }
 
-// parse refuses a target that is neither on this machine nor a named account (rule 27).
+// parse returns the endpoint of an emulator on this machine, or the number of a real account. It refuses
+// every other target (rule 27).
 func parse(variable, target string) (endpoint, account string, err error) {
 	if account, ok := strings.CutPrefix(target, accountPrefix); ok {
 		if len(account) != 12 || strings.Trim(account, "0123456789") != "" {

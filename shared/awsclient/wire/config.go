@@ -14,16 +14,17 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-// Limits of a client. They are explicit because the SDK's defaults change between versions (rule 13).
+// Limits of a client. They are explicit because the SDK's defaults change between versions (rule 13 of
+// docs/reference/aws-rules.md).
 const (
-	DefaultMaxAttempts = 4                // attempts of one call, the first included
-	DefaultCallTimeout = 10 * time.Second // limit of one call with all its attempts
-	connections        = 64               // connections kept for each host
+	DefaultMaxAttempts = 4                // attempts of one call, including the first attempt
+	DefaultCallTimeout = 10 * time.Second // time limit of one call with all its attempts
+	connections        = 64               // idle connections kept for each host
 )
 
-// Environment returns the configuration of a function from the variables that Lambda sets: AWS_REGION and the
-// credentials of its role. AWS_ENDPOINT_URL_<SERVICE>, or else AWS_ENDPOINT_URL, is the address of an
-// emulator. It makes no network calls (rule 13). The error lists the missing variables.
+// Environment returns the configuration of a Lambda function. Lambda sets the variables: AWS_REGION and the
+// credentials of the function's role. AWS_ENDPOINT_URL_<SERVICE>, or else AWS_ENDPOINT_URL, is the address of
+// an emulator. Environment makes no network calls (rule 13). The error lists the missing variables.
 func Environment(lookup func(name string) (value string, set bool)) (aws.Config, error) {
 	value := func(name string) string { v, _ := lookup(name); return v }
 	creds := aws.Credentials{
@@ -43,7 +44,7 @@ func Environment(lookup func(name string) (value string, set bool)) (aws.Config,
 	}
 	c := aws.Config{
 		Region: region,
-		// A function's credentials outlive its process, so they need no renewal.
+		// The function's process ends before the credentials expire, so the credentials need no renewal.
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return creds, nil
 		}),
@@ -61,11 +62,11 @@ func Environment(lookup func(name string) (value string, set bool)) (aws.Config,
 	return c, nil
 }
 
-// endpoints finds AWS_ENDPOINT_URL_<SERVICE>. Clients of the SDK look for it in a configuration's sources,
-// and this configuration has no sources.
+// endpoints looks up the variable AWS_ENDPOINT_URL_<SERVICE>. Clients of the SDK ask each entry of
+// ConfigSources for an endpoint.
 type endpoints func(name string) string
 
-// GetServiceBaseEndpoint returns the endpoint of a service. Clients of the SDK call it with an ID such as
+// GetServiceBaseEndpoint returns the endpoint of a service. id is the SDK's ID of the service, such as
 // "Secrets Manager".
 func (e endpoints) GetServiceBaseEndpoint(_ context.Context,
 	id string) (endpoint string, found bool, err error) {
@@ -73,14 +74,16 @@ func (e endpoints) GetServiceBaseEndpoint(_ context.Context,
 	return endpoint, endpoint != "", nil
 }
 
-// BuildableClient returns a client that the SDK can still change, as it does for AWS_CA_BUNDLE.
+// BuildableClient returns an HTTP client whose transport the SDK can still change. For example, the SDK adds
+// the certificates of AWS_CA_BUNDLE.
 func BuildableClient() *awshttp.BuildableClient {
 	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 		t.MaxIdleConns, t.MaxIdleConnsPerHost = 2*connections, connections
 	})
 }
 
-// HTTPClient wraps the SDK's client in Transport. wrap may be nil.
+// HTTPClient returns an HTTP client that follows no redirects. The client sends requests through a Transport,
+// then through the result of wrap, and then through the transport of c. wrap may be nil.
 func HTTPClient(c aws.HTTPClient, wrap func(http.RoundTripper) http.RoundTripper) aws.HTTPClient {
 	var next http.RoundTripper
 	if b, ok := c.(*awshttp.BuildableClient); ok {

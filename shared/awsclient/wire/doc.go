@@ -1,7 +1,8 @@
-// Package wire makes Stepkeeper's calls to AWS. It sets the retry mode and the number of attempts, a time
-// limit for each call, and a transport that does not report a stored write as failed (see Transport).
+// Package wire makes Stepkeeper's calls to AWS. It sets the retry mode, the number of attempts and a time
+// limit for each call. It also sets a transport that does not report a stored write as failed (see
+// Transport).
 //
-// It has no profiles, no single sign-on and no metadata service. Package awsclient adds those for programs
-// that people run. Functions, whose credentials are in their environment, do without them, to be smaller and
-// to start faster.
+// The package does not support profiles, single sign-on or the metadata service. Package awsclient adds these
+// three for programs that people run. Lambda functions get their credentials from the environment and import
+// only this package. So the functions are smaller and start faster.
 package wire

@@ -8,7 +8,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-// AttemptTimeout is the limit of one attempt of a call to a service that responds in milliseconds.
+// AttemptTimeout is the time limit of one attempt, for services that usually respond in milliseconds.
 const AttemptTimeout = 3 * time.Second
 
 type (
@@ -16,13 +16,13 @@ type (
 	serviceWait struct{}
 )
 
-// WithCallTimeout sets another limit for the calls with this context.
+// WithCallTimeout returns a context whose calls have this time limit instead of the limit of LimitTime.
 func WithCallTimeout(ctx context.Context, limit time.Duration) context.Context {
 	return context.WithValue(ctx, callTimeout{}, limit)
 }
 
-// WithWait extends the limits of a call and of each attempt by the time that the service is asked to wait, as
-// in a long poll of SQS.
+// WithWait returns a context that adds a time to the limits of a call and of each attempt. It is the time for
+// which the service holds the request, as in a long poll of SQS.
 func WithWait(ctx context.Context, wait time.Duration) context.Context {
 	return context.WithValue(ctx, serviceWait{}, wait)
 }
@@ -33,7 +33,7 @@ func waitOf(ctx context.Context) time.Duration {
 	return wait
 }
 
-// LimitTime ends each call, with all its attempts, after the limit (rule 13).
+// LimitTime adds a middleware that ends each call, with all its attempts, after the limit (rule 13).
 func LimitTime(limit time.Duration) func(*middleware.Stack) error {
 	return func(stack *middleware.Stack) error {
 		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("StepkeeperCallTimeout",
@@ -50,8 +50,8 @@ func LimitTime(limit time.Duration) func(*middleware.Stack) error {
 	}
 }
 
-// LimitAttempts ends each attempt of a call after the limit, so that the SDK repeats a hanging attempt. A
-// context's end would end the whole call.
+// LimitAttempts adds a middleware that ends each attempt of a call after the limit. The SDK can then repeat
+// the attempt. The end of the caller's context still ends the whole call.
 func LimitAttempts(limit time.Duration) func(*middleware.Stack) error {
 	each := middleware.FinalizeMiddlewareFunc("StepkeeperAttemptTimeout",
 		func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (
@@ -71,7 +71,8 @@ func LimitAttempts(limit time.Duration) func(*middleware.Stack) error {
 	}
 }
 
-// attemptTimeout does not wrap the SDK's error, because that error would mean that the caller gave up.
+// attemptTimeout is the error of an attempt that reached its limit. It does not wrap the SDK's error, because
+// the SDK would take a wrapped context error for the end of the caller's context.
 type attemptTimeout struct {
 	limit time.Duration
 	why   string
@@ -81,11 +82,11 @@ func (e *attemptTimeout) Error() string {
 	return fmt.Sprintf("no answer within %s: %s", e.limit, e.why)
 }
 
-// RetryableError makes the SDK's retryer repeat the call.
+// RetryableError makes the SDK's retryer repeat the attempt.
 func (e *attemptTimeout) RetryableError() bool { return true }
 
-// UntilShortlyBefore ends each call margin before its context's deadline, instead of after the limit of
-// LimitTime.
+// UntilShortlyBefore adds a middleware that replaces the limit of LimitTime. Each call ends at the deadline
+// of the call's context, less margin.
 func UntilShortlyBefore(margin time.Duration) func(*middleware.Stack) error {
 	return func(stack *middleware.Stack) error {
 		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("StepkeeperUntilDeadline",

@@ -8,17 +8,18 @@ import (
 	"net/http"
 )
 
-// Transport sends each request with its own copy of the body, in memory.
+// Transport reads each request's body into memory and sends a copy of the body.
 //
-// The SDK closes a request's body when the headers of the response arrive. If a fast server responds before
-// net/http has noted that the whole body is written, net/http finds a closed body and drops the connection
-// with the response. The SDK then repeats a call that has succeeded, and a conditional write reports its own
-// success as a conflict. A private copy of the body prevents this. Stepkeeper's requests are small.
+// The SDK closes a request's body when the headers of the response arrive. A fast server may respond before
+// net/http has noted that the whole body is written. Then net/http finds a closed body, and drops the
+// connection with the response. The SDK repeats the call, although the call has succeeded. A repeated
+// conditional write then fails with a conflict, because the first write has succeeded. A copy that the SDK
+// cannot close prevents this failure. Stepkeeper's requests are small enough to copy.
 type Transport struct {
 	Next http.RoundTripper // nil means http.DefaultTransport
 }
 
-// RoundTrip sends a copy of the request with the body read into memory.
+// RoundTrip sends a copy of the request whose body is in memory.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	next := cmp.Or(t.Next, http.DefaultTransport)
 	if req.Body == nil || req.Body == http.NoBody {
@@ -31,12 +32,12 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the body of a request: %w", err)
 	}
-	if len(data) == 0 { // net/http sends an empty body of unknown length in chunks
+	if len(data) == 0 { // net/http would send an empty body of unknown length in chunks
 		own := *req
 		own.Body, own.GetBody, own.ContentLength = http.NoBody, nil, 0
 		return next.RoundTrip(&own)
 	}
-	own := *req // the original must not be changed; headers and context are only read
+	own := *req // a RoundTripper must not change the caller's request, so change a shallow copy
 	own.Body = io.NopCloser(bytes.NewReader(data))
 	own.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
 	own.ContentLength = int64(len(data))

@@ -6,8 +6,9 @@ import software.amazon.dynamodb.services.local.main.ServerRunner;
 import software.amazon.dynamodb.services.local.server.DynamoDBProxyServer;
 
 /**
- * Runs DynamoDB Local on the loopback interface only: by itself it listens on all of them. It
- * takes a free port, whatever its arguments, DynamoDB Local's own, say. The address is its last line.
+ * Runs DynamoDB Local on the loopback interface. Without this class, DynamoDB Local listens on all
+ * interfaces. The arguments are those of DynamoDB Local, but the port is always a free port. The last
+ * line of the output is the address.
  */
 public class Loopback {
   public static void main(String[] args) throws Exception {

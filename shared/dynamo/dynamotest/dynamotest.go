@@ -1,10 +1,10 @@
-// Package dynamotest gives tests a DynamoDB to run against: DynamoDB Local, LocalStack or, only if the
-// variable gives the number of the account, a real one.
+// Package dynamotest connects tests to DynamoDB. An environment variable selects an emulator, such as
+// DynamoDB Local or LocalStack, or an AWS account.
 //
 //	STEPKEEPER_DYNAMODB=http://127.0.0.1:8000     an emulator on this machine
-//	STEPKEEPER_DYNAMODB=account:123456789012      the tables are made, used and removed there
+//	STEPKEEPER_DYNAMODB=account:123456789012      an AWS account; tests create and remove tables
 //
-// Without the variable the tests are skipped with a message; `make test-dynamo` sets it.
+// If the variable is not set, Config skips the test. `make test-dynamo` sets the variable.
 package dynamotest
 
 import (
@@ -24,23 +24,24 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/dynamo"
 )
 
-// Variable is the name of the variable with the target of the tests.
+// Variable is the name of the environment variable that selects the target of the tests.
 const Variable = "STEPKEEPER_DYNAMODB"
 
-// Config returns the SDK's configuration, or skips the test. It may be changed before clients are made.
+// Config returns the SDK's configuration for the target. It skips the test if the variable is not set. The
+// caller may change the configuration.
 func Config(t testing.TB, o awsclient.Options) aws.Config {
 	t.Helper()
 	return awstest.Config(t, Variable,
 		"this test needs a DynamoDB; `make test-dynamo` starts one on this machine", o)
 }
 
-// Emulated reports whether the tests run against an emulator, whose index is never stale.
+// Emulated reports whether the tests run against an emulator. The index of an emulator is never stale.
 func Emulated() bool { return awstest.Emulated(Variable) }
 
-// Check returns an error if a value of the variable cannot be used.
+// Check returns an error if target is not a valid value of the variable.
 func Check(target string) error { return awstest.Check(Variable, target) }
 
-// Names holds the names of fresh tables and a fresh ledger.
+// Names holds the names of the tables and of the ledger that Tables creates.
 type Names struct {
 	dynamo.Tables
 	Ledger string
@@ -48,7 +49,7 @@ type Names struct {
 
 var made atomic.Int64
 
-// Tables creates fresh tables and removes them at the end of the test.
+// Tables creates tables and a ledger with new names. It removes them at the end of the test.
 func Tables(t testing.TB, client *dynamodb.Client) Names {
 	t.Helper()
 	prefix := fmt.Sprintf("stepkeeper-test-%d-%d-%d-", os.Getpid(), time.Now().UnixNano(), made.Add(1))

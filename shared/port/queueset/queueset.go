@@ -1,5 +1,5 @@
-// Package queueset holds, by name, the queues that an adapter creates. It also records which of them an order
-// may name as its reply-to.
+// Package queueset holds the queues of an adapter by their names. It also records which queues an order may
+// name as its reply-to.
 package queueset
 
 import (
@@ -11,14 +11,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Set holds the queues, and implements most of a port.Queues. The zero value is empty. Add queues before
-// others use it; after that it is safe for concurrent use.
+// Set holds queues by name, and implements port.Queues. The zero value is empty. Add and AllowReplyTo are not
+// safe for concurrent use. The other methods are safe once all queues are added.
 type Set[Q port.Queue] struct {
 	queues  map[string]Q
 	replyTo map[string]bool
 }
 
-// Add adds a queue. Its messages expire at that age; 0 means never.
+// Add adds a queue. It returns an error if the name is empty or in use, or if the retention is negative.
 func (s *Set[Q]) Add(name string, retention time.Duration, queue Q) error {
 	switch _, there := s.queues[name]; {
 	case name == "":
@@ -47,7 +47,7 @@ func (s *Set[Q]) AllowReplyTo(names ...string) error {
 	return nil
 }
 
-// Queue returns the queue of that name, or ErrNotFound.
+// Queue returns the queue with this name, or ErrNotFound.
 func (s *Set[Q]) Queue(name string) (port.Queue, error) {
 	if found, there := s.queues[name]; there {
 		return found, nil
@@ -55,7 +55,8 @@ func (s *Set[Q]) Queue(name string) (port.Queue, error) {
 	return nil, fmt.Errorf("queue %q: %w", name, port.ErrNotFound)
 }
 
-// ReplyTo returns a queue that orders may name, or ErrNotFound.
+// ReplyTo returns the queue with this name if orders may name it as their reply-to, and otherwise
+// ErrNotFound.
 func (s *Set[Q]) ReplyTo(name string) (port.Sender, error) {
 	if s.replyTo[name] {
 		return s.queues[name], nil

@@ -7,11 +7,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// agentsOf reads the agents of a call: one agent, or one of several (P44, several agents can do one step).
+// agentsOf reads the agents of a step: one agent, or several agents of which one is called (P44, several
+// agents can do one step).
 func (b *builder) agentsOf(f field, s *core.StepDefinition) {
 	one, several := f.value.field("agent"), f.value.field("agents")
 	switch {
-	case one == nil && several == nil && f.value.field(askMade) != nil: // the schema reports it
+	case one == nil && several == nil && f.value.field(askMade) != nil:
+		// the schema check reports this step
 	case one == nil && several == nil:
 		b.report.error(f.at, "step "+f.key+" has no agent", fixMissing("agent", ""))
 	case one != nil && several != nil:
@@ -31,7 +33,7 @@ func agentAt(step *value, k int) position {
 	return step.get("agent").at
 }
 
-// routes refuses several agents if they cannot replace each other (P44).
+// routes reports a problem if a step has several agents that cannot replace each other (P44).
 func (b *builder) routes(i int) {
 	s, several := &b.def.Steps[i], b.steps[i].value.field("agents")
 	if len(s.Others) == 0 || several == nil {

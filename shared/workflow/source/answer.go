@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// answer reads a step that waits for an answer from outside (P35, an answer decides a round; P37, a question
-// has a time), except its expressions. Its two forms, approval and event, are one kind.
+// answer reads an approval step or an event step, except its expressions. Both kinds of steps wait for an
+// answer from outside (P35, an answer decides a round; P37, a question has a time).
 func (b *builder) answer(f field) core.StepDefinition {
 	form := answerForm(f.value)
 	v := f.value.get(form)
@@ -41,7 +41,7 @@ func (b *builder) answer(f field) core.StepDefinition {
 // leastRemind is the shortest time between two reminders.
 const leastRemind = core.Minute
 
-// reminders checks the repetitions of an ask (P37).
+// reminders checks the field remind, which repeats the call that asks for the answer (P37).
 func (b *builder) reminders(v *value, s *core.StepDefinition) {
 	remind := s.Answer.Remind
 	if remind == 0 {
@@ -76,7 +76,7 @@ func (b *builder) choices(v *value, a *core.Answer) {
 	}
 	for _, e := range answers.list {
 		if e.shape != isText {
-			continue // the schema reports it
+			continue // the schema check reports the wrong type
 		}
 		if len(e.text) > core.MaxApproval {
 			b.report.error(e.at, fmt.Sprintf("the answer %s has more than %d bytes", quoted(e),
@@ -93,7 +93,8 @@ func (b *builder) eventSchema(v *value, a *core.Answer) {
 	}
 }
 
-// people checks the fields need and who. It skips a field whose value depends on the order.
+// people checks the fields need and who. It skips a field with an expression, because the value depends on
+// the order.
 func (b *builder) people(step string, v *value) {
 	who := v.get("who")
 	if who == nil || who.shape != isList {
@@ -102,7 +103,7 @@ func (b *builder) people(step string, v *value) {
 	names := map[string]bool{}
 	for _, e := range who.list {
 		switch {
-		case e.shape != isText: // the schema reports it
+		case e.shape != isText: // the schema check reports the wrong type
 		case isExpression(e):
 			return
 		case !core.PersonName(e.text):
@@ -152,8 +153,8 @@ func (b *builder) onTimeout(step string, v *value, a *core.Answer) {
 	}
 }
 
-// question reads the expressions of a step that waits for an answer: the input, which evaluates to a
-// core.Question, and the field refuse.
+// question reads the expressions of an approval step or an event step. The input of the step evaluates to a
+// core.Question. The field refuse is an expression too.
 func (b *builder) question(f field, s *core.StepDefinition, scope expression.Scope) {
 	form := answerForm(f.value)
 	v := f.value.get(form)
@@ -181,8 +182,8 @@ func (b *builder) question(f field, s *core.StepDefinition, scope expression.Sco
 	}
 }
 
-// unread warns of an approval whose answer makes no difference: no answer is a refusal, and no expression
-// reads the answer.
+// unread warns about an approval whose answers all have the same effect: no answer refuses the order, and no
+// expression reads the answer.
 func (b *builder) unread(i int) {
 	s := &b.def.Steps[i]
 	if s.Answer == nil || len(s.Answer.Values) < 2 || s.Answer.Refuse != "" {
@@ -198,10 +199,11 @@ func (b *builder) unread(i int) {
 			s.Answer.Values[len(s.Answer.Values)-1], strings.ReplaceAll(s.Name, "-", "_")))
 }
 
-// bare reports whether an expression is written without ${ }. Otherwise it adds a problem.
+// bare reports whether an expression is written without ${ }. If the expression has ${ }, bare reports a
+// problem.
 func (b *builder) bare(v *value, key, example string) bool {
 	if v.shape != isText {
-		return false // the schema reports it
+		return false // the schema check reports the wrong type
 	}
 	if strings.HasPrefix(strings.TrimSpace(v.text), "${") {
 		b.report.error(v.at, key+" is written with ${ }", "write the bare expression, as in "+key+": "+
@@ -211,7 +213,7 @@ func (b *builder) bare(v *value, key, example string) bool {
 	return true
 }
 
-// answerForm returns the field that makes a step wait for an answer, or "" for any other step.
+// answerForm returns "approval" or "event" for a step that waits for an answer, and "" for all other steps.
 func answerForm(step *value) string {
 	for _, form := range []string{"approval", "event"} {
 		if step.field(form) != nil {
@@ -221,8 +223,9 @@ func answerForm(step *value) string {
 	return ""
 }
 
-// answered returns the steps that end with an answer. The value reports whether the step asks particular
-// people. A token for such a step names a person (P39, a token is an answer's permission).
+// answered returns the names of the steps that wait for an answer. The value of a name is true if Stepkeeper
+// must know who answers: the step has who or notSelf, or its need is not 1. Then a token for the step must
+// name a person (P39, a token is an answer's permission).
 func (b *builder) answered() map[string]bool {
 	names := map[string]bool{}
 	for _, f := range b.steps {

@@ -9,12 +9,12 @@ import (
 
 const (
 	askSuffix = "-ask"
-	askMade   = " ask" // key of a field that marks a generated call; no file can contain this key
-	maxName   = 40     // the schema has the same limit
+	askMade   = " ask" // field that marks the step and its generated call; not valid in a file
+	maxName   = 40     // longest name of a step; schema.json has the same limit
 )
 
-// withAsks returns the steps of the file. Before each step with an ask it adds the call that sends the
-// question (P38, an ask sends the question).
+// withAsks returns the steps of the file. A step with the field ask becomes two steps: a call that sends the
+// question, and the step itself (P38, an ask sends the question).
 func (b *builder) withAsks(steps *value) (all []field) {
 	for _, f := range steps.fields {
 		if f.value.shape != isMap {
@@ -35,7 +35,7 @@ func (b *builder) withAsks(steps *value) (all []field) {
 	return all
 }
 
-// askName reports a problem if the generated call cannot have its name.
+// askName reports whether the generated call can have its name. If not, askName reports a problem.
 func (b *builder) askName(step string, at position, steps *value) bool {
 	name := step + askSuffix
 	switch {
@@ -53,8 +53,8 @@ func (b *builder) askName(step string, at position, steps *value) bool {
 	return false
 }
 
-// withAsk returns the call that sends a step's question, and the step, which now depends on the call. The
-// call gets the predecessors of the step.
+// withAsk divides a step into the call that sends the question, and the step itself. The call gets the step's
+// predecessors, and the step depends on the call.
 func withAsk(f field, ask *field) (call, asked field) {
 	text := func(key, text string) field {
 		return field{ask.at, key, &value{at: ask.at, shape: isText, text: text}}
@@ -87,8 +87,8 @@ func withAsk(f field, ask *field) (call, asked field) {
 		field{f.at, f.key, &value{at: f.value.at, shape: isMap, fields: rest}}
 }
 
-// withoutAsks removes the names of asks. Expressions cannot read asks, because the result of an ask may
-// change later (P38).
+// withoutAsks removes the names of generated calls. Expressions cannot read these calls, because a call may
+// end after later steps were claimed (P38).
 func (b *builder) withoutAsks(names []string) []string {
 	return slices.DeleteFunc(names, func(name string) bool {
 		return slices.ContainsFunc(b.def.Steps, func(s core.StepDefinition) bool {

@@ -9,18 +9,18 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schema"
 )
 
-// builder makes the definition from the tree and checks its meaning. It treats values of a wrong form as
-// absent, because the check against the schema has reported them. So all problems of a file are reported at
-// once.
+// builder makes the definition from the tree, and checks its meaning. It treats a malformed value as an
+// absent one, because the schema check has already reported it. Parse can therefore report all problems of a
+// file.
 type builder struct {
 	report  *report
 	opts    Options
 	root    *value
 	def     *core.Definition
-	steps   []field // steps of the file, in the sequence of def.Steps
+	steps   []field // steps in the sequence of def.Steps, with the generated calls
 	order   *graph
-	schema  *schema.Schema // schema of the orders; nil if any order is allowed
-	element schema.Part    // element of the list of the present step, which its expressions read as item
+	schema  *schema.Schema // schema of the orders; nil means that any order is valid
+	element schema.Part    // schema of the value that expressions of the current step read as item
 }
 
 func (b *builder) definition() *core.Definition {
@@ -54,8 +54,8 @@ func (b *builder) definition() *core.Definition {
 	return b.def
 }
 
-// notify returns the kinds of status that the reply-to of an order gets. Received, refused and the ends are
-// always included.
+// notify returns the kinds of status messages that an order's reply-to gets. It always includes the statuses
+// received and refused, and the final statuses.
 func (b *builder) notify() []core.StatusKind {
 	kinds := []core.StatusKind{core.StatusReceived, core.StatusRefused}
 	for _, k := range []core.StatusKind{core.StatusStarted, core.StatusStepFinished, core.StatusUndoing,
@@ -67,15 +67,15 @@ func (b *builder) notify() []core.StatusKind {
 	return append(kinds, core.StatusCompleted, core.StatusFailed, core.StatusUndone, core.StatusCancelled)
 }
 
-// notifies reports whether the file requests status messages of this kind.
+// notifies reports whether the field notify of the file contains this kind of status.
 func (b *builder) notifies(kind core.StatusKind) bool {
 	v := b.root.get("notify")
 	return v != nil && slices.ContainsFunc(v.list, func(e *value) bool { return e.text == string(kind) })
 }
 
-// form is a kind of step that calls no agent.
+// form describes a kind of step that calls no agent.
 type form struct {
-	key         string // field that only these steps have
+	key         string // field that identifies this kind of step
 	read        func(b *builder, f field) core.StepDefinition
 	expressions func(b *builder, f field, s *core.StepDefinition, scope expression.Scope)
 }
@@ -89,7 +89,7 @@ var forms = []form{
 	{"workflow", (*builder).each, (*builder).items},
 }
 
-// formOf returns the form of a step, or nil if it calls an agent.
+// formOf returns the form of a step, or nil if the step calls an agent.
 func formOf(step *value) *form {
 	for i := range forms {
 		if step.field(forms[i].key) != nil {
@@ -99,7 +99,7 @@ func formOf(step *value) *form {
 	return nil
 }
 
-// step reads everything except the templates, which need the order of the steps.
+// step reads a step, except its expressions, which need the sequence of all steps.
 func (b *builder) step(f field) core.StepDefinition {
 	v := f.value
 	if form := formOf(v); form != nil {
@@ -125,7 +125,7 @@ func (b *builder) step(f field) core.StepDefinition {
 	return s
 }
 
-// uncalled reads the common fields of steps that call no agent.
+// uncalled reads the fields that all steps without an agent have in common.
 func (b *builder) uncalled(f field) core.StepDefinition {
 	s := core.StepDefinition{Name: f.key, After: after(f.value), OnFailure: core.OnFailureUndo}
 	if policy := b.text(f.value, "onFailure"); policy != "" {
@@ -148,7 +148,7 @@ func texts(v *value) (all []string) {
 	return all
 }
 
-// undo reads both forms: the operation's name, and the mapping.
+// undo reads the field undo, which is the name of an operation or a mapping.
 func (b *builder) undo(step *value, s *core.StepDefinition) *core.Undo {
 	v := step.get("undo")
 	if v == nil {
@@ -193,7 +193,7 @@ func (b *builder) retry(v *value, defaults core.Retry) core.Retry {
 	r.Backoff.Jitter = b.float(backoff, "jitter", r.Backoff.Jitter)
 	r.Backoff.Initial = b.duration(backoff, "initial", limitBackoff, r.Backoff.Initial)
 	r.Backoff.Max = b.duration(backoff, "max", limitBackoff, r.Backoff.Max)
-	// If the file sets only one of the two, adapt the other one.
+	// if the file sets only initial or only max, the default of the other field is adapted
 	switch initial, longest := backoff.field("initial"), backoff.field("max"); {
 	case r.Backoff.Initial <= r.Backoff.Max:
 	case initial == nil:
@@ -207,7 +207,7 @@ func (b *builder) retry(v *value, defaults core.Retry) core.Retry {
 	return r
 }
 
-// agents collects every agent that a step names, with its settings.
+// agents collects all agents that steps name, with their settings.
 func (b *builder) agents() {
 	settings := b.root.get("agents")
 	for i := range b.def.Steps {
@@ -233,8 +233,8 @@ func (b *builder) agents() {
 	}
 }
 
-// text returns the value of a field, or "" if the field is absent or is not a text. truth, whole and
-// float do the same for truth values and numbers.
+// text returns the text in a field, or "" if the field is absent or is not a text. The methods truth, whole
+// and float are similar. The default is false or the parameter absent.
 func (b *builder) text(v *value, key string) string {
 	if f := v.get(key); f != nil && f.shape == isText {
 		return f.text

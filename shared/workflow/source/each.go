@@ -8,7 +8,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schema"
 )
 
-// each reads a step of child tasks (P40, a step can have child orders), except its expressions.
+// each reads a step that starts child orders, except its expressions (P40, a step can have child orders).
 func (b *builder) each(f field) core.StepDefinition {
 	v := f.value
 	s := b.uncalled(f)
@@ -29,17 +29,18 @@ func (b *builder) each(f field) core.StepDefinition {
 			s.PointOfNoReturn = s.PointOfNoReturn || child.Steps[i].PointOfNoReturn
 		}
 	}
-	// a child past its point of no return cannot be undone (P22, a point of no return forbids undo)
+	// a child after its point of no return cannot be undone, so the parent must stop (P22, a point of no
+	// return forbids undo)
 	if s.PointOfNoReturn && b.text(v, "onFailure") == "" {
 		s.OnFailure = core.OnFailureStop
 	}
 	return s
 }
 
-// child sets the definition of the child orders.
+// child sets the definition of the child workflow.
 func (b *builder) child(name *value, e *core.Each) {
 	if name == nil || name.shape != isText || e.Workflow == "" {
-		return // the schema reports it
+		return // the schema check reports the problem
 	}
 	if b.opts.child == nil {
 		b.report.error(name.at, "the child workflow "+e.Workflow+" is not known here",
@@ -69,7 +70,7 @@ func depth(d *core.Definition) (deepest int) {
 	return deepest
 }
 
-// items reads the list of the children, and the template of their orders.
+// items reads the list for which a step starts child orders, and the template of the child orders.
 func (b *builder) items(f field, s *core.StepDefinition, scope expression.Scope) {
 	if list := f.value.get("each"); list != nil {
 		if list.shape != isList && !isExpression(list) {

@@ -7,8 +7,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// fail reads a step that fails by rule (P50, a rule can fail the order). Its texts must not contain data of
-// an order, because alerts, statuses and logs show them.
+// fail reads a step that fails by rule (P50, a rule can fail the order). Alerts, statuses and logs show its
+// texts, so the texts must not contain data of an order.
 func (b *builder) fail(f field) core.StepDefinition {
 	s := b.uncalled(f)
 	rule := f.value.get("fail")

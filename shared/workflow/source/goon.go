@@ -7,8 +7,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// goesOn checks a step whose failure does not stop the order (P42, orders can go on after failures). It warns
-// if the order would wait long before it continues.
+// goesOn checks a step with onFailure: continue (P42, orders can go on after failures). It warns if an order
+// may wait long after a failure of this step.
 func (b *builder) goesOn(i int) {
 	s := &b.def.Steps[i]
 	policy := b.steps[i].value.field("onFailure")

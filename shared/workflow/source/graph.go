@@ -6,15 +6,16 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
-// graph holds, for each step, the steps that certainly run before it.
+// graph contains the dependencies between the steps. A step begins only after all its predecessors have
+// ended.
 type graph struct {
 	names  []string
 	index  map[string]int
-	after  [][]int  // direct predecessors, known names only
-	sorted []int    // every step after its predecessors; nil if there is a cycle
-	before []bitset // all predecessors, direct or not; nil if there is a cycle, or if partial
+	after  [][]int  // direct predecessors of each step, without unknown names
+	sorted []int    // all steps, each after its predecessors; nil if there is a cycle or partial is set
+	before []bitset // all direct and indirect predecessors of each step; nil if sorted is nil
 
-	partial bool // an `after` is wrong, so checks that depend on the order of the steps are skipped
+	partial bool // some dependencies are invalid, so checks of the sequence are skipped
 }
 
 type bitset []uint64
@@ -27,7 +28,7 @@ func (s bitset) join(o bitset) {
 	}
 }
 
-// newGraph orders the steps, and reports unknown names and cycles.
+// newGraph reads the dependencies. It reports unknown names and cycles as problems.
 func newGraph(b *builder) *graph {
 	n := len(b.def.Steps)
 	g := &graph{names: make([]string, n), index: make(map[string]int, n), after: make([][]int, n)}
@@ -41,13 +42,13 @@ func newGraph(b *builder) *graph {
 			continue
 		}
 		if after.shape != isList {
-			g.partial = true // the schema reports it
+			g.partial = true // the schema check reports the wrong type
 		}
 		for _, e := range after.list {
 			j, known := g.index[e.text]
 			switch {
 			case e.shape != isText:
-				g.partial = true // the schema reports it
+				g.partial = true // the schema check reports the wrong type
 			case !known:
 				g.partial = true
 				b.report.error(e.at, "step "+f.key+" comes after "+e.text+", which is no step",
@@ -70,7 +71,8 @@ func newGraph(b *builder) *graph {
 	return g
 }
 
-// sort orders the steps. If it cannot, it returns a cycle, with the first step again at the end.
+// sort sets sorted and before. If there is a cycle, sort returns the steps of the cycle, with the first step
+// again at the end.
 func (g *graph) sort() (cycle []int) {
 	n := len(g.names)
 	waiting, next := make([]int, n), make([][]int, n)
@@ -108,8 +110,9 @@ func (g *graph) sort() (cycle []int) {
 	return nil
 }
 
-// cycle returns a cycle. It goes from each step to one of its predecessors among the waiting steps, until it
-// reaches a step for the second time.
+// cycle returns the steps of a cycle. waiting is positive for the steps that sort could not place. cycle
+// starts at one of these steps, and repeatedly goes to a predecessor that sort could not place either. It
+// stops when it reaches a step for the second time.
 func (g *graph) cycle(waiting []int) []int {
 	at := 0
 	for waiting[at] == 0 {
@@ -144,7 +147,8 @@ func (g *graph) path(steps []int) string {
 	return strings.Join(words, " after ")
 }
 
-// visible returns the names of all steps before step i, or nil, which means all, if the order is not known.
+// visible returns the names of all steps that end before step i begins. It returns nil, which means all
+// steps, if the dependencies are invalid.
 func (g *graph) visible(i int) map[string]bool {
 	if g.before == nil {
 		return nil
@@ -158,5 +162,5 @@ func (g *graph) visible(i int) map[string]bool {
 	return names
 }
 
-// certain reports whether step a ends before step b begins.
+// certain reports whether step a always ends before step b begins.
 func (g *graph) certain(a, b int) bool { return g.before[b].has(a) }

@@ -7,15 +7,16 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// guard scans the tokens of a file. It refuses a file that would make the YAML parser recurse deeply or take
-// quadratic time, because an operator may put any file into the directory.
+// guard checks the tokens of a file before the YAML parser reads them. It refuses a file that would make the
+// parser recurse deeply or take quadratic time. The check is necessary because the folder may contain any
+// file.
 type guard struct {
-	flow   int     // open brackets and braces
+	flow   int     // number of open brackets and braces
 	blocks []block // mappings in block style, innermost last
-	text   bool    // a document has begun
+	text   bool    // the document has begun
 }
 
-// block is a mapping in block style: its keys begin at the same column.
+// block is a mapping in block style. All its keys begin in the same column.
 type block struct{ column, fields int }
 
 const (
@@ -23,7 +24,7 @@ const (
 	fixSecond  = "put each workflow into a file of its own"
 )
 
-// check returns the first reason to refuse the file, or "".
+// check returns the first reason to refuse the file. what is "" if there is no reason.
 func (g *guard) check(tokens token.Tokens) (where position, what, fix string) {
 	if len(tokens) > maxTokens {
 		return position{}, fmt.Sprintf("the file has more than %d YAML tokens", maxTokens),
@@ -64,7 +65,8 @@ func (g *guard) token(t *token.Token) (what, fix string) {
 		}
 	}
 	g.text = true
-	// Each level of block style takes at least one column more.
+	// deeper blocks begin further right, so the column limits their depth; 10 columns per level allow wide
+	// indents
 	structure := t.Type == token.SequenceEntryType || t.Type == token.MappingValueType
 	if g.flow > maxNesting || structure && g.flow == 0 && t.Position.Column > 10*maxNesting {
 		return fmt.Sprintf("lists and mappings are nested deeper than %d levels", maxNesting), "flatten it"
@@ -72,22 +74,22 @@ func (g *guard) token(t *token.Token) (what, fix string) {
 	return "", ""
 }
 
-// adjoins reports whether a colon is between two unquoted values, as in [12:30]. The library reads this as a
-// mapping, and other programs read it as a text.
+// adjoins reports whether a colon directly joins two unquoted values, as in [12:30]. The YAML library reads a
+// mapping here, and other programs read a text.
 func adjoins(colon *token.Token) bool {
 	next := colon.Next
 	return colon.Prev != nil && next != nil && plain(colon.Prev) && plain(next) &&
 		next.Position.Line == colon.Position.Line && next.Position.Column == colon.Position.Column+1
 }
 
-// close ends the mappings that begin right of a column.
+// close removes the mappings that begin to the right of the column, because they have ended.
 func (g *guard) close(column int) {
 	for len(g.blocks) > 0 && g.blocks[len(g.blocks)-1].column > column {
 		g.blocks = g.blocks[:len(g.blocks)-1]
 	}
 }
 
-// field counts the keys of a mapping in block style.
+// field counts the keys of each mapping in block style.
 func (g *guard) field(colon *token.Token) (what, fix string) {
 	if g.flow > 0 || colon.Prev == nil {
 		return "", ""

@@ -16,23 +16,23 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
-// File is one workflow file of a directory. Definition is nil if the file has errors.
+// File is a workflow file in a folder. Definition is nil if the file has errors.
 type File struct {
-	Name       string // name of the file in the directory
-	Workflow   string // name that orders give, even if the file has errors; "" if it has no name
+	Name       string // name of the file in the folder
+	Workflow   string // name of the workflow, also if the file has errors; "" if none was found
 	Definition *core.Definition
 	Problems   Problems
 }
 
-// LoadDir reads every *.yaml and *.yml file of a directory, sorted by name. An entry with such a name that is
-// not a regular file gets a problem. If two files define the same workflow, the later file gets a problem.
-// LoadDir returns an error only if it cannot read the directory.
+// LoadDir reads all *.yaml and *.yml files of a folder, sorted by name. It reports a problem for an entry
+// that has one of these names and is not a regular file. If two files define the same workflow, LoadDir
+// reports a problem for the later file. It returns an error only if it cannot read the folder.
 func LoadDir(dir string, opts Options) ([]File, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("workflows: %w", err)
 	}
-	defer func() { _ = root.Close() }() // it was only read
+	defer func() { _ = root.Close() }() // the folder was only read, so Close cannot lose data
 	entries, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
 		return nil, fmt.Errorf("workflows: %w", err)
@@ -57,18 +57,18 @@ func LoadDir(dir string, opts Options) ([]File, error) {
 	return files, nil
 }
 
-// folder holds the files of a directory. A file can name the workflow of another file as its child workflow.
+// folder contains the files of a folder. A file may name the workflow of another file as its child workflow.
 type folder struct {
 	dir   string
 	names []string
 	opts  Options
 	read  func(name string) ([]byte, error)
-	files map[string]*File  // files that were read or are being read
-	named map[string]string // file by workflow; nil until the first use
-	trail []string          // files being read; each needs the next one for a child workflow
+	files map[string]*File  // files that are or have been read, by name
+	named map[string]string // file names by workflow; nil before the first use
+	trail []string          // files that are being read; each file needs the next one for a child workflow
 }
 
-// load reads a file of the folder once.
+// load reads a file of the folder. It parses each file only once.
 func (d *folder) load(name string) *File {
 	if f := d.files[name]; f != nil {
 		return f
@@ -87,17 +87,17 @@ func (d *folder) load(name string) *File {
 	return f
 }
 
-// beside reads a schema in the folder. It follows a link that stays there.
+// beside reads a schema file in the folder. It follows a link only if the target is in the folder too.
 func (d *folder) beside(name string) ([]byte, error) {
 	root, err := os.OpenRoot(d.dir)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = root.Close() }() // it was only read
+	defer func() { _ = root.Close() }() // the folder was only read, so Close cannot lose data
 	return regularfile.ReadIn(root, name, maxSchemaFile+1)
 }
 
-// child finds a workflow in the folder.
+// child returns the definition of a workflow in the folder, or the problem that prevents it.
 func (d *folder) child(workflow string) (def *core.Definition, problem, fix string) {
 	if d.named == nil {
 		d.named = map[string]string{}
@@ -125,7 +125,7 @@ func (d *folder) child(workflow string) (def *core.Definition, problem, fix stri
 	return f.Definition, "", ""
 }
 
-// workflowsOf returns the entries with the name of a workflow file.
+// workflowsOf returns the names of the entries that look like workflow files.
 func workflowsOf(entries []fs.DirEntry) (names []string) {
 	for _, e := range entries {
 		if ext := filepath.Ext(e.Name()); (ext == ".yaml" || ext == ".yml") &&
@@ -136,8 +136,8 @@ func workflowsOf(entries []fs.DirEntry) (names []string) {
 	return names
 }
 
-// Files returns the workflow files of a directory, sorted by name. If the path is no directory, it returns
-// the path itself.
+// Files returns the paths of the workflow files in a folder, sorted by name. If place is not a folder, Files
+// returns place itself.
 func Files(place string) ([]string, error) {
 	if info, err := os.Stat(place); err != nil || !info.IsDir() {
 		return []string{place}, err
@@ -150,16 +150,16 @@ func Files(place string) ([]string, error) {
 	return files, err
 }
 
-// declared finds the workflow's name in a file that may not be valid YAML.
+// declared finds the name of the workflow, even if the file is not valid YAML.
 var declared = regexp.MustCompile(`(?m)^workflow:[ \t]*["']?([a-z][a-z0-9-]{0,63})\b`)
 
-// LoadFile reads one workflow file, and its child workflows from the same folder. The file must be a regular
-// one or a link to one.
+// LoadFile reads a workflow file, and its child workflows from the same folder. The file must be a regular
+// file or a link to one.
 func LoadFile(file string, opts Options) (*core.Definition, Problems) {
 	d := &folder{dir: filepath.Dir(file), opts: opts, files: map[string]*File{},
 		read: func(name string) ([]byte, error) {
 			return regularfile.Read(filepath.Join(filepath.Dir(file), name), MaxFile+1)
-		}} // one byte more than the limit
+		}} // one byte more than the limit, to detect larger files
 	if entries, err := os.ReadDir(d.dir); err == nil {
 		d.names = workflowsOf(entries)
 	}
@@ -179,7 +179,7 @@ func parsed(file string, data []byte, err error, opts Options) (*core.Definition
 	return Parse(file, data, opts)
 }
 
-// reason removes the path, which the problem already shows.
+// reason returns the text of a read error without the path, because the problem already shows the path.
 func reason(err error) string {
 	if e, ok := err.(*fs.PathError); ok {
 		return "it cannot be read: " + e.Err.Error()

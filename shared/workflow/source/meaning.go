@@ -12,7 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// meaning checks the rules that no schema can express.
+// meaning checks the rules that the JSON Schema cannot express.
 func (b *builder) meaning() {
 	b.knownAgents()
 	b.scheduledOrder()
@@ -43,8 +43,8 @@ func (b *builder) meaning() {
 	}
 }
 
-// room checks that the longest states of all steps fit into a task's document. Otherwise an order could
-// neither continue nor be undone (P28, what is too large fails once).
+// room checks that a task's document has room for the largest states of all steps. Without room, an order
+// could neither continue nor be undone (P28, what is too large fails once).
 func (b *builder) room() {
 	needs := core.SizeLimit{Size: state.Size}.Reserve(b.def)
 	if steps := b.root.field("steps"); steps != nil && needs > port.MaxDocument {
@@ -94,9 +94,11 @@ func (b *builder) knownAgents() {
 	}
 }
 
-// noReturn checks P22 (a point of no return forbids undo) and P22a (a proven refusal permits undo). Every
-// step that can run beside or after a point of no return, including another such point, must stop for the
-// operator when it fails. Every step that may have to be undone must define its undo.
+// noReturn checks the two rules of points of no return (P22, a point of no return forbids undo; P22a, a
+// proven refusal permits undo):
+//
+//   - If a step may run beside or after a point of no return, its failure must not undo the order.
+//   - If a step may have to be undone, the step must declare its undo.
 func (b *builder) noReturn() {
 	for i := range b.def.Steps {
 		b.stops(i)
@@ -107,7 +109,7 @@ func (b *builder) noReturn() {
 func (b *builder) stops(i int) {
 	s := &b.def.Steps[i]
 	late := s.Answer != nil && s.Answer.OnTimeout == core.OnFailureUndo
-	// a wait for a time span does not fail
+	// a wait for a fixed time span cannot fail
 	if s.OnFailure != core.OnFailureUndo && !late || s.Wait != nil && s.Input == nil {
 		return
 	}
@@ -133,11 +135,11 @@ func (b *builder) stops(i int) {
 	}
 }
 
-// undoable checks the undo of a step. Steps after a point of no return are never undone. If the point has a
-// condition, it may be skipped, so the steps after it need an undo.
+// undoable checks whether a step declares an undo if it needs one. The steps after a point of no return
+// usually need no undo. But if the point of no return has a condition, it may be skipped, so they need one.
 func (b *builder) undoable(i int) {
 	s := &b.def.Steps[i]
-	if s.Kind() != core.KindCall { // there is nothing to undo
+	if s.Kind() != core.KindCall { // other kinds of steps have no effect to undo
 		return
 	}
 	field := b.steps[i].value.field("undo")
@@ -159,7 +161,8 @@ func (b *builder) undoable(i int) {
 			}
 		}
 	}
-	// the step may be undone at any place of the order (P42, orders can go on after failures)
+	// with onFailure: continue, the step may be undone even after a point of no return (P42, orders can go on
+	// after failures)
 	switch alone := s.OnFailure == core.OnFailureContinue; {
 	case alone && field != nil:
 	case alone:
@@ -182,7 +185,7 @@ func (b *builder) undoable(i int) {
 	}
 }
 
-// times checks whether the order can end before its deadline.
+// times checks that deadline and keyRetention are long enough for the timeouts and waits of the steps.
 func (b *builder) times() {
 	deadline := b.root.field("deadline")
 	longest, last := b.longestPath()
@@ -217,7 +220,8 @@ func (b *builder) times() {
 	}
 }
 
-// longestPath adds up timeouts and waits along the order of the steps.
+// longestPath returns the largest sum of timeouts and waits along the dependencies, and the last step of that
+// path.
 func (b *builder) longestPath() (longest core.Duration, last int) {
 	ends := make([]core.Duration, len(b.def.Steps))
 	for _, i := range b.order.sorted {
@@ -232,8 +236,8 @@ func (b *builder) longestPath() (longest core.Duration, last int) {
 	return longest, last
 }
 
-// worst returns the longest time that a step's attempts and the waits between them take, without the time in
-// queues.
+// worst returns the longest time that all attempts of a step and the waits between them take. It does not
+// include the time in queues.
 func worst(timeout core.Duration, r core.Retry) core.Duration {
 	total := float64(timeout) * float64(r.Budget())
 	wait := float64(r.Backoff.Initial)
@@ -262,11 +266,11 @@ func (b *builder) queueTime(i int) {
 	}
 }
 
-// minPoll is the shortest time after which the core repeats a call that was answered with not-yet (P45, "not
-// now" is not a failure).
+// minPoll is the shortest time between a reply "not yet" and the next call of the step (P45, "not now" is not
+// a failure).
 const minPoll = 2 * core.Second
 
-// polling checks the polling time of a step.
+// polling checks the field pollFor of a step.
 func (b *builder) polling(i int) {
 	s := &b.def.Steps[i]
 	if s.PollFor == 0 {
@@ -299,8 +303,8 @@ func (b *builder) polling(i int) {
 	}
 }
 
-// long checks a step that may take longer than its timeout while it reports progress (P43, long work reports
-// progress).
+// long checks the field maxDuration of a step. A step that reports progress within its timeout may run for
+// this duration (P43, long work reports progress).
 func (b *builder) long(i int) {
 	s := &b.def.Steps[i]
 	if s.MaxDuration == 0 {
@@ -329,12 +333,12 @@ func (b *builder) long(i int) {
 	}
 }
 
-// ledgerTime is the time that an agent needs, besides the call, to record a plain service's step (P31, a
-// plain service needs a ledger).
+// ledgerTime is the part of an agent's time that the call must leave for writing the ledger (P31, a plain
+// service needs a ledger).
 const ledgerTime = 2 * core.Second
 
-// holds reports a problem if a timeout exceeds the limits of the agent's environment, because each call would
-// end in doubt.
+// holds reports a problem if a timeout is longer than the agent's environment allows. The environment would
+// end a call before the timeout, and the step would be in doubt.
 func (b *builder) holds(i int) {
 	s := &b.def.Steps[i]
 	if b.opts.MaxTimeout == nil || s.Agent == "" {
@@ -350,8 +354,8 @@ func (b *builder) holds(i int) {
 		return
 	}
 	reserved := ""
-	// The agent writes the ledger before and after the call (P31, P22a). A call that takes the whole time
-	// would end without a record, and so in doubt.
+	// The agent writes the ledger before and after the call (P31, P22a). If the call takes the whole time,
+	// the agent cannot write the result, and the step is in doubt.
 	if s.Grade == core.Plain || s.PointOfNoReturn {
 		kind := "point of no return"
 		if s.Grade == core.Plain {

@@ -11,11 +11,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schema"
 )
 
-// maxSchemaFile is the size of the largest schema file, in bytes, with white space.
+// maxSchemaFile is the largest size of a schema file, in bytes, with white space.
 const maxSchemaFile = 4 * schema.MaxSize
 
-// orders reads the schema of the workflow's orders from the workflow file, or from another file of the
-// folder.
+// orders reads the schema of the workflow's orders. The schema is in the workflow file, or in another file of
+// the folder.
 func (b *builder) orders() {
 	given := b.root.get("order").get("schema")
 	if given == nil {
@@ -33,12 +33,12 @@ func (b *builder) orders() {
 			return
 		}
 	default:
-		return // the schema reports it
+		return // the schema check reports the wrong type
 	}
 	b.def.Order, b.schema = b.compiled(given, data, err)
 }
 
-// scheduledOrder checks that the orders of the schedule match the schema.
+// scheduledOrder checks that the order of the schedule matches the schema of the orders.
 func (b *builder) scheduledOrder() {
 	if b.schema == nil || b.def.Schedule == nil {
 		return
@@ -53,7 +53,7 @@ func (b *builder) scheduledOrder() {
 	}
 }
 
-// schemaFile returns the text of a schema without white space.
+// schemaFile returns the schema in a file, without white space.
 func (b *builder) schemaFile(name string) (json.RawMessage, error) {
 	switch {
 	case b.opts.beside == nil:
@@ -75,7 +75,7 @@ func (b *builder) schemaFile(name string) (json.RawMessage, error) {
 	return text.Bytes(), nil
 }
 
-// compiled returns the compiled schema. If the schema is wrong, compiled reports a problem and returns nil.
+// compiled returns the schema and its compiled form. If the schema is invalid, compiled reports a problem.
 func (b *builder) compiled(given *value, data json.RawMessage,
 	err error) (json.RawMessage, *schema.Schema) {
 	var s *schema.Schema

@@ -10,24 +10,25 @@ import (
 
 // Options configures Parse.
 type Options struct {
-	// KnownAgents holds the agents that exist. Nil means that any name is accepted.
+	// KnownAgents contains the names of the agents that exist. nil means that every name is accepted.
 	KnownAgents []string
-	// MaxTimeout returns the longest time of one handling in the agent's environment, such as Lambda. 0, or a
-	// nil function, means that only queues limit the time.
+	// MaxTimeout returns the longest time that the agent's environment, such as Lambda, gives to one request.
+	// The result 0, or a nil function, means no limit.
 	MaxTimeout func(agent string) core.Duration
-	// CannotKeep returns why an agent cannot fulfil the grade of a step, and the fix; "" if it can. kept is
-	// the agent's keyRetention. A nil function means that every agent can fulfil every grade.
+	// CannotKeep returns the reason why an agent cannot keep the grade of a step, and the fix. problem is ""
+	// if the agent can keep the grade. kept is the agent's keyRetention. A nil function means that every
+	// agent can keep every grade.
 	CannotKeep func(agent string, s *core.StepDefinition, kept core.Duration) (problem, fix string)
 
 	// child returns the definition of a child workflow, or the problem that prevents it. A nil function means
-	// that there are no child workflows.
+	// that child workflows are not available.
 	child func(name string) (def *core.Definition, problem, fix string)
-	// beside reads a file of the workflow's folder. A nil function means that there is no folder.
+	// beside reads a file in the folder of the workflow file. A nil function means that there is no folder.
 	beside func(name string) ([]byte, error)
 }
 
-// Parse reads one workflow file. file is the name that the problems show. The definition has its hash and its
-// expressions. It is nil if any problem is an error.
+// Parse reads a workflow file. file is the name that the problems show. The returned definition has a hash
+// and compiled expressions. The definition is nil if at least one problem is an error.
 func Parse(file string, data []byte, opts Options) (*core.Definition, Problems) {
 	r := &report{file: filepath.ToSlash(file)}
 	d := parse(data, opts, r)
@@ -35,7 +36,7 @@ func Parse(file string, data []byte, opts Options) (*core.Definition, Problems) 
 	if d == nil || problems.Err() != nil {
 		return nil, problems
 	}
-	if err := workflow.Seal(d); err != nil { // every expression was checked, so this is a bug
+	if err := workflow.Seal(d); err != nil { // cannot happen, because every expression was checked
 		r.error(position{}, err.Error(), "")
 		return nil, r.problems.sorted()
 	}

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// Severity is the severity of a problem.
+// Severity distinguishes errors from warnings.
 type Severity string
 
-// Severities of a problem.
+// Severities of problems.
 const (
-	SeverityError   Severity = "error"   // the file yields no definition
-	SeverityWarning Severity = "warning" // the file is valid, but probably does not do what the author meant
+	SeverityError   Severity = "error"   // the file has no valid definition
+	SeverityWarning Severity = "warning" // the file is valid, but probably does not do what its author wants
 )
 
-// Problem is an error or a warning about a workflow file. Line and Column count from 1. 0 means the whole
-// file.
+// Problem is an error or a warning about a workflow file. Line and Column count from 1. Line 0 means the
+// whole file.
 type Problem struct {
 	File     string   `json:"-"`
 	Line     int      `json:"line,omitempty"`
@@ -27,7 +27,7 @@ type Problem struct {
 	Fix      string   `json:"fix,omitempty"`
 }
 
-// String returns "order.yaml:12:5: what is wrong; fix: what to do".
+// String returns the problem as "order.yaml:12:5: what is wrong; fix: what to do".
 func (p Problem) String() string {
 	var b strings.Builder
 	b.WriteString(p.File)
@@ -45,10 +45,10 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// Problems holds the problems of a file, in the order of its lines.
+// Problems contains the problems of a file, sorted by line.
 type Problems []Problem
 
-// Error lists the problems, one per line.
+// Error returns the problems, one per line.
 func (ps Problems) Error() string {
 	lines := make([]string, len(ps))
 	for i := range ps {
@@ -57,8 +57,7 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Err returns the problems as an error if at least one of them has the severity error. Otherwise it returns
-// nil.
+// Err returns the problems as an error if at least one has the severity error. Otherwise it returns nil.
 func (ps Problems) Err() error {
 	for i := range ps {
 		if ps[i].Severity == SeverityError {
@@ -68,7 +67,7 @@ func (ps Problems) Err() error {
 	return nil
 }
 
-// sorted sorts the problems by position and drops repeated ones.
+// sorted sorts the problems by position and removes repeated ones.
 func (ps Problems) sorted() Problems {
 	slices.SortStableFunc(ps, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
@@ -76,7 +75,7 @@ func (ps Problems) sorted() Problems {
 	return slices.Compact(ps)
 }
 
-// maxProblems is the largest number of problems that are reported for one file.
+// maxProblems limits the number of reported problems for one file.
 const maxProblems = 100
 
 type report struct {
@@ -84,8 +83,8 @@ type report struct {
 	problems Problems
 }
 
-// maxWhat is the longest text of one problem, in bytes. A problem may be shown to others, so it quotes only
-// the part of the file that identifies the place.
+// maxWhat limits the text of one problem, in bytes. The limit keeps a problem from quoting large parts of the
+// file.
 const maxWhat = 400
 
 func (r *report) add(at position, severity Severity, what, fix string) {

@@ -15,8 +15,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// Unquoted values have the types of YAML 1.2's core schema. A value that has another type in YAML 1.1 is an
-// error, because its writer may have meant that type. A text that looks like a number is an error too.
+// Unquoted values have the types of the core schema of YAML 1.2. A value is ambiguous, and an error, in these
+// cases:
+//
+//   - It has a different type in YAML 1.1, which its author may have meant.
+//   - It looks like a number, but is a text, or JSON has no such number.
 var (
 	coreNumber = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
 	coreOther  = regexp.MustCompile(`^0(o[0-7]+|x[0-9a-fA-F]+)$`)
@@ -47,8 +50,8 @@ var (
 
 const fixQuote = `quote it for a text, as in "yes", or write a number, true or false as in JSON`
 
-// CheckScalars returns an error if a YAML file, such as an agents file, contains a value whose type depends
-// on the reader.
+// CheckScalars returns an error if a YAML file contains a value whose type depends on the program that reads
+// the file. The reader of the agents file calls it.
 func CheckScalars(data []byte) error {
 	for _, t := range lexer.Tokenize(string(data)) {
 		if what := problemOf(t); what != "" {
@@ -59,10 +62,11 @@ func CheckScalars(data []byte) error {
 	return nil
 }
 
-// WithoutMark returns a file without the byte order mark that some editors put before it.
+// WithoutMark returns the data without the byte order mark that some editors write at the beginning.
 func WithoutMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\ufeff")) }
 
-// problemOf returns why the type of an unquoted value is not certain, or "" if it is. A key is always a text.
+// problemOf returns why an unquoted value is refused: its type is ambiguous, or its number is too long. It
+// returns "" for a valid value and for every key, because a key is always a text.
 func problemOf(t *token.Token) string {
 	if !plain(t) || t.Next != nil && t.Next.Type == token.MappingValueType {
 		return ""
@@ -104,7 +108,7 @@ func plain(t *token.Token) bool {
 
 var errNoNumber = errors.New("it is not a number")
 
-// numberText returns an unquoted number of the core schema as JSON has it, with all its digits.
+// numberText converts an unquoted number of the core schema to JSON. It keeps all digits.
 func numberText(text string) (string, error) {
 	text = strings.TrimSpace(text)
 	if json.Valid([]byte(text)) && coreNumber.MatchString(text) {

@@ -11,7 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
 )
 
-// since is the time from which expressions are tried. It is fixed, so that the validity of a file does not
+// since is the time from which schedules are tested. It is fixed, so that the validity of a file does not
 // depend on the present date.
 var since = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
@@ -38,7 +38,7 @@ func (b *builder) schedule() *core.Schedule {
 	return s
 }
 
-// fires checks the expression and the zone.
+// fires checks the cron expression and the time zone of a schedule.
 func (b *builder) fires(v *value, s *core.Schedule) {
 	at := v.get("cron").at
 	if _, err := schedule.Parse("@daily", s.Zone); err != nil {
@@ -53,7 +53,7 @@ func (b *builder) fires(v *value, s *core.Schedule) {
 	}
 }
 
-// each returns the parts of a joined error.
+// each returns the parts of an error from errors.Join, or the error itself.
 func each(err error) []error {
 	var all interface{ Unwrap() []error }
 	switch {
@@ -65,7 +65,8 @@ func each(err error) []error {
 	return []error{err}
 }
 
-// scheduled reads the order of the schedule. The order is data and not a template.
+// scheduled reads the content for the orders of a schedule. The content must be plain data without
+// expressions.
 func (b *builder) scheduled(v *value, s *core.Schedule) {
 	if v == nil || v.shape != isMap {
 		return
@@ -83,7 +84,7 @@ func (b *builder) scheduled(v *value, s *core.Schedule) {
 			"give it another name")
 	}
 	order, err := schedule.Order(s, core.TimeOf(since))
-	if err != nil || len(order) > port.MaxOrder-1024 { // the message also contains names
+	if err != nil || len(order) > port.MaxOrder-1024 { // the message to the Scheduler also contains names
 		b.report.error(v.at, fmt.Sprintf("the input takes %d bytes as an order, the limit is %d", len(order),
 			port.MaxOrder-1024), "store the data elsewhere, and give a reference")
 	}

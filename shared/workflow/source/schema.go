@@ -28,7 +28,7 @@ const schemaURL = "https://stepkeeper.dev/schemas/workflow.json"
 var compiledSchema = sync.OnceValue(func() *jsonschema.Schema {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema))
 	if err != nil {
-		panic("schema.json: " + err.Error()) // the schema is embedded, so the tests find such an error
+		panic("schema.json: " + err.Error()) // a mistake in schema.json, which the tests would find
 	}
 	c := jsonschema.NewCompiler()
 	if err := c.AddResource(schemaURL, doc); err != nil {
@@ -37,7 +37,7 @@ var compiledSchema = sync.OnceValue(func() *jsonschema.Schema {
 	return c.MustCompile(schemaURL)
 })
 
-// checkSchema reports the faults in the file's form.
+// checkSchema reports the problems that the JSON Schema finds.
 func checkSchema(root *value, r *report) {
 	err := compiledSchema().Validate(root.plain())
 	if err == nil {
@@ -48,10 +48,10 @@ func checkSchema(root *value, r *report) {
 	}
 }
 
-// explain reports each leaf of the library's error tree as a text with a position.
+// explain reports each leaf of the library's tree of errors as a problem with a position.
 func explain(e *jsonschema.ValidationError, root *value, r *report) {
 	if k, ok := e.ErrorKind.(*kind.PropertyNames); ok {
-		// InstanceLocation may be wrong for this kind, because the library reuses its memory.
+		// InstanceLocation may be wrong for this kind of error, because the library reuses its memory.
 		for _, holder := range []string{"agents", "steps"} {
 			if f := root.get(holder).field(k.Property); f != nil {
 				r.error(f.at, fmt.Sprintf("%q is not a name", k.Property), fixName)
@@ -102,10 +102,11 @@ func explain(e *jsonschema.ValidationError, root *value, r *report) {
 	}
 }
 
-// policies lists the fields that hold a policy.
+// policies lists the fields that contain a policy.
 var policies = []string{"onFailure", "onTimeout", "onDeadline"}
 
-// continueElsewhere explains a policy that only a call has (P42, orders can go on after failures).
+// continueElsewhere explains that only a call can have the policy continue (P42, orders can go on after
+// failures).
 func continueElsewhere(v *value, name string, root *value, path []string, r *report) {
 	fix := "write undo or stop"
 	if len(path) > 1 && path[0] == "steps" {
@@ -118,8 +119,7 @@ func continueElsewhere(v *value, name string, root *value, path []string, r *rep
 	r.error(v.at, name+` is "continue", which only the onFailure of a step that calls an agent can be`, fix)
 }
 
-// locate returns the value at a path, and its last key as its name. The position is that of the value if the
-// value begins on the line of its key, and otherwise that of the key.
+// locate returns the value at a path, and the last key of the path as the value's name.
 func locate(root *value, path []string) (*value, string) {
 	v, name := root, "the workflow"
 	for i, key := range path {
@@ -149,7 +149,7 @@ const fixName = "use lower-case letters, digits and dashes, at most 40, the firs
 
 const fixDuration = "write a number with its unit: 250ms, 2s, 5m, 24h or 7d"
 
-// later lists fields that people may know from other tools, with advice.
+// later gives advice for field names that people may know from other tools.
 var later = map[string]string{
 	"delay": "write a step of its own with wait: 10m, and put this one after it", "timer": "write wait: 10m",
 	"approval": "write it in a step of its own, below steps",
@@ -182,7 +182,7 @@ func unknownFields(keys []string, v *value, path []string, r *report) {
 	}
 }
 
-// knownFields lists the fields of the object v at a path of the file.
+// knownFields lists the fields that the schema allows in the object v at a path of the file.
 func knownFields(path []string, v *value) []string {
 	var fields []string
 	s := compiledSchema()
@@ -208,8 +208,8 @@ func knownFields(path []string, v *value) []string {
 	return fields
 }
 
-// resolved follows references. If an object has two possible forms, it returns the first form if meant
-// reports true for it, and otherwise the second.
+// resolved follows the references of a schema. If the schema has if, then and else, resolved returns the
+// schema in Then if meant accepts this schema. Otherwise it resolves the schema in Else.
 func resolved(s *jsonschema.Schema, meant func(*jsonschema.Schema) bool) *jsonschema.Schema {
 	for s.Ref != nil {
 		s = s.Ref
@@ -223,7 +223,7 @@ func resolved(s *jsonschema.Schema, meant func(*jsonschema.Schema) bool) *jsonsc
 	return resolved(s.Else, meant)
 }
 
-// fixes contains advice for absent required fields, by object and field, or by field alone.
+// fixes gives advice for missing required fields, by "field of object" or by the field alone.
 var fixes = map[string]string{
 	"timeout of approval": "write how long to wait for an answer, as in timeout: 7d",
 	"timeout of event":    "write how long to wait for an answer, as in timeout: 7d",

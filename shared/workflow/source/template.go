@@ -12,8 +12,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schema"
 )
 
-// templates reads inputs, conditions and the output, and checks their expressions. A step can read the
-// outputs of all its direct and indirect predecessors (P12, effects are emitted again).
+// templates reads the inputs, the conditions and the output, and checks their expressions. The expressions of
+// a step can read the outputs of all direct and indirect predecessors. These outputs do not change any more,
+// so a repeated evaluation has the same result (P12, effects are emitted again).
 func (b *builder) templates() {
 	names := make([]string, len(b.def.Steps))
 	for i := range b.def.Steps {
@@ -45,7 +46,7 @@ func (b *builder) templates() {
 		expression.Scope{Steps: names, Skippable: skippable, Continues: continues, Decided: answered})
 }
 
-// conditions returns the conditions of the steps that may be skipped.
+// conditions returns the conditions of the steps that may be skipped, by step.
 func (b *builder) conditions() map[string]string {
 	conditions := map[string]string{}
 	for _, f := range b.steps {
@@ -56,8 +57,7 @@ func (b *builder) conditions() map[string]string {
 	return conditions
 }
 
-// continues returns the steps whose failure does not stop the order (P42, orders can go on after
-// failures).
+// continues returns the steps with onFailure: continue (P42, orders can go on after failures).
 func (b *builder) continues() map[string]bool {
 	names := map[string]bool{}
 	for i := range b.def.Steps {
@@ -96,7 +96,7 @@ func (b *builder) expression(where position, source string, scope expression.Sco
 	}
 }
 
-// faulty reports an error of package expression.
+// faulty reports an error of package expression as a problem.
 func (b *builder) faulty(where position, err error) {
 	var e *expression.Error
 	switch {
@@ -130,7 +130,7 @@ func (b *builder) template(v *value, key string, scope expression.Scope) json.Ra
 	return data
 }
 
-// appendTemplate writes a value as JSON, fields in the order of the file, and checks its expressions.
+// appendTemplate appends a value as JSON, and checks its expressions. It keeps the sequence of the fields.
 func (b *builder) appendTemplate(data []byte, v *value, scope expression.Scope, holes *int) []byte {
 	switch v.shape {
 	case isBool:
@@ -174,10 +174,10 @@ func (b *builder) appendTemplate(data []byte, v *value, scope expression.Scope, 
 	return append(data, "null"...)
 }
 
-// path is a text that reads like an expression.
+// path matches a text that looks like an expression which is only a path.
 var path = regexp.MustCompile(`^(order|steps)(\??\.[A-Za-z_][A-Za-z0-9_]*|\[[0-9]+\])+$`)
 
-// literal warns of a text that was probably meant to be an expression.
+// literal warns if a text was probably meant to be an expression.
 func (b *builder) literal(v *value) {
 	switch {
 	case strings.Contains(v.text, "{{") && strings.Contains(v.text, "}}"):
@@ -193,6 +193,6 @@ func appendText(data []byte, s string) []byte {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string always encodes
+	_ = e.Encode(s) // encoding a string cannot fail
 	return append(data, strings.TrimSuffix(b.String(), "\n")...)
 }

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// position is a line and a column in the file, both counted from 1.
+// position is a line and a column of the file, both counted from 1.
 type position struct{ line, column int }
 
-// shape is the kind of a YAML value.
+// shape is the type of a YAML value.
 type shape int
 
 const (
@@ -21,30 +21,31 @@ const (
 	isMap
 )
 
-// value is a YAML value with its position. It is a reduced form of the YAML library's tree.
+// value is a YAML value with its position. It contains the needed parts of the library's syntax tree.
 type value struct {
 	at     position
 	shape  shape
-	text   string // the text, or a number as JSON with all its digits
+	text   string // text, or a number as JSON with all its digits
 	truth  bool
 	list   []*value
-	fields []field // fields in the order of the file
+	fields []field // fields in the sequence of the file
 }
 
-// field is one key of a mapping.
+// field is a key of a mapping, with its value.
 type field struct {
 	at    position
 	key   string
 	value *value
 }
 
+// holds reports whether part occurs in a text of the value.
 func (v *value) holds(part string) bool {
 	return strings.Contains(v.text, part) ||
 		slices.ContainsFunc(v.list, func(e *value) bool { return e.holds(part) }) ||
 		slices.ContainsFunc(v.fields, func(f field) bool { return f.value.holds(part) })
 }
 
-// get returns the value of a mapping's field, or nil if v is not a mapping or has no such field.
+// get returns the value of a field, or nil if v is not a mapping or does not have the field.
 func (v *value) get(key string) *value {
 	if f := v.field(key); f != nil {
 		return f.value
@@ -64,7 +65,7 @@ func (v *value) field(key string) *field {
 	return nil
 }
 
-// plain returns the value in the form that the JSON Schema library reads.
+// plain returns the value as the JSON Schema library expects it.
 func (v *value) plain() any {
 	switch v.shape {
 	case isBool:

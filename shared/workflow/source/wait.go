@@ -5,7 +5,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/expression"
 )
 
-// wait reads a step that waits (P34, a wait ends at a fixed time), except its expression.
+// wait reads a step that waits for a time, except its expression (P34, a wait ends at a fixed time).
 func (b *builder) wait(f field) core.StepDefinition {
 	v := f.value
 	s := b.uncalled(f)
@@ -25,8 +25,7 @@ func (b *builder) wait(f field) core.StepDefinition {
 	return s
 }
 
-// until reads the expression of a wait. It stores the expression as the step's input, because a wait has no
-// other input.
+// until reads the expression in the field wait.until of a step. The expression becomes the input of the step.
 func (b *builder) until(f field, s *core.StepDefinition, scope expression.Scope) {
 	v := f.value.get("wait").get("until")
 	if v == nil || v.shape != isText {
@@ -39,7 +38,7 @@ func (b *builder) until(f field, s *core.StepDefinition, scope expression.Scope)
 	s.Input = b.template(v, "until", scope)
 }
 
-// span returns the longest time that one attempt of a step may take.
+// span returns the timeout of a step. For a wait, it returns the time span without a time from the order.
 func span(s *core.StepDefinition) core.Duration {
 	if s.Wait != nil {
 		return s.Wait.For + s.Wait.Spread

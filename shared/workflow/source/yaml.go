@@ -13,24 +13,24 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Limits of a workflow file. They are checked before the YAML library builds its tree, because the library
-// recurses.
+// Limits of a workflow file. The limits of the text are checked before the YAML library parses it, because
+// the library is recursive.
 const (
 	// MaxFile is the largest size of a file in bytes. Stepkeeper refuses a larger file, and the former
 	// definition stays in use. The file must be a regular file of the folder, or a link to one.
 	MaxFile = 1 << 20
 	// MaxSteps is the largest number of steps. Stepkeeper refuses a file with more steps.
 	MaxSteps   = 1000
-	maxLine    = 10_000  // bytes
-	maxTokens  = 200_000 // tokens of YAML
-	maxFields  = 2000    // fields of one mapping
-	maxNesting = 100     // depth of lists and mappings
-	maxValues  = 50_000  // values after aliases are resolved
+	maxLine    = 10_000  // longest line, in bytes
+	maxTokens  = 200_000 // number of YAML tokens
+	maxFields  = 2000    // number of fields in one mapping
+	maxNesting = 100     // depth of nested lists and mappings
+	maxValues  = 50_000  // number of values, after aliases are expanded
 )
 
-// read parses YAML into a tree with positions. It returns nil if the YAML cannot be read.
+// read parses YAML into a tree with positions. It returns nil if it cannot parse the YAML, or refuses it.
 func read(data []byte, r *report) (root *value) {
-	// A bug in the library must not end a process that handles orders.
+	// A bug in the YAML library must not end a process that handles orders.
 	defer func() {
 		if recover() != nil {
 			r.error(position{}, "the YAML library cannot read it", "simplify the file")
@@ -77,8 +77,8 @@ func read(data []byte, r *report) (root *value) {
 	return b.build(documents[0].Body, at(documents[0].Body), 0)
 }
 
-// Tab explains the YAML library's error about a line that is indented with a tab. It returns "" for any other
-// error.
+// Tab explains the YAML library's error for a line that is indented with a tab. It returns "" for all other
+// errors.
 func Tab(message string) (what, fix string) {
 	if !strings.Contains(message, "'\t'") && !strings.Contains(message, `'\t'`) {
 		return "", ""
@@ -101,8 +101,8 @@ func tooLarge(data []byte) (what, fix string) {
 	return "", ""
 }
 
-// at returns the position where a node begins. For a mapping the library itself returns the position of the
-// first colon.
+// at returns the position where a node begins. For a mapping, the library's own position is the position of
+// the first colon.
 func at(n ast.Node) position {
 	switch n := n.(type) {
 	case *ast.MappingNode:
@@ -134,15 +134,16 @@ func yamlMessage(err error) string {
 	return "it cannot be read"
 }
 
-// treeBuilder reduces the library's tree.
+// treeBuilder converts the YAML library's tree into a tree of values.
 type treeBuilder struct {
 	report  *report
 	anchors map[string]*value
 	values  int
-	over    bool // the excess of values is already reported
+	over    bool // a limit was exceeded, and the problem is already reported
 }
 
-// build converts n into a value. where is the position of the surrounding value, for mappings and lists.
+// build converts n into a value. The parameter where is the value's position if n is nil, a mapping or a
+// list.
 func (b *treeBuilder) build(n ast.Node, where position, depth int) *value {
 	v := &value{at: at(n)}
 	if b.values++; b.values > maxValues || depth > maxNesting {
@@ -229,7 +230,7 @@ func keyText(n ast.MapKeyNode) (string, bool) {
 	return "", false
 }
 
-// alias returns a copy of the value that its anchor names. Each copy counts towards the limit, so that a few
+// alias returns a copy of the value that its anchor names. Each copy counts against maxValues, so that a few
 // lines cannot expand to billions of values.
 func (b *treeBuilder) alias(n *ast.AliasNode, depth int) *value {
 	name := n.Value.String()
@@ -270,8 +271,7 @@ func (b *treeBuilder) refuse(where position, depth int) {
 	b.over = true
 }
 
-// number returns a number as JSON. It keeps the digits of a number that is valid in JSON, and converts any
-// other, such as 0x10.
+// number converts a number to JSON. A number that is already valid JSON keeps its digits.
 func (b *treeBuilder) number(t *token.Token) string {
 	text, err := numberText(t.Value)
 	if err != nil {

@@ -10,19 +10,19 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Begins records the request that a handling is about.
+// Begins records the request that the handling of a delivery processes.
 func Begins(iv *world.Invocation, d port.Delivery) {
 	iv.Agency.Received = core.TimeOf(iv.P.Now())
 	iv.Agency.Req, _ = d.Value.(*message.Request)
 }
 
-// reminds reports whether the key of a reminder belongs to the step whose question it repeats (P37, a
-// question has a time).
+// reminds reports whether a request is a reminder (P37, a question has a time). The key of a reminder begins
+// with the key of the waiting step.
 func reminds(r *message.Request) bool {
 	return strings.HasPrefix(r.Key, core.Key(r.OrderID, r.Run, strings.TrimSuffix(r.Step, "-ask"))+"/")
 }
 
-// Calls checks the rules of an agent's call before the call.
+// Calls checks a call of the service before the agent makes it.
 func Calls(iv *world.Invocation, c worker.Call) {
 	w, a := iv.W, &iv.Agency
 	w.Checks.Did("P25")
@@ -76,12 +76,13 @@ func Calls(iv *world.Invocation, c worker.Call) {
 	a.Called, a.Outcome = true, world.CallUnknown
 }
 
-// pivots reports whether a request is the do of a point of no return. Such a request uses the ledger with
-// every grade (P22a, a proven refusal permits undo).
+// pivots reports whether a request is the do of a point of no return. For such a request the agent uses the
+// ledger even if the grade is not plain (P22a, a proven refusal permits undo).
 func pivots(r *message.Request) bool { return r.PointOfNoReturn && r.Operation == core.Do }
 
-// callsPivot checks that the ledger records each call before it begins, and whether it is the only call. An
-// attempt must not begin after the proof that it had no effect.
+// callsPivot checks a call of a point of no return. The ledger must record each call before the call begins.
+// It must also show whether an earlier attempt was called. After a reply with noEffect, the agent must not
+// make the call of the same attempt or of an earlier attempt.
 func callsPivot(iv *world.Invocation, c worker.Call) {
 	w, a := iv.W, &iv.Agency
 	w.Checks.Did("P31")
@@ -99,8 +100,9 @@ func callsPivot(iv *world.Invocation, c worker.Call) {
 	}
 }
 
-// enterLedger implements the transition table of the ledger (P31, a plain service needs a ledger): it returns
-// the new state of an entry after a request.
+// enterLedger returns the new state of a ledger entry when an agent begins to handle a request. It implements
+// the transition table of the ledger (P31, a plain service needs a ledger). The result command is the number
+// of the last Resolve that the entry includes.
 func enterLedger(e port.LedgerEntry, r *message.Request) (state string, command int) {
 	state, command = e.State, e.Command
 	by := e.Attempt
@@ -127,12 +129,13 @@ func enterLedger(e port.LedgerEntry, r *message.Request) (state string, command 
 	return state, command
 }
 
-// refusedLedger reports whether the attempt that wrote the state is proven to have had no effect.
+// refusedLedger reports whether a ledger state proves that the attempt had no effect.
 func refusedLedger(state string) bool {
 	return state == worker.StateFailed || state == worker.StateLater
 }
 
-// unasked returns the new ledger entry of a point of no return that could not be called (P22a).
+// unasked returns the new state of a ledger entry if the agent could not call the service. The entry belongs
+// to a point of no return (P22a).
 func unasked(e port.LedgerEntry, r *message.Request) (state string, command int) {
 	if f := r.Resolved; f != nil && f.Command > e.Command && f.Fact != core.Happened {
 		return worker.StateLater, f.Command
@@ -143,7 +146,7 @@ func unasked(e port.LedgerEntry, r *message.Request) (state string, command int)
 	return e.State, e.Command
 }
 
-// Moves checks a change of the ledger against the table.
+// Moves checks a change of a ledger entry against the transition table.
 func Moves(iv *world.Invocation, before, after port.LedgerEntry) {
 	w, a := iv.W, &iv.Agency
 	w.Checks.Did("P31")
@@ -154,28 +157,28 @@ func Moves(iv *world.Invocation, before, after port.LedgerEntry) {
 	}
 	want, command := before.State, before.Command
 	mine := before.Attempt == r.Attempt
-	later := worker.StateNone // the proof that the only call was not sent
+	later := worker.StateNone // state if the handling made no call, or a call without effect
 	if pivots(r) {
-		later = worker.StateLater // P22a: never back to none
+		later = worker.StateLater // P22a forbids the state none
 	}
 	switch {
 	case !a.Entered && pivots(r) && after.State == worker.StateLater:
 		want, command = unasked(before, r)
 	case !a.Entered:
 		want, command = enterLedger(before, r)
-		if a.Happened { // a check has proven that the call happened
+		if a.Happened { // a check of the service proved the effect
 			want = settledLedger(before.State, r.Operation)
 		}
 	case pivots(r) && r.Grade != core.Plain && !a.Called && mine && before.State == worker.StateStarted &&
 		after.State == worker.StateRepeated:
-		// its own write was reported as a conflict, so the handling mistakes it for the write of another
-		// handling
+		// The handling's write was stored, but the ledger reported a conflict. Therefore the handling treats
+		// the stored write as the write of another handling.
 		want = worker.StateRepeated
 	case a.Called && a.Outcome == world.CallDone, a.Happened:
 		want = settledLedger(before.State, r.Operation)
 	case (!a.Called || a.Outcome != world.CallUnknown) && mine && r.Operation == core.UndoOp:
 		want = worker.StateDone
-	case pivots(r) && before.State != worker.StateStarted: // another call may still have its effect
+	case pivots(r) && before.State != worker.StateStarted: // another attempt's call may still take effect
 	case a.Called && a.Outcome == world.CallRefused && mine:
 		want = worker.StateFailed
 	case a.Called && a.Outcome == world.CallNotNow && mine, !a.Called && mine:
@@ -188,7 +191,7 @@ func Moves(iv *world.Invocation, before, after port.LedgerEntry) {
 	}
 }
 
-// settledLedger returns the state of a ledger entry after the proof that the operation has happened.
+// settledLedger returns the new state of a ledger entry after a proof that the operation took effect.
 func settledLedger(state string, op core.Operation) string {
 	switch {
 	case op == core.UndoOp && state == worker.StateUndoStarted:
@@ -200,7 +203,7 @@ func settledLedger(state string, op core.Operation) string {
 	return state
 }
 
-// Answers checks the rules of a reply before it is sent.
+// Answers checks a reply before the agent sends it.
 func Answers(iv *world.Invocation, r *message.Reply) {
 	w, a := iv.W, &iv.Agency
 	q := a.Req
@@ -246,8 +249,8 @@ func Answers(iv *world.Invocation, r *message.Reply) {
 	}
 }
 
-// proves checks a reply with noEffect (P22a): the ledger holds the refusal of this or a later attempt, and
-// the service had no effect.
+// proves checks a reply that states noEffect (P22a). The ledger must hold a refusal of this attempt or a
+// later attempt. The service must have no effect and no open call for the key.
 func proves(iv *world.Invocation, r *message.Reply) {
 	w, q := iv.W, iv.Agency.Req
 	w.Checks.Did("P22a")
@@ -266,7 +269,8 @@ func proves(iv *world.Invocation, r *message.Reply) {
 	s.Proven = max(s.Proven, r.Attempt)
 }
 
-// answersPlain checks that a reply reports only results of the ledger, the one call, or a check (P31).
+// answersPlain checks that the result in a reply comes from the ledger, from a call in this handling, or from
+// a check of the service (P31).
 func answersPlain(iv *world.Invocation, r *message.Reply) {
 	w, a := iv.W, &iv.Agency
 	e := w.Ledgers[iv.P.Agent].Entries[a.Req.Key]
@@ -276,7 +280,7 @@ func answersPlain(iv *world.Invocation, r *message.Reply) {
 		a.Called && a.Outcome == world.CallDone && isUndo && e.State == worker.StateUndoStarted:
 		w.Violate("P31", "%s was called and answered, and its ledger still says %q", a.Req.Key, e.State)
 	case isUndo && done && !a.Called && e.State != worker.StateFenced:
-		// this holds after any result of a check, because no undo had begun
+		// This rule also holds if a check of the service reported the undo as done.
 		w.Violate("P31", "the undo of %s is answered done, and its ledger says %q", a.Req.Key, e.State)
 	case a.Called || a.Happened || a.Checked:
 	case !isUndo && done && a.First.State != worker.StateDone && !(a.Entered && a.State == worker.StateDone):
@@ -289,8 +293,9 @@ func answersPlain(iv *world.Invocation, r *message.Reply) {
 	}
 }
 
-// Ends checks a request that the agent deleted: the agent has replied, or must not reply any more (P13,
-// delete after sending; 19).
+// Ends checks a request that the agent has deleted. Before the deletion, the queue must have accepted the
+// reply, unless the agent must no longer reply (P13, delete after sending). An unreadable request must be in
+// quarantine (invariant 19).
 func Ends(iv *world.Invocation, deleted bool) {
 	w, a := iv.W, &iv.Agency
 	if iv.Dead || !deleted {

@@ -1,5 +1,7 @@
-// Package check compares every commit, message and call of a service, and the effects at the end, with the
-// invariants. The model predicts the result of each event.
+// Package check compares a run with the invariants. It checks every commit, every message, every call of a
+// service, and the effects at the end. Package model predicts the result of each event. A handling is one
+// call of an actor's handler, for a batch of messages, a sweep or a command. The numbers of invariants are
+// those in docs/reference/simulator.md.
 package check
 
 import (
@@ -12,7 +14,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Check checks the effects of the changed orders.
+// Check compares tasks with their effects in the services. It looks at each order that has changed since the
+// last call of Check.
 func Check(w *world.Simulation) {
 	for _, o := range w.AllOrders {
 		if o.Seen.Dirty {
@@ -22,10 +25,10 @@ func Check(w *world.Simulation) {
 	}
 }
 
-// most is the bound of commits of one order (invariant 20).
+// most is the largest number of commits that an order may need (invariant 20).
 const most = 3000
 
-// move is one commit of an order.
+// move is one commit of an order, with the task before and after the commit.
 type move struct {
 	w             *world.Simulation
 	o             *world.Order
@@ -33,11 +36,11 @@ type move struct {
 	before, after *core.Task
 	record        *port.Record
 	supervisor    bool
-	commanded     bool // the task accepted a command
-	resumed       bool // the task accepted a Resubmit in Error (forward)
+	commanded     bool // true if the task accepted a command
+	resumed       bool // true if the task accepted a Resubmit in Error (forward)
 }
 
-// Committed checks a commit against the invariants.
+// Committed checks a commit against the invariants. The parameter before is nil for a new task.
 func Committed(w *world.Simulation, before, after *core.Task, record *port.Record) {
 	w.Commits++
 	o := w.ByID[after.OrderID]
@@ -89,7 +92,8 @@ func (m *move) did(names ...string) {
 	}
 }
 
-// checkEffects compares the effects in the remote services with the task (2, 7, 8).
+// checkEffects compares the effects in the remote services with the state of the task (invariants 2, 7 and
+// 8).
 func checkEffects(w *world.Simulation, o *world.Order) {
 	r := w.Store.Rows[o.Id]
 	if r == nil || r.Task == nil {
@@ -99,7 +103,7 @@ func checkEffects(w *world.Simulation, o *world.Order) {
 	if t.Apart() && r.Content == nil {
 		w.Violate("2", "the order of %s is kept apart, and it is not there", o.Id)
 	}
-	if !t.Terminal() || t.ProcessState == core.Closed { // A Closed order keeps its effects.
+	if !t.Terminal() || t.ProcessState == core.Closed { // a closed order keeps its effects
 		return
 	}
 	w.Checks.Did(map[bool]string{true: "7", false: "8"}[t.ProcessState == core.Processed])
@@ -132,7 +136,9 @@ func checkEffects(w *world.Simulation, o *world.Order) {
 	}
 }
 
-// Undoing checks that no effect of a later claimed step stands when a step is undone (9).
+// Undoing checks an undo before it takes effect, unless the step is undone alone. No step that was first
+// claimed after the undone step may have an effect (invariant 9), and no point of no return may have an
+// effect (P22a, a proven refusal permits undo).
 func Undoing(w *world.Simulation, s *world.Remote, c worker.Call) {
 	t := w.Store.Task(s.Order)
 	if o := w.ByID[s.Order]; o != nil && o.Seen.Alone[fmt.Sprintf("%s/%d", s.Step, c.Attempt)] {
@@ -156,11 +162,11 @@ func Undoing(w *world.Simulation, s *world.Remote, c worker.Call) {
 	}
 }
 
-// Short is the code of a status without its output, because the output was too large (P28, what is too large
-// fails once).
+// Short is the error code of a step whose output was too large (P28, what is too large fails once). A status
+// with this code does not contain the output.
 const Short = "output-too-large"
 
-// Audit checks all orders at the end of a run.
+// Audit checks all orders and all dead letters at the end of a run.
 func Audit(w *world.Simulation) {
 	for _, o := range w.AllOrders {
 		w.Checks.Did("5")
@@ -178,7 +184,8 @@ func Audit(w *world.Simulation) {
 	Letters(w)
 }
 
-// Letters checks that each dead letter is unreadable, or belongs to a task that has ended nevertheless (19).
+// Letters checks the dead letters. If a dead letter names an order that was never stored, the order must have
+// been refused (invariant 19).
 func Letters(w *world.Simulation) {
 	for _, name := range w.Names {
 		for _, l := range w.Queues[name].Dead {
@@ -193,8 +200,8 @@ func Letters(w *world.Simulation) {
 	}
 }
 
-// NoEffect reports whether a step is declared with "undo: none" and is not behind a point of no return. Such
-// a step has no lasting effect.
+// NoEffect reports whether a step has no lasting effect that an undo must remove. A step without an undo has
+// none if it sends a question, or if no point of no return is before it or in it.
 func NoEffect(w *world.Simulation, t *core.Task, step string) bool {
 	def, d := w.StepOf(t, step)
 	ask := slices.ContainsFunc(def.Steps, func(o core.StepDefinition) bool {
@@ -210,5 +217,5 @@ func behind(def *core.Definition, step string) bool {
 		slices.ContainsFunc(d.After, func(name string) bool { return behind(def, name) })
 }
 
-// LaterField is the field that a newer version of the program adds to documents.
+// LaterField is the name of a field that a simulated newer version of the program adds to documents.
 const LaterField = "laterField"

@@ -7,15 +7,16 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 )
 
-// answers checks the invariants of a step that waits for an answer (P35, an answer decides a round; P36; P37,
-// a question has a time). They hold after every commit.
+// answers checks the invariants of a step that waits for an answer (P35, an answer decides a round; P36,
+// answers may come early, late or twice; P37, a question has a time). The invariants must hold after every
+// commit.
 func (m *move) answers(was, s *core.Step) {
 	m.did("P35", "P36")
 	if s.Failures.Do > 0 || s.InFlight() {
 		m.fail("P35", "step %s is answered, and is %s with %d failures", s.Name, s.State, s.Failures.Do)
 	}
 	for _, v := range model.VerdictsOf(s) {
-		if v.ID == "" { // the vote did not count at the claim
+		if v.ID == "" { // the step's claim has removed the vote and its ID
 			continue
 		}
 		if yes, known := m.o.Seen.Answered[v.ID]; known && yes != v.Accepted {
@@ -43,8 +44,8 @@ func (m *move) answers(was, s *core.Step) {
 	m.decidedInTime(was, s, &d, decided)
 }
 
-// votes checks that an accepted answer is never lost, and that each person has at most one (P35; P36, answers
-// may come early, late or twice). The claim removes the votes of people who may not answer.
+// votes checks that an accepted answer is never lost and that each person has at most one vote (P35, P36).
+// There is one exception: when the step is claimed, the votes of people who may not answer are removed.
 func (m *move) votes(was, s *core.Step, decided bool) {
 	if was.Answers == nil || was.Answers.Round != s.Answers.Round || m.before.Run != m.after.Run {
 		return
@@ -57,7 +58,7 @@ func (m *move) votes(was, s *core.Step, decided bool) {
 		people[v.By] = true
 	}
 	if m.def.Steps[m.def.Index(s.Name)].Answer.Event != "" && decided {
-		return // the output holds the value
+		return // the output of the step holds the value
 	}
 	for _, v := range was.Answers.Votes {
 		if !people[v.By] && (was.Answers.Need > 0 || model.May(s.Answers, v.By)) {
@@ -66,7 +67,8 @@ func (m *move) votes(was, s *core.Step, decided bool) {
 	}
 }
 
-// decidedInTime checks that a step gets its timeoutValue only after its timeout (P37).
+// decidedInTime checks that a step gets its timeoutValue only after its timeout. When no faults occur, the
+// step must get the value soon after the timeout (P37).
 func (m *move) decidedInTime(was, s *core.Step, d *core.Decided, decided bool) {
 	if _, before := model.DecidedOf(was); !decided || before || was.State != core.Waiting {
 		return

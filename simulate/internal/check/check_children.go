@@ -7,7 +7,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// children checks P40 (a step can have child orders) for a parent at each commit.
+// children checks a parent's child orders at each commit (P40, a step can have child orders).
 func (m *move) children() {
 	for i := range m.after.Steps {
 		s, d := &m.after.Steps[i], &m.def.Steps[i]
@@ -34,7 +34,7 @@ func (m *move) children() {
 	}
 }
 
-// checkChildren compares the children of a task at its end with the task (P41, parent and child talk by
+// checkChildren compares the child orders of an ended task with the task (P41, parent and child talk by
 // messages).
 func checkChildren(w *world.Simulation, t *core.Task) {
 	if len(w.Below) == 0 {
@@ -64,7 +64,7 @@ func checkChildren(w *world.Simulation, t *core.Task) {
 			w.Violate("P41", "order %s is Processed, and %d children of step %s have failed, not %d",
 				t.OrderID, failed, s.Name, s.Children.Failed)
 		}
-		for _, svc := range w.Services { // The order does not matter because one is enough.
+		for _, svc := range w.Services { // the order does not matter, because one violation is enough
 			if !stands && svc.Net != 0 && strings.HasPrefix(svc.Order, t.OrderID+"~"+s.Name+"~") {
 				w.Violate("P41", "order %s is %s, step %s is %s, and an effect of its child stands: %s",
 					t.OrderID, t.ProcessState, s.Name, s.State, svc.Key)

@@ -4,9 +4,10 @@ import (
 	"encoding/json"
 )
 
-// fits checks that every document is within its limit, that the text of a failure is cut only if needed, and
-// that reported texts stay as they were reported (P28, what is too large fails once; P12, effects are emitted
-// again).
+// fits checks the size limit of documents (P28, what is too large fails once):
+//   - Every document is within its limit.
+//   - An error text is removed only if the document has no space for it.
+//   - A reported reason, output or verdict does not change (P12, effects are emitted again).
 func (m *move) fits() {
 	m.did("P28")
 	limit, t, b := m.w.Room.Limit, m.after, m.before
@@ -18,7 +19,8 @@ func (m *move) fits() {
 	}
 	for i := range b.Commands.Verdicts {
 		for k := range t.Commands.Verdicts {
-			// P5 (commands have a number and an ID) checks whether an accepted ID may be refused
+			// This check compares only the reasons. The method verdicts checks whether a command was accepted
+			// (P5, commands have a number and an ID).
 			if v, w := &b.Commands.Verdicts[i], &t.Commands.Verdicts[k]; v.ID == w.ID &&
 				v.Reason != w.Reason && w.Accepted == v.Accepted && m.kept(i) {
 				m.fail("P28", "command %s was answered %q, and now %q", v.ID, v.Reason, w.Reason)
@@ -38,13 +40,13 @@ func (m *move) fits() {
 	}
 }
 
-// cut returns the number of bytes that were cut from existing texts.
+// cut returns the number of bytes of error texts that the commit has removed from steps.
 func (m *move) cut() (n int) {
 	for i := range m.after.Steps {
 		was, e := m.before.Step(m.after.Steps[i].Name), m.after.Steps[i].Error
 		if was != nil && was.Error != nil && e != nil && was.Error.At == e.At && was.Error.Message != "" &&
 			e.Message == "" {
-			text, _ := json.Marshal(was.Error.Message) // a string
+			text, _ := json.Marshal(was.Error.Message) // Marshal cannot fail for a string
 			n += len(text)
 		}
 	}

@@ -8,7 +8,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Longest returns the longest time that an order of any of the definitions may wait.
+// Longest returns the longest time in milliseconds that an order may spend in waiting steps, over all
+// definitions.
 func Longest(all []*core.Definition) (most int64) {
 	for _, def := range all {
 		sum := int64(0)
@@ -28,8 +29,8 @@ func Longest(all []*core.Definition) (most int64) {
 	return most
 }
 
-// Outlasts extends the time of faults until ten minutes after the wait of an order. It reports whether the
-// time of faults goes on.
+// Outlasts extends the phase with faults while an order waits, if w.Through is true. The phase then ends ten
+// minutes after the wait. Outlasts reports whether the phase continues.
 func Outlasts(w *world.Simulation) bool {
 	if !w.Through {
 		return false
@@ -48,8 +49,8 @@ func Outlasts(w *world.Simulation) bool {
 	return w.Now <= w.Until
 }
 
-// wait checks P33 (a waiting step asks no agent) and P34 (a wait ends at a fixed time) for a step at every
-// commit.
+// wait checks a step with a wait at every commit (P33, a waiting step asks no agent; P34, a wait ends at a
+// fixed time).
 func (m *move) wait(was, s *core.Step) {
 	t, seen := m.after, &m.o.Seen
 	m.did("P33")
@@ -79,7 +80,7 @@ func (m *move) wait(was, s *core.Step) {
 	}
 	m.did("P34")
 	at, known := seen.Wakes[claim]
-	if !known { // the claim was part of the previous commit
+	if !known { // the claim was not checked, such as a claim in the order's first commit
 		at = was.Wait.At
 	}
 	switch {
@@ -89,22 +90,24 @@ func (m *move) wait(was, s *core.Step) {
 		m.fail("P34", "step %s ended at %s by the true time, and waits until %s", s.Name,
 			core.Time(m.w.Start+m.w.Now), at)
 	case m.w.Quiescing && m.w.Driver == nil && m.before.ProcessState == core.Processing:
-		// otherwise a Resubmit resumed the order and ended the wait
+		// If the task was not Processing before, prompt does not apply, because a Resubmit has ended the
+		// wait.
 		m.prompt(s, at)
 	}
 }
 
-// undecided reports whether the task has left Error for the undo, which clears the times, and the undo of the
-// step comes next.
+// undecided reports whether a waiting step has no complete-by because the task has left Error for the undo. A
+// task in Error has no complete-by times, and a later commit undoes the step.
 func (m *move) undecided(was *core.Step) bool {
 	return m.after.ProcessState == core.Compensating && was.CompleteBy == 0
 }
 
-// prompt checks that, once faults are over, a wait ends by its Wake or by the next sweep after the grace
-// (P33).
+// prompt checks that a wait ends soon after its end time when no faults occur (P34). Either the Wake must end
+// the wait, or the first sweep after the definition's Grace, the time that a Wake may be late.
 func (m *move) prompt(s *core.Step, at core.Time) {
 	since := max(int64(at)-m.w.Start, m.w.QuiescedAt, m.o.Seen.ForwardAt)
-	// first the lease, or the message, of the process that stopped last must expire
+	// The bound is twice the tick plus twice the visibility timeout, because the lease or the message of a
+	// dead process may have to expire first.
 	if late := m.w.Now - since - int64(m.def.Grace); late > 2*(world.Tick+world.Visibility) {
 		m.fail("P34", "step %s was to wait until %s, and ended %d ms after it could have, without faults",
 			s.Name, at, late)

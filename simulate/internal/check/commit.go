@@ -12,25 +12,34 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// keptAccepted reports whether the task certainly still stored "accepted" for the command when it decided the
-// command again: the verdict is older than this commit, whose verdicts cannot have replaced it.
-func (m *move) keptAccepted(id string) bool {
-	if m.before == nil {
-		return false
+// commandOf returns the content of the handling's command with the ID, or the ID if the handling has no such
+// command.
+func (m *move) commandOf(id string) string {
+	for _, ev := range events(m.w.Cur, m.after.OrderID) {
+		if c, ok := ev.(*message.Control); ok && c.ID() == id {
+			return fmt.Sprint(c.Event)
+		}
 	}
-	at := slices.IndexFunc(m.before.Commands.Verdicts,
-		func(v core.Verdict) bool { return v.ID == id && v.Accepted })
-	return at >= 0 && m.kept(at)
+	return id
 }
 
-// kept reports whether this commit has kept the verdict at that position of the earlier list.
+// storedBefore returns the index of the verdict on the ID that the task stored before the commit, or -1.
+func (m *move) storedBefore(id string) int {
+	if m.before == nil {
+		return -1
+	}
+	return slices.IndexFunc(m.before.Commands.Verdicts, func(v core.Verdict) bool { return v.ID == id })
+}
+
+// kept reports whether a verdict was certainly still stored when the commit decided its last command. The
+// parameter at is its index before the commit. A task keeps only eight verdicts.
 func (m *move) kept(at int) bool {
 	added := m.added()
 	return added < 8 && len(m.before.Commands.Verdicts)-at+added-1 <= 8
 }
 
-// added returns the number of verdicts of this commit that are kept. If it is 8, the commit may have stored
-// more verdicts, also of accepted commands.
+// added returns the number of verdicts that this commit has added and kept. If the number is 8, the commit
+// may have added and dropped more verdicts, also on accepted commands.
 func (m *move) added() (n int) {
 	for _, v := range m.after.Commands.Verdicts {
 		if m.before == nil || !slices.Contains(m.before.Commands.Verdicts, v) {
@@ -40,22 +49,33 @@ func (m *move) added() (n int) {
 	return n
 }
 
-// verdicts checks that one ID has one verdict until eight later verdicts have replaced it; then a copy of an
-// accepted command is refused for its number. A refused command, such as a Cancel, stays refused in its run
-// (P17, a cancel is kept). The number grows with each accepted command, and by one when the list of refused
-// commands is full (P5, commands have a number and an ID).
+// verdicts checks the verdicts on commands (P5, commands have a number and an ID; P17, a cancel is kept):
+//   - An ID keeps its verdict until eight later verdicts have replaced it. Then the task may accept another
+//     command with the ID. It refuses a copy of an accepted command because of its number.
+//   - A copy of a refused command is never accepted.
+//   - A refused Cancel stays refused in its run.
+//   - The command number grows by one with each accepted command. It also grows by one when a full list of
+//     refused commands is emptied.
 func (m *move) verdicts() {
 	m.did("P5", "P17")
 	accepted := 0
 	for _, v := range m.after.Commands.Verdicts {
-		was, known := m.o.Seen.Verdicts[v.ID]
-		if known && was != v.Accepted && (v.Accepted || m.keptAccepted(v.ID)) {
-			m.fail("P5", "command %s was answered %v and now %v", v.ID, was, v.Accepted)
+		was := m.storedBefore(v.ID)
+		if was >= 0 && m.before.Commands.Verdicts[was].Accepted != v.Accepted && m.kept(was) {
+			m.fail("P5", "command %s was answered %v and now %v", v.ID, !v.Accepted, v.Accepted)
+		}
+		if was >= 0 && m.before.Commands.Verdicts[was].At == v.At {
+			continue
+		}
+		command := m.commandOf(v.ID)
+		accepts, known := m.o.Seen.Verdicts[command]
+		if known && !accepts && v.Accepted {
+			m.fail("P5", "the refused command %s was accepted later", v.ID)
 		}
 		if known {
 			continue
 		}
-		m.o.Seen.Verdicts[v.ID] = v.Accepted
+		m.o.Seen.Verdicts[command] = v.Accepted
 		m.commanded = m.commanded || v.Accepted
 		if v.Accepted {
 			accepted++
@@ -65,8 +85,8 @@ func (m *move) verdicts() {
 			if v.Accepted && m.o.Seen.Cancels[m.after.Run] && m.before != nil && m.before.Run == m.after.Run {
 				m.fail("P17", "a Cancel of run %d was refused before and is accepted now", m.after.Run)
 			}
-			// Past a point of no return a refused Cancel may be accepted later, if the point is proven to
-			// have had no effect (P22a, a proven refusal permits undo).
+			// In one case a refused Cancel may be accepted later. The order was past a point of no return,
+			// and a proof then shows that the point had no effect (P22a, a proven refusal permits undo).
 			if !v.Accepted && m.before != nil && m.before.Run == m.after.Run && !m.ofAnOldRun(v.ID) &&
 				(m.after.ProcessState == core.Processed || !model.PastReturn(m.def, m.after)) {
 				m.o.Seen.Cancels[m.after.Run] = true
@@ -76,9 +96,9 @@ func (m *move) verdicts() {
 	was := 0
 	if m.before != nil {
 		was = m.before.Commands.Number
-		// A resubmitted parent commands its child (P41, parent and child talk by messages).
+		// A parent's Resubmit reaches a child order as a message (P41, parent and child talk by messages).
 		m.commanded = m.commanded || m.after.Parent != nil && m.after.Run > m.before.Run
-		// later verdicts of this commit have replaced the accepted one
+		// The commit has added eight or more verdicts, so the verdict on the accepted command may be missing.
 		if m.added() >= 8 && m.after.Commands.Number > was {
 			m.commanded = true
 			m.resumed = m.resumed || stoppedForward(m.before) && m.after.ProcessState == core.Processing
@@ -90,14 +110,16 @@ func (m *move) verdicts() {
 	}
 }
 
-// emptied returns the number of full lists of refused commands that became shorter within the run.
+// emptied returns the number of lists of refused commands that the commit has emptied. Only a full list is
+// emptied, and only within a run.
 func (m *move) emptied() (n int) {
 	if m.before == nil || m.before.Run != m.after.Run {
 		return 0
 	}
-	// The loop may go in any order, because this is a count.
+	// The order of the loop does not matter, because the result is a count.
 	for kind, all := range m.before.Commands.Refused {
-		// a list shrinks only when it is emptied, which can happen between two events of a commit
+		// A list becomes shorter only if the commit empties it. Another event of the same commit may then add
+		// new entries.
 		if len(m.after.Commands.Refused[kind]) < len(all) {
 			n++
 		}
@@ -105,8 +127,8 @@ func (m *move) emptied() (n int) {
 	return n
 }
 
-// ofAnOldRun reports whether the command names an earlier run. The verdict cannot show this, because a
-// document without room omits the reason (P28, what is too large fails once).
+// ofAnOldRun reports whether the command names an earlier run. The verdict's reason is not reliable here,
+// because a document without enough space omits the reason (P28, what is too large fails once).
 func (m *move) ofAnOldRun(id string) bool {
 	return slices.ContainsFunc(events(m.w.Cur, m.after.OrderID), func(ev any) bool {
 		c, ok := ev.(*message.Control)
@@ -118,8 +140,8 @@ func (m *move) ofAnOldRun(id string) bool {
 	})
 }
 
-// tokens checks that the document of a task whose workflow makes tokens holds no token (P39, a token is an
-// answer's permission).
+// tokens checks that the document of a task with tokens contains no token (P39, a token is an answer's
+// permission).
 func (m *move) tokens() {
 	if m.after.TokenKey == "" {
 		return
@@ -143,7 +165,7 @@ func (m *move) identity() {
 		return
 	}
 	m.did("mixed")
-	// an erasure removes the field (P52, erase removes content, not identity)
+	// An erasure may remove the field (P52, erase removes content, not identity).
 	if m.before.Unknown[LaterField] != nil && m.after.Unknown[LaterField] == nil && m.after.Erased == nil {
 		m.fail("mixed", "an older version of the program has dropped a field that it does not know")
 	}
@@ -160,8 +182,9 @@ func (m *move) identity() {
 	}
 }
 
-// corrected checks that only a command sets another input, and only if the key of the step has no effect and
-// no open call (P51, a call can get another input).
+// corrected checks a step that gets another input (P51, a call can get another input). A command must have
+// set the input. The step's key must have no open call and no effect, but a plain service may have undone an
+// effect.
 func (m *move) corrected() {
 	t, b := m.after, m.before
 	for i := range t.Steps {
@@ -184,9 +207,9 @@ func (m *move) corrected() {
 	}
 }
 
-// moved checks that only a command pins another definition, while nothing is in flight and no end is
-// unreported. Attempted and skipped steps stay as they are, except in a task that was undone (P49, move pins
-// another definition).
+// moved checks a task that pins another definition (P49, move pins another definition). A command must have
+// requested the move, and no step may be in flight. Steps that were attempted, skipped or have failed must
+// stay in the task, unless it was Compensated.
 func (m *move) moved() {
 	t, b := m.after, m.before
 	if t.Definition == b.Definition {
@@ -218,8 +241,8 @@ func (m *move) moved() {
 	}
 }
 
-// was returns the step's earlier state. A step that returns under its name continues with its attempts (P1,
-// every claim has a new attempt).
+// was returns the step before the commit. A move can add a step whose name an earlier move has removed. The
+// number of attempts of such a step continues (P1, every claim has a new attempt).
 func (m *move) was(name string) *core.Step {
 	if s := m.before.Step(name); s != nil {
 		return s
@@ -227,7 +250,8 @@ func (m *move) was(name string) *core.Step {
 	return &core.Step{Name: name, State: core.Pending, Attempt: m.before.Attempts.Removed[name]}
 }
 
-// index checks that the indexed due time is neither late nor missing (21; P9, tasks not at rest are due).
+// index checks that the index entry of a task has the right bucket, and that its due time is not too late
+// (invariant 21; P9, tasks not at rest are due).
 func (m *move) index() {
 	m.did("21", "P9")
 	live := model.Live(m.after)
@@ -246,7 +270,8 @@ func (m *move) index() {
 	}
 }
 
-// ends checks that only a command leaves an end (6).
+// ends checks that an ended task changes its state only after a command (invariant 6). It also checks
+// invariants 10 and 18, P22 (a point of no return forbids undo) and P23 (a hop budget bounds claims).
 func (m *move) ends() {
 	m.did("6", "P22", "P23", "P20")
 	t, b := m.after, m.before
@@ -261,7 +286,7 @@ func (m *move) ends() {
 		m.fail("18", "its end is reported as number %d, and a later status has number %d", t.End.Seq,
 			t.StatusSeq)
 	}
-	// its parent requests its undo (P41)
+	// The task's parent requests the undo by a message (P41).
 	asked := t.Parent != nil && b.ProcessState == core.Processed && t.ProcessState != core.Error
 	if b.Terminal() && !m.commanded && !asked && (t.ProcessState != b.ProcessState || t.End.At != b.End.At) {
 		m.fail("6", "%s became %s without a command", b.ProcessState, t.ProcessState)
@@ -285,8 +310,8 @@ func (m *move) ends() {
 	}
 }
 
-// erased checks that an order is erased only after its end was reported, that it stays erased, and that its
-// document holds nothing that was sent (P52).
+// erased checks an erased order (P52). The erasure must come after the end is reported, and the order must
+// stay erased. The document must contain no content, output, input or answer.
 func (m *move) erased() {
 	t, b := m.after, m.before
 	if t.Erased == nil {
@@ -318,29 +343,30 @@ func (m *move) erased() {
 	}
 }
 
-// nothingToReport reports whether the end of the task has neither a status nor an alert, and no parent waits
-// for it (P11, an end is reported until settled). The batch that ends such an order can erase it too.
+// nothingToReport reports whether the end of the task has no status and no alert, and no parent waits for it
+// (P11, an end is reported until settled). A single batch can end and erase such an order.
 func (m *move) nothingToReport() bool {
 	return m.after.End.Seq == 0 && m.after.Parent == nil && !model.Alerts(m.def, m.after)
 }
 
-// why checks that the reason of an undo stays the first one, whatever the result of the undo (P19, policy
-// decides about a failed step).
+// why checks that the reason of an undo does not change, whatever the result of the undo (P19, policy decides
+// about a failed step).
 func (m *move) why() {
 	if m.before == nil || m.before.Undo.Why == "" || m.before.IsTombstone() || m.before.Run != m.after.Run ||
 		m.before.ProcessState == core.Closed {
 		return
 	}
 	m.did("P19")
-	// An order that is closed during its undo, because its children are missing (P48, close ends an order as
-	// it stands), has not stopped in Error before.
+	// An order that is closed from Error stores the reason of its undo separately. An order that was
+	// Compensating before this commit has not entered Error: it was closed because it waits for missing
+	// children (P48, close ends an order as it stands).
 	closed := m.after.ProcessState == core.Closed && m.before.ProcessState != core.Compensating
 	if was, is := model.UndoneFor(m.before, false), model.UndoneFor(m.after, closed); was != is {
 		m.fail("P19", "it is undone because of %s, and that began because of %s", is, was)
 	}
 }
 
-// settled checks that an end counts as reported only if its status and its alert were sent (P11).
+// settled checks that an end counts as reported only after its status and its alert were sent (P11).
 func (m *move) settled() {
 	t, b := m.after, m.before
 	if b == nil || b.End.ResendAt == 0 || t.End.ResendAt != 0 || t.End.At != b.End.At ||
@@ -358,11 +384,11 @@ func (m *move) settled() {
 	}
 }
 
-// AlertID returns the ID of an end's alert.
+// AlertID returns an ID for the alert of an end.
 func AlertID(at core.Time, run, command int) string { return fmt.Sprintf("%s/%d/%d", at, run, command) }
 
-// replies checks which replies change nothing (4): a reply of another run or operation, and a reply of a
-// stale attempt unless it is done.
+// replies checks that stale replies alone cause no commit (invariant 4). A reply is stale if its run, step or
+// operation is not in the task, or its attempt is an earlier one. A done of a do counts from any attempt.
 func (m *move) replies() {
 	if m.w.Cur == nil || m.before == nil || len(m.w.Cur.Letters) == 0 || settling(m.o, m) ||
 		len(m.w.Cur.Sight(m.after.OrderID).Extra) > 0 {
@@ -382,7 +408,7 @@ func (m *move) replies() {
 		m.w.Cur.Letters[0].Message.Value.(*message.Reply).Run)
 }
 
-// settling reports whether a commit only records that an end has been reported.
+// settling reports whether a commit records only that the end of the task has been reported.
 func settling(o *world.Order, m *move) bool {
 	return m.before.End.ResendAt != 0 && m.after.End.ResendAt == 0 &&
 		m.before.ProcessState == m.after.ProcessState && m.before.End.At == m.after.End.At

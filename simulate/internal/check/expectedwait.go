@@ -11,8 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// expectedWait returns the wait that the n-th event of an order adds to the recorded waits if it is accepted,
-// or nil.
+// expectedWait returns the queue wait that the Scheduler must record for the n-th event of an order. It
+// returns nil unless the event is a received final reply to the current attempt of its step.
 func expectedWait(iv *world.Invocation, s *world.Sight, m *model.Model, n int, ev any) *world.ExpectedWait {
 	r, ok := ev.(*message.Reply)
 	i := letterOf(iv, s, n)
@@ -29,8 +29,8 @@ func expectedWait(iv *world.Invocation, s *world.Sight, m *model.Model, n int, e
 		Letter: i, Wait: scheduler.Wait{Waited: waited, Learnt: m.Now}}
 }
 
-// learnt compares the waits that a Scheduler recorded in a handling with the waits in the replies that it
-// handled. gone reports whether all messages of an order are deleted.
+// learnt checks that a Scheduler recorded exactly the queue waits of the replies that it handled. The
+// function gone reports whether all messages of an order are deleted.
 func learnt(iv *world.Invocation, gone func(id string) bool) {
 	p := iv.P
 	if p.Waits == nil {
@@ -48,7 +48,7 @@ func learnt(iv *world.Invocation, gone func(id string) bool) {
 		}
 	}
 	for _, s := range iv.Sights {
-		open = open || s.Doubt // the write may be stored, although the store did not confirm it
+		open = open || s.Doubt // the write may be stored although the store returned an error
 	}
 	p.Known = got
 	iv.W.Checks.Did("P32")
@@ -58,13 +58,14 @@ func learnt(iv *world.Invocation, gone func(id string) bool) {
 	}
 }
 
-// like reports whether two waits differ by at most l.Vague, the largest error of the time of the decision.
+// like reports whether two queue waits are equal, except for a difference of at most l.Vague.
 func like(l *world.ExpectedWait, w scheduler.Wait) bool {
 	near := func(d core.Duration) bool { return -l.Vague <= d && d <= l.Vague }
 	return near(core.Duration(w.Learnt-l.Learnt)) && near(w.Waited-l.Waited)
 }
 
-// expectedWaits returns the expected waits of all orders, in the order of their messages.
+// expectedWaits returns the expected queue waits of all orders, sorted by the position of their messages in
+// the batch.
 func expectedWaits(iv *world.Invocation) []world.ExpectedWait {
 	var all []world.ExpectedWait
 	for _, s := range iv.Sights {

@@ -9,8 +9,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// settledHere checks that a handling settles an end only if it has sent all reports of the end itself (P11,
-// an end is reported until settled).
+// settledHere checks a commit that settles an end. The same handling must have sent all reports of the end
+// (P11, an end is reported until settled).
 func (m *move) settledHere(s *world.Sight) {
 	m.did("P11")
 	s.Settled = true
@@ -22,9 +22,9 @@ func (m *move) settledHere(s *world.Sight) {
 	}
 }
 
-// Finished checks the end of a handling: a deleted message would change nothing any more (P8, every commit is
-// conditional; P15, a late "done" counts), and the handling sent all effects of its commit (P12, effects are
-// emitted again; P13, delete after sending).
+// Finished checks the end of a handling. Messages that the handling deleted without a commit must change
+// nothing (P8, every commit is conditional; P15, a late "done" counts). The handling must have sent all
+// effects of its commit (P12, effects are emitted again; P13, delete after sending).
 func Finished(iv *world.Invocation, gone func(id string) bool) {
 	if iv.Dead || len(iv.W.Below) > 0 {
 		return
@@ -39,8 +39,9 @@ func Finished(iv *world.Invocation, gone func(id string) bool) {
 	}
 }
 
-// Carried checks a direct call that returned an error. No queue repeats the call, so the Scheduler must have
-// sent all effects of its commit itself, unless it has given up (P12a, who emits again).
+// Carried checks a call of the Scheduler that came without a queue and returned an error. No queue repeats
+// the call. Therefore the Scheduler must have sent all effects of its commit, unless it stopped after too
+// many tries (P12a, who emits again).
 func Carried(iv *world.Invocation) {
 	for _, s := range iv.Sights {
 		if s.After != nil && !s.Doubt && !iv.Dead && !iv.GaveUp && len(iv.W.Below) == 0 {
@@ -49,8 +50,8 @@ func Carried(iv *world.Invocation) {
 	}
 }
 
-// tooFar reports whether a Wake is too far ahead for the delay of a message (P9a, a waiting step has two
-// times), from the earliest reading of the handler's clock.
+// tooFar reports whether the time of a Wake is too far ahead for the delay of a message (P9a, a waiting step
+// has two times). It counts from the earliest time that the handler read from its clock.
 func tooFar(iv *world.Invocation, want model.Mail) bool {
 	first := core.TimeOf(iv.P.Now())
 	for _, r := range iv.Clock {
@@ -90,13 +91,13 @@ func concluded(iv *world.Invocation, s *world.Sight) {
 	}
 }
 
-// sentAll reports whether the handling itself has sent all reports of the end.
+// sentAll reports whether the handling has sent all reports of the task's end.
 func sentAll(s *world.Sight, def *core.Definition, t *core.Task) bool {
 	return !slices.ContainsFunc(model.OfEnd(def, t), func(want model.Mail) bool { return !has(s, want) })
 }
 
-// spent checks that the messages of an order that were deleted without a commit change nothing. It returns
-// the mails that these messages require again.
+// spent checks the messages of an order that the handling deleted without a commit. These messages must
+// change nothing. The first result lists the messages that the handling had to send again.
 func spent(iv *world.Invocation, s *world.Sight) (must []model.Mail, ok bool) {
 	w := iv.W
 	var broken string
@@ -129,10 +130,11 @@ func spent(iv *world.Invocation, s *world.Sight) (must []model.Mail, ok bool) {
 	return nil, false
 }
 
-// copied checks a message that was not handled before and changes nothing. The handling may only reply to its
-// sender, because copies would otherwise multiply calls (P12a, who emits again).
+// copied checks a message that no handling has received before and that changes nothing. The handling may
+// only reply to the sender. Otherwise each copy of a message would cause another call of an agent (P12a).
 func copied(iv *world.Invocation, s *world.Sight) {
-	// a redelivered message of the order may have caused the mail
+	// If a message of the order was received before, it may be the reason for a message that the handling
+	// sent.
 	for i, l := range iv.Letters {
 		if world.AboutOrder(l.Message) == s.Id && iv.Handed[i].Received > 1 {
 			return
@@ -151,8 +153,9 @@ func copied(iv *world.Invocation, s *world.Sight) {
 	}
 }
 
-// unreadable checks that an unreadable message goes to quarantine, that one of a newer schema stays, and that
-// nothing is returned to the queue without a reason (19).
+// unreadable checks invariant 19. An unreadable message must go to quarantine. A message of a newer schema
+// must stay in its queue. All other messages may go back to their queues in two cases: something has failed,
+// or a message of the order names a later run or attempt than the document.
 func unreadable(iv *world.Invocation, gone func(id string) bool) {
 	w := iv.W
 	lost := iv.Gone == nil
@@ -175,7 +178,8 @@ func unreadable(iv *world.Invocation, gone func(id string) bool) {
 	}
 }
 
-// stays reports whether one of the order's messages is ahead of the document and must stay in its queue (P8).
+// stays reports whether one of the order's messages names a later run or attempt than the document. Such a
+// message must stay in its queue (P8).
 func stays(iv *world.Invocation, id string) bool {
 	s := iv.Sight(id)
 	m := modelFor(iv, s, s.Base, times(iv, s)[0])

@@ -15,7 +15,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// given checks that the requests of a step with a corrected input carry that input (P51, a call can get
+// given checks that the requests of a step with a corrected input contain this input (P51, a call can get
 // another input).
 func given(w *world.Simulation, t *core.Task, r *message.Request) {
 	if t == nil || t.Run != r.Run || r.Operation != core.Do && string(r.Input) == "" {
@@ -33,8 +33,8 @@ func given(w *world.Simulation, t *core.Task, r *message.Request) {
 	}
 }
 
-// budgets returns the largest number of failures that any definition allows a step and its undo. All
-// definitions count, because a moved order keeps its failure counts.
+// budgets returns the largest number of failures that any definition permits for a step and for its undo. It
+// considers all definitions, because a moved order keeps its failure counts.
 func budgets(w *world.Simulation, step string) (do, undo int) {
 	for _, def := range w.Known() {
 		if i := def.Index(step); i >= 0 {
@@ -48,11 +48,11 @@ func budgets(w *world.Simulation, step string) (do, undo int) {
 	return do, undo
 }
 
-// meant checks that a key has the same meaning with every definition that the task pins (P49, move pins
-// another definition). An undo's input may differ.
+// meant checks that a key keeps its meaning with every definition that the task pins (P49, move pins another
+// definition). The input of an undo may change.
 func meant(w *world.Simulation, o *world.Order, r *message.Request) {
-	// the Scheduler was frozen, and its request comes too late for an effect (P25, agents are silent after
-	// stopBy)
+	// A request after its stop-by has no effect (P25, agents are silent after stopBy). It comes from a
+	// Scheduler that was frozen for some time.
 	if core.Time(w.Start+w.Now) >= r.StopBy {
 		return
 	}
@@ -68,7 +68,7 @@ func meant(w *world.Simulation, o *world.Order, r *message.Request) {
 	o.Seen.Meant[key] = what
 }
 
-// Sent checks a message against the rules of sending.
+// Sent checks a message when a process sends it.
 func Sent(w *world.Simulation, p *world.Process, q *world.Queue, m port.Message) {
 	if iv := w.Cur; iv != nil && iv.P == p {
 		if id, letter, ok := mailOf(m.Value); ok {
@@ -127,11 +127,11 @@ func sentRequest(w *world.Simulation, p *world.Process, r *message.Request) {
 	}
 }
 
-// calls counts the requests without reminders. The number of reminders grows with the time that a question is
-// open (P37, a question has a time).
+// calls returns the number of requests, without reminders. The number of reminders depends on the time for
+// which a question is open (P37, a question has a time).
 func calls(h *world.History) (n int) {
 	for id := range h.Requests {
-		// the ID holds attempt and key; that of a reminder has a number too
+		// The ID consists of the step, the attempt and the key. The key of a reminder has one part more.
 		if _, key, _ := strings.Cut(id, "/"); strings.Count(key, "/") == strings.Count("1/o1/0/a", "/") {
 			n++
 		}
@@ -139,8 +139,8 @@ func calls(h *world.History) (n int) {
 	return n
 }
 
-// because checks that a drawn step gives the code of the failed step before it as the reason (P42, orders can
-// go on after failures).
+// because checks the field "because" in the input of a request. The field must contain the failure code of
+// the step's first predecessor (P42, orders can go on after failures).
 func because(w *world.Simulation, t *core.Task, r *message.Request) {
 	if t == nil || t.Run != r.Run || r.Operation == core.UndoOp {
 		return
@@ -159,8 +159,8 @@ func because(w *world.Simulation, t *core.Task, r *message.Request) {
 	}
 }
 
-// routed checks that a request goes to one of its step's agents, but not to the agent of a failed previous
-// attempt (P44, several agents can do one step).
+// routed checks the agent of a request. The agent must be one of the step's agents. It must not be the agent
+// whose previous attempt failed (P44, several agents can do one step).
 func routed(w *world.Simulation, t *core.Task, r *message.Request) {
 	_, d := w.StepOf(t, r.Step)
 	if !slices.Contains(d.AllAgents(), r.Agent) {
@@ -181,9 +181,9 @@ func routed(w *world.Simulation, t *core.Task, r *message.Request) {
 	}
 }
 
-// sentControl checks that the Supervisor sends the effects of its commits, and that its sender's clock does
-// not release a Wake too early (P9a, a waiting step has two times; P16, the Supervisor hands back and gives
-// up).
+// sentControl checks a control message. The Supervisor may send one only after a commit (P16, the Supervisor
+// hands back and gives up). A Wake must not arrive before the end of its wait, measured by the sender's clock
+// (P9a, a waiting step has two times).
 func sentControl(w *world.Simulation, p *world.Process, c *message.Control, delay time.Duration) {
 	iv := w.Cur
 	if iv == nil || iv.P != p || p.Role == world.AClient {
@@ -204,11 +204,11 @@ func sentControl(w *world.Simulation, p *world.Process, c *message.Control, dela
 		t.ProcessState == core.Processing || step.State == core.UndoWait
 	def := w.DefOf(t)
 	now := core.TimeOf(p.Now())
-	for _, r := range iv.Clock { // the clock may have jumped back since the delay was computed
+	for _, r := range iv.Clock { // the clock may have jumped back since the sender computed the delay
 		now = max(now, r.Now)
 	}
 	left := model.NextLook(def, t, def.Index(wake.Step)).Sub(now)
-	// an earlier event of this commit may have begun and ended a shorter wait
+	// If the commit has several events, an earlier event may have begun and ended a shorter wait.
 	alone := len(EventsOf(s, iv)) < 2
 	if waits && alone && step.Attempt == wake.Attempt && left > 0 &&
 		core.DurationOf(delay) < left+core.Second {
@@ -271,7 +271,7 @@ func sentStatus(w *world.Simulation, s *message.Status) {
 	}
 }
 
-// Alerted notes that an alert was raised.
+// Alerted records an alert that an actor raises.
 func Alerted(w *world.Simulation, p *world.Process, a core.RaiseAlert) {
 	if o := w.ByID[a.OrderID]; o != nil {
 		o.Seen.Alerts[AlertID(a.At, a.Run, a.Command)] = true

@@ -12,8 +12,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// mayDo reports whether a do may be sent: its task goes forward, or did so before the last message of the
-// batch. Then the batch has claimed the do, or the do was already in flight and may be sent again (P12,
+// mayDo reports whether the handling may send the request of a do. It may if the handling has not seen the
+// task, if the task goes forward, or if its commit has claimed this attempt. It also may if the loaded task
+// went forward and the handling has several events of the order: a later event may have begun the undo (P12,
 // effects are emitted again; P13, delete after sending).
 func mayDo(iv *world.Invocation, r *message.Request) bool {
 	s := iv.Sight(r.OrderID)
@@ -23,7 +24,7 @@ func mayDo(iv *world.Invocation, r *message.Request) bool {
 		Attempt: r.Attempt}) || s.Base != nil && forward(s.Base) && len(events(iv, r.OrderID)) > 1
 }
 
-// Loaded records the task that the handling decides on from now on.
+// Loaded records the task that the handling has loaded. The handling's next decisions start from this task.
 func Loaded(iv *world.Invocation, id string, t *core.Task) {
 	s := iv.Sight(id)
 	s.Base = t
@@ -39,8 +40,8 @@ func Loaded(iv *world.Invocation, id string, t *core.Task) {
 	s.From, iv.Anew = len(iv.Clock), true
 }
 
-// inQueue returns the queue wait of a message, by the first reading of the handler's clock. A redelivered
-// message was returned to the queue, so its wait does not count.
+// inQueue returns the time for which a message waited in its queue, until the handler's first clock reading.
+// It returns 0 for a redelivered message, because the message was invisible for a part of the time.
 func inQueue(iv *world.Invocation, i int) core.Duration {
 	if iv.Handed[i].Received > 1 {
 		return 0
@@ -52,7 +53,8 @@ func inQueue(iv *world.Invocation, i int) core.Duration {
 	return max(0, now.Sub(core.TimeOf(iv.Handed[i].SentAt)))
 }
 
-// events returns the messages of one order in the handling.
+// events returns the events of one order in the handling. These are the messages, or the event of a call
+// without a queue.
 func events(iv *world.Invocation, id string) (all []any) {
 	for _, l := range iv.Letters {
 		if world.AboutOrder(l.Message) == id {
@@ -65,7 +67,7 @@ func events(iv *world.Invocation, id string) (all []any) {
 	return all
 }
 
-// orders returns the number of orders that the handling is about.
+// orders returns the number of orders in the batch of the handling. The messages of one order are adjacent.
 func orders(iv *world.Invocation) int {
 	n, last := 0, ""
 	for _, l := range iv.Letters {
@@ -76,7 +78,7 @@ func orders(iv *world.Invocation) int {
 	return n
 }
 
-// sentBy records a message that a handling has sent for an order.
+// sentBy records a message that a handling has sent about an order.
 func sentBy(iv *world.Invocation, id string, m model.Mail) {
 	s := iv.Sight(id)
 	if !slices.Contains(s.Sent, m) {
@@ -84,7 +86,8 @@ func sentBy(iv *world.Invocation, id string, m model.Mail) {
 	}
 }
 
-// mailOf returns a message as a mail, for the rules of sending.
+// mailOf returns the order ID and the model's description of a message. The result ok is false if the model
+// has no description for this type of message.
 func mailOf(v port.Value) (id string, m model.Mail, ok bool) {
 	switch v := v.(type) {
 	case *message.Request:
@@ -111,14 +114,15 @@ func mailOf(v port.Value) (id string, m model.Mail, ok bool) {
 			return v.OrderID, model.Mail{Kind: 'w', Step: e.Step, Attempt: e.Attempt}, true
 		case core.Settle:
 			return v.OrderID, model.Mail{Kind: 's'}, true
-		case core.Answered: // an answer to an order that is not stored yet
+		case core.Answered: // this answer goes back to its queue, because its order is not stored
 			return v.OrderID, model.Mail{Kind: 'e'}, true
 		}
 	}
 	return "", model.Mail{}, false
 }
 
-// has reports whether the handling sent a mail. For an alert and for a waiting undo the time must match too.
+// has reports whether the handling sent a message. It compares the time only for an alert and for the status
+// of a waiting undo.
 func has(s *world.Sight, want model.Mail) bool {
 	return slices.ContainsFunc(s.Sent, func(m model.Mail) bool {
 		return m.Kind == want.Kind && m.Step == want.Step && m.Attempt == want.Attempt &&
@@ -126,7 +130,7 @@ func has(s *world.Sight, want model.Mail) bool {
 	})
 }
 
-// modelFor returns the model for a decision of a handling at the time at.
+// modelFor returns a model of the task t. The model decides with the clock reading in the parameter at.
 func modelFor(iv *world.Invocation, s *world.Sight, t *core.Task, at world.Reading) *model.Model {
 	w := iv.W
 	m := &model.Model{Def: w.Def, Defs: w.Defs, Latest: w.Def, T: model.CopyOf(t), Now: at.Now, By: iv.P.Name,
@@ -157,7 +161,8 @@ func modelFor(iv *world.Invocation, s *world.Sight, t *core.Task, at world.Readi
 	return m
 }
 
-// decided compares a commit with the model. A commit that settles an end has its own rule.
+// decided compares a commit with the model's prediction. The model does not predict the commit that settles
+// an end, so settledHere checks that commit.
 func (m *move) decided() {
 	iv := m.w.Cur
 	if iv == nil {
@@ -175,7 +180,7 @@ func (m *move) decided() {
 		if m.before != nil {
 			attempt = m.was(st.Name).Attempt
 		}
-		for attempt < st.Attempt { // a batch may claim a step and then its undo
+		for attempt < st.Attempt { // one batch may claim both the do of a step and its undo
 			attempt++
 			s.Claims = append(s.Claims, model.Mail{Kind: 'r', Step: st.Name, Attempt: attempt})
 		}
@@ -205,12 +210,13 @@ func (m *move) decided() {
 	}
 	if rule == "" || len(times) > 1 && len(EventsOf(s, iv)) > 1 {
 		s.After, s.ExpectedWaits = m.after, []world.ExpectedWait{{Order: s.Id}}
-		return // each event of the batch had its own time, but the model has only one
+		return // the batch may have had a different time for each event
 	}
 	m.fail(rule, "%s", diff)
 }
 
-// predict runs the model, and returns how the committed task differs from it.
+// predict runs the model. It returns the rule that applied, and the difference between the model's task and
+// the committed task.
 func (m *move) predict(iv *world.Invocation, s *world.Sight, want *model.Model) (rule, diff string) {
 	if m.supervisor {
 		rule = want.Sweep()
@@ -248,17 +254,18 @@ func (m *move) predict(iv *world.Invocation, s *world.Sight, want *model.Model) 
 	return rule, want.Differs(m.after)
 }
 
-// EventsOf returns the events of the handling in the form in which the Scheduler must pass them on.
+// EventsOf returns the events that the Scheduler passes to the core. If requests were too large for their
+// queues, these events are the failures of the requests' steps.
 func EventsOf(s *world.Sight, iv *world.Invocation) []any {
 	all := events(iv, s.Id)
 	if len(s.Extra) > 0 {
-		return s.Extra // failures of steps whose request no queue accepts are decided separately
+		return s.Extra // the Scheduler decides these failures in a separate commit
 	}
 	return all
 }
 
-// fresh reports whether the n-th event was not handled before, so that it has nothing to send again (P12a,
-// who emits again).
+// fresh reports whether the n-th event comes to a handling for the first time. A fresh event that changes
+// nothing must not cause another message (P12a, who emits again).
 func fresh(s *world.Sight, iv *world.Invocation, n int) bool {
 	if s.Doubt {
 		return false
@@ -267,7 +274,8 @@ func fresh(s *world.Sight, iv *world.Invocation, n int) bool {
 	return i < 0 || iv.Handed[i].Received <= 1
 }
 
-// letterOf returns the index of the n-th event among the messages, or -1 if it is not one of them.
+// letterOf returns the index of the n-th event in the messages of the handling. It returns -1 if the event is
+// not one of these messages.
 func letterOf(iv *world.Invocation, s *world.Sight, n int) int {
 	for i, l := range iv.Letters {
 		if len(s.Extra) == 0 && world.AboutOrder(l.Message) == s.Id {
@@ -280,7 +288,7 @@ func letterOf(iv *world.Invocation, s *world.Sight, n int) int {
 	return -1
 }
 
-// times returns the readings since the order was loaded.
+// times returns the clock readings since the handling loaded the order.
 func times(iv *world.Invocation, s *world.Sight) []world.Reading {
 	if len(iv.Clock) == s.From {
 		iv.P.Now()

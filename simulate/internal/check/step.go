@@ -7,7 +7,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 )
 
-// step checks the invariants of step i.
 func (m *move) step(i int) {
 	s, d := &m.after.Steps[i], &m.def.Steps[i]
 	m.did("12", "13", "14", "16", "17")
@@ -70,8 +69,8 @@ func (m *move) step(i int) {
 	}
 }
 
-// rule checks a step that fails by a rule. Such a step is never claimed, and fails only if its rule is true
-// (P50, a rule can fail the order).
+// rule checks a step that fails by a rule. Such a step is never claimed, and it fails only for a reason that
+// failedByRule permits (P50, a rule can fail the order).
 func (m *move) rule(i int, was *core.Step) {
 	s, d := &m.after.Steps[i], &m.def.Steps[i]
 	if s.Attempt > 0 && was.Attempt == 0 || s.State == core.Failed && !m.failedByRule(i) {
@@ -80,8 +79,8 @@ func (m *move) rule(i int, was *core.Step) {
 	}
 }
 
-// failedByRule reports whether a step with a rule failed for an allowed reason: with the code of the rule, or
-// because its condition cannot be evaluated (P20, what happens next is computed; P50).
+// failedByRule reports whether a step with a rule failed for a permitted reason. It may fail with the code of
+// the rule. It may also fail because its condition cannot be evaluated (P20, what happens next is computed).
 func (m *move) failedByRule(i int) bool {
 	s, d := &m.after.Steps[i], &m.def.Steps[i]
 	switch {
@@ -96,7 +95,8 @@ func (m *move) failedByRule(i int) bool {
 	return err != nil
 }
 
-// needed checks that no call asks for an answer that has already been given (P38, an ask sends the question).
+// needed checks that the claimed step does not ask a question that already has an answer (P38, an ask sends
+// the question).
 func (m *move) needed(call string) {
 	for i := range m.def.Steps {
 		d := &m.def.Steps[i]
@@ -111,8 +111,9 @@ func (m *move) needed(call string) {
 	}
 }
 
-// held checks that an uncounted hand-back delays a step by at least 2 s, and not beyond maxQueueTime or
-// pollFor (P45, "not now" is not a failure).
+// held checks a step that was handed back without a counted failure (P45, "not now" is not a failure). The
+// next attempt must come at least 2 s later. The total time without a counted failure must stay below
+// maxQueueTime or pollFor.
 func (m *move) held(was, s *core.Step, d *core.StepDefinition) {
 	if since, _ := model.HeldSince(s); since == 0 || !was.InFlight() || s.InFlight() {
 		return
@@ -122,8 +123,8 @@ func (m *move) held(was, s *core.Step, d *core.StepDefinition) {
 	case s.Failures.Do > was.Failures.Do || s.Failures.Undo > was.Failures.Undo:
 		m.fail("P45", "step %s was not called (%s), and that counts as a failure", s.Name, s.Error.Code)
 	case m.after.ProcessState != core.Error && s.Wait.At.Sub(s.Error.At) < 2*core.Second:
-		// a later event of the same batch may stop the task, which clears the wait (P9, tasks not at rest are
-		// due)
+		// A later event of the same batch may stop the task in Error, which clears the wait (P9, tasks not at
+		// rest are due).
 		m.fail("P45", "step %s was not called (%s), and is asked again at %s, %s later", s.Name, s.Error.Code,
 			s.Wait.At, s.Wait.At.Sub(s.Error.At))
 	case s.Error.At.Sub(s.Error.Since) >= model.LongestHold(d, s.Error.Code):
@@ -132,8 +133,8 @@ func (m *move) held(was, s *core.Step, d *core.StepDefinition) {
 	}
 }
 
-// progressed checks that an attempt keeps its stopBy, and that its complete-by is never after it (P43, long
-// work reports progress).
+// progressed checks the times of an attempt that continues. The stop-by must not change. The complete-by must
+// not become earlier, and must not be after the stop-by (P43, long work reports progress).
 func (m *move) progressed(was, s *core.Step) {
 	if !was.InFlight() || !s.InFlight() || was.Attempt != s.Attempt || m.before.Run != m.after.Run {
 		return
@@ -145,7 +146,8 @@ func (m *move) progressed(was, s *core.Step) {
 	}
 }
 
-// goesOn checks a task that continues without a failed step (P42, orders can go on after failures).
+// goesOn checks a step with onFailure: continue. After its failure the task goes on (P42, orders can go on
+// after failures).
 func (m *move) goesOn(was, s *core.Step) {
 	m.did("P42")
 	t := m.after
@@ -165,15 +167,13 @@ func (m *move) goesOn(was, s *core.Step) {
 	}
 }
 
-// stoppedForward reports whether the task is in Error (forward).
 func stoppedForward(t *core.Task) bool {
 	return t.ProcessState == core.Error && t.Phase == core.Forward
 }
 
-// undoneAlone reports whether this claim of an undo began while the task went forward, so that the order of
-// undos does not apply to it (P42). It also returns true if the same commit turned the task to undo and the
-// order of its events is unknown: the commit decided a batch, or a Resubmit may have resumed the undo before
-// a step failed.
+// undoneAlone reports whether the claimed undo belongs to a step that is undone while the task goes forward
+// (P42). The order of undos does not apply to such a step. If the same commit began the undo of the task, the
+// order of the commit's events may be unknown. In this case the result is true.
 func (m *move) undoneAlone(s *core.Step) bool {
 	t, b := m.after, m.before
 	switch {
@@ -188,8 +188,8 @@ func (m *move) undoneAlone(s *core.Step) bool {
 	return true
 }
 
-// waitsFor checks P42: if the task continues without a failed step, its successors are claimed only after its
-// undo.
+// waitsFor checks the claim of a step. If a predecessor of the step has failed, the predecessor's undo must
+// have ended before the claim (P42).
 func (m *move) waitsFor(s *core.Step, d *core.StepDefinition) {
 	for _, name := range d.After {
 		if o := m.after.Step(name); o.FailureCode != "" && o.State != core.Compensated {
@@ -209,7 +209,6 @@ func (m *move) bySupervisor(was, s *core.Step) {
 	}
 }
 
-// claimed checks the rules of a new claim.
 func (m *move) claimed(was, s *core.Step, d *core.StepDefinition) {
 	t, b := m.after, m.before
 	if !s.Claim.Undo && b.ProcessState == core.Compensating && t.ProcessState == core.Compensating &&
@@ -244,7 +243,7 @@ func (m *move) claimed(was, s *core.Step, d *core.StepDefinition) {
 	}
 }
 
-// reminds reports whether the commit sends a reminder of an open question (P37, a question has a time).
+// reminds reports whether the commit causes a reminder of an open question (P37, a question has a time).
 func (m *move) reminds() bool {
 	if m.before == nil {
 		return false

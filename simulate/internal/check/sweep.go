@@ -11,7 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Counted records the depth of a queue that the handling has read.
+// Counted records a queue depth that the handling has read.
 func Counted(iv *world.Invocation, queue string, d port.Depth) {
 	if iv.Depths == nil {
 		iv.Depths = map[string]port.Depth{}
@@ -19,7 +19,7 @@ func Counted(iv *world.Invocation, queue string, d port.Depth) {
 	iv.Depths[queue] = d
 }
 
-// Leased records whether this Supervisor holds the lease of a shard. Looks checks that.
+// Leased records whether this Supervisor got the lease of a shard. Looks reads this record.
 func Leased(iv *world.Invocation, name string, ours bool) {
 	if iv.Shards == nil {
 		iv.Shards = map[string]bool{}
@@ -27,15 +27,16 @@ func Leased(iv *world.Invocation, name string, ours bool) {
 	iv.Shards[name] = ours
 }
 
-// Looks checks that a Supervisor reads the index only of shards whose lease it holds.
+// Looks checks that a Supervisor reads the index only of shards whose leases it has (P16, the Supervisor
+// hands back and gives up).
 func Looks(iv *world.Invocation, shard int) {
 	if ours, asked := iv.Shards["sweep/"+strconv.Itoa(shard)]; asked && !ours {
 		iv.W.Violate("P16", "a Supervisor sweeps shard %d, which another one has", shard)
 	}
 }
 
-// overlooked reports tasks that stayed in the index during a sweep and were not loaded. A sweep with the
-// leases of all shards that reads all pages must load them.
+// overlooked checks a sweep that read all pages of the index. If the Supervisor had the leases of all shards,
+// it must have loaded every due task. Tasks that were committed during the sweep do not count.
 func overlooked(iv *world.Invocation, due []DueAt) {
 	for _, ours := range iv.Shards {
 		if !ours {
@@ -52,13 +53,13 @@ func overlooked(iv *world.Invocation, due []DueAt) {
 	}
 }
 
-// DueAt is a task in the index, with its version at that time.
+// DueAt is the index entry of a task, with the version of the task at the time of the listing.
 type DueAt struct {
 	Id      string
 	version int64
 }
 
-// DueBy lists the tasks in the index that are due by a time.
+// DueBy lists the tasks that are due at the given time.
 func DueBy(w *world.Simulation, now time.Time) (all []DueAt) {
 	for _, id := range w.Store.Ids {
 		if r := w.Store.Rows[id].Record; r != nil && r.Bucket == port.DueBucket && !r.IndexAt.After(now) {
@@ -68,9 +69,8 @@ func DueBy(w *world.Simulation, now time.Time) (all []DueAt) {
 	return all
 }
 
-// Swept checks the end of a sweep: the sweep decided everything overdue in the tasks that it loaded, and
-// moved due times that were too early (P10, moving a due time is conditional; P16, the Supervisor hands back
-// and gives up).
+// Swept checks the tasks that a sweep has loaded. The sweep must have decided everything that is overdue
+// (P16). If a due time was too early, the sweep must have moved it (P10, moving a due time is conditional).
 func Swept(iv *world.Invocation, due []DueAt) {
 	w := iv.W
 	if iv.Dead || iv.Trouble {
@@ -106,8 +106,8 @@ func Swept(iv *world.Invocation, due []DueAt) {
 	}
 }
 
-// Restarted checks P27 (the embedded runtime survives its queues): a restart emits again everything that is
-// in flight.
+// Restarted checks a restart of the Scheduler in embedded mode. The Scheduler must send again all messages
+// that the tasks still need (P27, the embedded runtime survives its queues).
 func Restarted(iv *world.Invocation, due []DueAt) {
 	w := iv.W
 	if iv.Dead || iv.Trouble {
@@ -131,7 +131,7 @@ func Restarted(iv *world.Invocation, due []DueAt) {
 			case model.Stands(t, st):
 				s.Must = append(s.Must, model.OfClaim(w.DefOf(t), t, i, last)...)
 			case st.State == core.Waiting && t.ProcessState == core.Compensating && st.CompleteBy != 0:
-				// The Wake comes at once because the undo has ended the wait.
+				// The Wake has no delay, because the undo has ended the wait.
 				s.Must = append(s.Must, model.Mail{Kind: 'w', Step: st.Name, Attempt: st.Attempt})
 			case going && model.Waits(st) && st.CompleteBy != 0:
 				s.Must = append(s.Must, model.Mail{Kind: 'w', Step: st.Name, Attempt: st.Attempt,

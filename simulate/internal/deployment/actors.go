@@ -1,5 +1,5 @@
-// Package deployment runs the real actors in a world: on simulated stores, queues, clocks and services, with
-// an application and an operator, until every order has ended.
+// Package deployment runs the real actors in a simulated world until every order has ended. It simulates the
+// stores, queues, clocks and services, and also the application and the operator.
 package deployment
 
 import (
@@ -25,10 +25,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Ctx is the context of every call.
+// Ctx is the context of every call of an actor.
 var Ctx = context.Background()
 
-// ear reads the actors' log. A panic of a handler is a fault, even if the handler has recovered from it.
+// ear is the handler of the actors' logs. It reports a violation for a panic, even if the actor has recovered
+// from the panic.
 type ear struct{ w *world.Simulation }
 
 func (e ear) Enabled(_ context.Context, l slog.Level) bool {
@@ -52,7 +53,7 @@ func (e ear) WithAttrs([]slog.Attr) slog.Handler { return e }
 
 func (e ear) WithGroup(string) slog.Handler { return e }
 
-// NewSimulation returns the world of a scenario, before anything is drawn.
+// NewSimulation returns the simulation of a scenario before any choice is made.
 func NewSimulation(sc world.Scenario, c world.Chooser) *world.Simulation {
 	w := &world.Simulation{
 		Sc: sc, Chooser: c, Def: sc.Definition, Queues: map[string]*world.Queue{},
@@ -70,11 +71,11 @@ func NewSimulation(sc world.Scenario, c world.Chooser) *world.Simulation {
 	w.Cells, w.Ends = map[world.Cell]int{}, map[core.State]int{}
 	w.Below = sc.Families()
 	w.Store = &world.Store{W: w, Rows: map[string]*world.Row{}, Defs: memory.NewDefinitions()}
-	putDefinitions(w, slices.Concat(w.Defs[1:], w.Below)) // other orders have pinned these
+	putDefinitions(w, slices.Concat(w.Defs[1:], w.Below)) // other orders seem to pin these definitions
 	return w
 }
 
-// putDefinitions stores definitions without a call of an actor.
+// putDefinitions stores definitions directly, without a port call.
 func putDefinitions(w *world.Simulation, all []*core.Definition) {
 	for _, d := range all {
 		if data, err := encode(w, d); err == nil {
@@ -83,7 +84,7 @@ func putDefinitions(w *world.Simulation, all []*core.Definition) {
 	}
 }
 
-// SetUp draws the deployment and its orders.
+// SetUp chooses the properties of the deployment and starts its processes and orders.
 func SetUp(w *world.Simulation) {
 	swarm(w)
 	for _, s := range w.AllSteps() {
@@ -120,7 +121,7 @@ func SetUp(w *world.Simulation) {
 	if kept := w.Kept(); kept > 0 && w.Enabled[world.KeyForgotten] && w.Choose("world", "long", 2, 0.5) == 1 {
 		w.Until, w.Long = max(world.FaultTime, 4*kept), true
 	}
-	for _, a := range w.Agents { // the agent's process is absent from the beginning
+	for _, a := range w.Agents { // the agent's process may be absent from the beginning
 		if q := w.Queues[port.Requests(a)]; w.Enabled[world.Concurrency] &&
 			w.Choose("away", a, 2, 0.03) == 1 {
 			q.Stopped = 3_600_000 + w.Spread("away-for", a, 5*3_600_000)
@@ -140,8 +141,8 @@ func SetUp(w *world.Simulation) {
 	people(w)
 }
 
-// start starts the processes: the given number of instances of each actor, and the application. taken lists
-// the queues that the Schedulers consume.
+// start starts the application and the given number of instances of each actor. The parameter taken lists the
+// queues that the Schedulers consume.
 func start(w *world.Simulation, instances int, taken []string) {
 	for i := 1; i <= instances; i++ {
 		process(w, "scheduler-"+strconv.Itoa(i), world.AScheduler, "", taken...)
@@ -160,8 +161,8 @@ func start(w *world.Simulation, instances int, taken []string) {
 	}
 }
 
-// swarm draws which faults may happen, and how often. A run with few kinds of faults reaches other states
-// than one with all kinds.
+// swarm chooses the kinds of faults that may occur, and their rate. A run with few kinds of faults can reach
+// states that a run with all kinds does not reach.
 func swarm(w *world.Simulation) {
 	rates := [...]float64{0.004, 0.001, 0.01, 0.02, 0.05, 0}
 	w.Rate = rates[unrecorded(w, "rate", len(rates))]
@@ -170,7 +171,8 @@ func swarm(w *world.Simulation) {
 	}
 }
 
-// unrecorded makes a choice that the tape does not need, because the tape contains its consequences.
+// unrecorded makes a choice that the tape does not record, because the tape records the faults that follow
+// from the choice. With any other Chooser than Seeded, the result is 0.
 func unrecorded(w *world.Simulation, site string, n int) int {
 	if _, seeded := w.Chooser.(*world.Seeded); !seeded {
 		return 0
@@ -194,7 +196,8 @@ func process(w *world.Simulation, name string, r world.Role, agent string, queue
 	}
 }
 
-// skewed draws the offset of a clock: at most half of the skew, in either direction.
+// skewed chooses the offset of a process's clock. The offset is at most half of the clock skew, and may be
+// negative.
 func skewed(w *world.Simulation, name string) int64 {
 	const grid = 9
 	v := w.Choose("skew", name, grid, 0.5)
@@ -204,7 +207,7 @@ func skewed(w *world.Simulation, name string) int64 {
 	return int64(v) * w.Skew() / (2 * grid)
 }
 
-// Boot starts a process again, without any memory of the earlier one.
+// Boot starts a process. The new actor remembers nothing of the process's earlier actor.
 func Boot(p *world.Process) {
 	w := p.W
 	p.Up = true
@@ -235,8 +238,8 @@ func Boot(p *world.Process) {
 	}
 }
 
-// Equip makes the actor of a process without one: of a new process, or of a process of a snapshot, which
-// keeps its recorded waits.
+// Equip creates the actor of a process that has none. Such a process has just started, or an exploration has
+// copied it. A copy keeps its recorded queue waits.
 func Equip(p *world.Process) {
 	w := p.W
 	switch {
@@ -248,7 +251,7 @@ func Equip(p *world.Process) {
 	case p.Role == world.ASupervisor && p.Supervisor == nil:
 		p.Supervisor = supervisor.New(supervisor.Config{
 			Parts:    parts(p),
-			Interval: 2 * time.Minute, // a lease then lasts for a minute, even if its owner dies
+			Interval: 2 * time.Minute, // half of this time is the length of a lease
 			Capacity: func(string) int { return w.Capacity }, PageSize: w.Pages,
 		})
 	case p.Role == world.AnAgent && p.Worker == nil:
@@ -260,7 +263,7 @@ func parts(p *world.Process) engine.Parts {
 	return engine.Parts{
 		State: stateOf(p), Queues: queuesPort{p}, Alerts: alarm{p}, Leases: leases{p}, Clock: p, Name: p.Name,
 		WakeSlack: time.Second, Logger: slog.New(ear{p.W}),
-		Tokens: func(context.Context, bool) (core.Tokens, error) { // a newer version has a new key
+		Tokens: func(context.Context, bool) (core.Tokens, error) { // newer versions have a newer token key
 			if p.Deploy > 0 {
 				return model.LaterKeys, nil
 			}
@@ -287,8 +290,8 @@ func stateOf(p *world.Process) *state.Store {
 	})
 }
 
-// encode returns a stored encoding of a definition if there is one, because a definition with a hash does not
-// change.
+// encode returns the cached encoding of a definition if the scenario has one. The cache is valid because a
+// definition never changes after it has a hash.
 func encode(w *world.Simulation, d *core.Definition) ([]byte, error) {
 	if data := w.Sc.Forms[d.Hash]; data != nil {
 		return data, nil
@@ -296,7 +299,7 @@ func encode(w *world.Simulation, d *core.Definition) ([]byte, error) {
 	return workflow.Encode(d)
 }
 
-// compile returns a known definition with that hash, to save the work of decoding it.
+// compile returns the known definition with the hash. It decodes data only if the definition is unknown.
 func compile(w *world.Simulation, hash string, data []byte) (*core.Definition, error) {
 	if d := w.Definition(hash); d != nil {
 		return d, nil
@@ -314,13 +317,13 @@ func newWorker(w *world.Simulation, p *world.Process) *worker.Worker {
 		Log: slog.New(ear{w}),
 	})
 	if err != nil {
-		panic(fmt.Sprintf("simulate: %v", err)) // impossible, because the configuration above is complete
+		panic(fmt.Sprintf("simulate: %v", err)) // this cannot happen, because the configuration is complete
 	}
 	return made
 }
 
-// backoff returns the time that a delivery that is returned to the queue stays hidden. In an exploration the
-// jitter must not depend on message IDs, because states that differ only in these IDs count as one.
+// backoff returns the time for which a returned message stays invisible. In an exploration the jitter must
+// not depend on the message ID, because states that differ only in message IDs count as equal.
 func backoff(w *world.Simulation, d port.Delivery) time.Duration {
 	if w.Driver != nil {
 		d.ID = ""
@@ -328,7 +331,8 @@ func backoff(w *world.Simulation, d port.Delivery) time.Duration {
 	return d.Backoff(world.Visibility * time.Millisecond)
 }
 
-// Deliver lets a process handle the received messages, and deletes the finished ones.
+// Deliver lets a process handle a batch of messages. It deletes the handled messages and returns the others
+// to the queue.
 func Deliver(w *world.Simulation, p *world.Process, q *world.Queue, letters []*world.Letter) {
 	ds := make([]port.Delivery, len(letters))
 	for i, l := range letters {
@@ -352,21 +356,21 @@ func Deliver(w *world.Simulation, p *world.Process, q *world.Queue, letters []*w
 	})
 }
 
-// carriedOn lets a handler wait before it repeats the work on a message that came without a queue (P12a, who
-// emits again).
+// carriedOn pauses a handler before it repeats its work on a call without a queue (P12a, who emits again). It
+// returns an error after ten tries.
 func carriedOn(w *world.Simulation, try int) error {
 	iv := w.Cur
 	if pauseFor(iv, int64(1000*try)); iv.Dead || try > 10 {
 		iv.GaveUp = true
 		return world.ErrCut
 	}
-	for _, s := range iv.Sights { // it decides on the message again, not on its consequences
+	for _, s := range iv.Sights { // the next try repeats the call, not the failures of requests
 		s.Extra, s.Refused = nil, nil
 	}
 	return nil
 }
 
-// again is a delivery that returns to the queue after a delay.
+// again is a delivery that must become visible again after a delay.
 type again struct {
 	receipt string
 	after   time.Duration
@@ -417,8 +421,8 @@ func handle(w *world.Simulation, iv *world.Invocation, q *world.Queue, letters [
 	return done, back
 }
 
-// planSweep plans the Supervisor's next sweep. It leaves out sweeps at which nothing is due, because they
-// would change nothing.
+// planSweep schedules the Supervisor's next sweep for the earliest due time. Sweeps at which no task is due
+// are omitted, because they would change nothing.
 func planSweep(w *world.Simulation) {
 	first, any := Earliest(w.Store)
 	if !any {
@@ -472,8 +476,8 @@ func sweep(iv *world.Invocation) {
 	}
 }
 
-// blackout ends the single process of embedded mode. All actors end with the process. All queues are lost
-// except those of statuses, which are on the disk (P27, the embedded runtime survives its queues).
+// blackout ends the single process of embedded mode, and with it all actors (P27, the embedded runtime
+// survives its queues). All queues are lost, except the queues of statuses, which are on the disk.
 func blackout(w *world.Simulation, first *world.Process) {
 	for _, name := range w.Names {
 		if q := w.Queues[name]; name != model.Shop && name != core.Events {

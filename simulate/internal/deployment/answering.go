@@ -10,7 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// answersTo returns the steps of a definition that end with an answer.
+// answersTo returns the steps of a definition that need an answer.
 func answersTo(def *core.Definition) (all []*core.StepDefinition) {
 	for i := range def.Steps {
 		if def.Steps[i].Answer != nil {
@@ -20,8 +20,8 @@ func answersTo(def *core.Definition) (all []*core.StepDefinition) {
 	return all
 }
 
-// answering lets people answer: some before the step is asked, some late, twice, for another round or run,
-// and with an invalid value.
+// answering schedules people's answers to an order. Some answers come early, late or twice. Some name another
+// round or run, or have an invalid value.
 func answering(w *world.Simulation, o *world.Order) {
 	if len(answersTo(w.Def)) == 0 {
 		return
@@ -38,7 +38,7 @@ func reply(w *world.Simulation, o *world.Order) {
 		c.Round++
 	case 2:
 		c.Round = max(1, c.Round-1)
-	case 3: // the same answer again, or another one with its ID
+	case 3: // an answer with the ID of an earlier answer
 		c.ID = fmt.Sprintf("%s-c%d", o.Id, max(1, o.Commands-1))
 	case 4:
 		c.Run++
@@ -52,7 +52,7 @@ func reply(w *world.Simulation, o *world.Order) {
 	Instruct(w, o, c, w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
 }
 
-// scripted plans the scenario's answers to the steps of a task that now wait for answers.
+// scripted schedules the scenario's answers to the waiting steps of a task.
 func scripted(w *world.Simulation, t *core.Task) {
 	o := w.ByID[t.OrderID]
 	if len(w.Sc.Answers) == 0 || o == nil || t.ProcessState != core.Processing {
@@ -77,7 +77,7 @@ func scripted(w *world.Simulation, t *core.Task) {
 	}
 }
 
-// voter returns a person who may answer and has not, or "".
+// voter returns the name of a person who may answer and has not answered yet, or "".
 func voter(a *core.Answers) string {
 	for _, by := range slices.Concat(a.Who, workflows.Persons, []string{"dora", "eve", "finn"}) {
 		if a.Excludes(by) == "" &&
@@ -88,8 +88,8 @@ func voter(a *core.Answers) string {
 	return ""
 }
 
-// answer returns the answer of a person who sees the order. The next answer comes from another person, and
-// has another value.
+// answer returns the answer of a person who sees the task t. It chooses the person and the value. In the
+// normal course each answer of an order comes from the next person and has the next value.
 func answer(w *world.Simulation, o *world.Order, t *core.Task) core.Answered {
 	o.Commands++
 	c := core.Answered{ID: fmt.Sprintf("%s-c%d", o.Id, o.Commands), Round: 1}
@@ -118,7 +118,7 @@ func answer(w *world.Simulation, o *world.Order, t *core.Task) core.Answered {
 		values[(o.Commands-1+w.Choose("answer", o.Id+"/value", len(values), 0.5))%len(values)])
 	if d.Answer.Schema != nil && d.Answer.TimeoutValue != nil &&
 		w.Choose("answer", o.Id+"/shape", 2, 0.5) == 0 {
-		c.Value = d.Answer.TimeoutValue // the only value that certainly has the event's shape
+		c.Value = d.Answer.TimeoutValue // only this value certainly matches the event's schema
 	}
 	return c
 }

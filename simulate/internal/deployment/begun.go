@@ -19,14 +19,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// FirstID is the ID of the first order of a run, which may be a begun order. Choices, tapes and diagrams use
-// it.
+// FirstID is the ID of the first order of a run. An order with a past (Scenario.Begun) also has this ID.
+// Choices, tapes and diagrams contain the ID.
 const FirstID = "o1"
 
-// Moved returns the scenario of a stored order that is moved to another definition of its workflow: to or, if
-// to is nil, the definition with the hash in the documents. The scenario begins right after the move, with
-// the task that the core decides at that time (P49, move pins another definition). The order's ID is replaced
-// by "o1". The error is the reason why the order cannot be moved or cannot be simulated.
+// Moved returns the scenario of a stored order after a Move to another definition of its workflow. The
+// parameter to is the new definition; nil means the one in docs with the given hash. The parameter at is the
+// time of the Move, at which the scenario begins (P49, move pins another definition). The order gets the ID
+// FirstID. Moved returns an error if the order cannot be moved or simulated.
 func Moved(docs *view.Documents, hash string, to *core.Definition, at core.Time) (world.Scenario, error) {
 	t, err := state.DecodeTask(docs.Task)
 	if err != nil {
@@ -53,7 +53,8 @@ func Moved(docs *view.Documents, hash string, to *core.Definition, at core.Time)
 	return MoveTask(t, from, to, docs.Order, at)
 }
 
-// MoveTask returns the scenario of a task that is moved from one definition to another.
+// MoveTask returns the scenario of a task that is moved from one definition to another. The scenario begins
+// after the move.
 func MoveTask(t *core.Task, from, to *core.Definition, order json.RawMessage,
 	at core.Time) (world.Scenario, error) {
 	d, err := protocol.Decide(from, order, t,
@@ -89,8 +90,8 @@ func MoveTask(t *core.Task, from, to *core.Definition, order json.RawMessage,
 		nil
 }
 
-// begin puts the order into the store, and adds its past to the services, the ledgers and the checks. It lets
-// the operator continue the order.
+// begin stores the task of an order with a past. It records the past in the services, the ledgers and the
+// checks. If the order is in Error or Compensated, the operator resubmits it.
 func begin(w *world.Simulation, t *core.Task) {
 	o := &world.Order{Id: t.OrderID, Acked: true, Seen: world.NewHistory(),
 		Submit: message.SubmitOrder{Schema: message.Schema, OrderID: t.OrderID, Workflow: t.Workflow,
@@ -113,9 +114,8 @@ func begin(w *world.Simulation, t *core.Task) {
 		Created:  t.Created.Std(), Bucket: port.Bucket(bucket), IndexAt: at.Std(), Document: document}
 	putDefinitions(w, append([]*core.Definition{w.Def}, w.Below...)) // the move has stored these definitions
 	o.Seen.Alerts[check.AlertID(t.End.At, t.Run, t.End.Command)] = t.ProcessState == core.Error
-	for _, v := range t.Commands.Verdicts {
-		o.Seen.Verdicts[v.ID] = v.Accepted
-		o.Commands = 1000 // the simulated commands get other IDs than those of the order's past
+	if len(t.Commands.Verdicts) > 0 {
+		o.Commands = 1000 // new commands must not repeat the IDs of the order's past commands
 	}
 	for i := range t.Steps {
 		if s := &t.Steps[i]; s.Attempted() && w.Def.Steps[i].Agent != "" {
@@ -133,9 +133,10 @@ func begin(w *world.Simulation, t *core.Task) {
 	commands(w, o)
 }
 
-// behindIt records the effects of a step's call. It chooses the facts that the task does not show: a do in
-// doubt was refused, has happened without an answer, or never arrived; an undo in doubt has removed the
-// effect or not.
+// behindIt records the past effects of a step's calls in the simulated service and ledger. If the task does
+// not show the result of a call, behindIt chooses a result:
+//   - A do was refused, took effect without a reply, or never arrived.
+//   - An undo removed the effect, or did not remove it.
 func behindIt(w *world.Simulation, t *core.Task, i int) {
 	s, d := &t.Steps[i], &w.Def.Steps[i]
 	key := core.Key(t.OrderID, t.Run, s.Name)
@@ -183,7 +184,8 @@ func behindIt(w *world.Simulation, t *core.Task, i int) {
 	}
 }
 
-// agentOf returns the agent of the step's last attempt (P44, several agents can do one step).
+// agentOf returns the agent of the step's last claim. The step may have several agents (P44, several agents
+// can do one step).
 func agentOf(s *core.Step, d *core.StepDefinition) string {
 	if s.Claim.Agent != "" {
 		return s.Claim.Agent
@@ -191,14 +193,15 @@ func agentOf(s *core.Step, d *core.StepDefinition) string {
 	return d.Agent
 }
 
-// SealedAll reads compiled definitions, and adds the definitions of their child orders.
+// SealedAll parses compiled definitions. If a step has child orders, SealedAll sets the definition of the
+// child orders in the step.
 func SealedAll(data []json.RawMessage) (all []*core.Definition, err error) {
 	for _, one := range data {
 		d := &core.Definition{}
 		if err := json.Unmarshal(one, d); err != nil {
 			return nil, err
 		}
-		// Seal makes the definition canonical, independently of its white space
+		// Seal makes the encoding, and therefore the hash, independent of white space.
 		if err := workflow.Seal(d); err != nil {
 			return nil, err
 		}

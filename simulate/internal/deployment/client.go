@@ -17,17 +17,17 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// NoContent is the content of orders if the scenario sets none.
+// NoContent is the content of every order if the scenario sets no content.
 var NoContent = json.RawMessage(`{}`)
 
-// people starts the application and the operator.
+// people starts the application, the operator and the disturbances.
 func people(w *world.Simulation) {
 	if w.Sc.Begun != nil {
 		begin(w, w.Sc.Begun.Task)
 	} else {
 		application(w)
 	}
-	// the operator also works while faults happen
+	// The operator may also work during the phase with faults.
 	if !w.Sc.Alone && w.Choose("world", "operator", 2, 0.3) == 1 {
 		w.Operating = true
 		w.After(40_000, func() { operate(w) })
@@ -37,7 +37,7 @@ func people(w *world.Simulation) {
 	}
 }
 
-// application submits the orders.
+// application chooses the orders and schedules their submission.
 func application(w *world.Simulation) {
 	most := w.Sc.Orders
 	if most == 0 {
@@ -46,8 +46,8 @@ func application(w *world.Simulation) {
 	n := 1 + w.Choose("world", "orders", most, 0.6)
 	burst := w.Sc.Orders == 0 && w.Choose("world", "burst", 2, 0.04) == 1
 	if burst {
-		// more than one batch of messages (P13, delete after sending), and a backlog for slow agents (P32,
-		// queue time is not a failure)
+		// A burst has more orders than one batch of messages can hold (P13, delete after sending). It also
+		// makes a backlog for slow agents (P32, queue time is not a failure).
 		n += 8
 	}
 	for i := 1; i <= n; i++ {
@@ -55,7 +55,7 @@ func application(w *world.Simulation) {
 		o := &world.Order{Id: id, Seen: world.NewHistory(),
 			Submit: message.SubmitOrder{Schema: message.Schema,
 				OrderID: id, Workflow: w.Def.Name, Order: content(w)}}
-		if i%2 == 0 && w.Driver == nil && w.Room.Limit == 0 { // every second order is stored apart
+		if i%2 == 0 && w.Driver == nil && w.Room.Limit == 0 { // stored apart from the task
 			o.Submit.Order = append(slices.Clip(o.Submit.Order),
 				bytes.Repeat([]byte(" "), core.InlineOrder(w.Def))...)
 		}
@@ -78,7 +78,7 @@ func application(w *world.Simulation) {
 	}
 }
 
-// commands sends people's commands about an order. They come in addition to the commands of the scenario.
+// commands schedules the commands of people about an order. The scenario's answers come in addition.
 func commands(w *world.Simulation, o *world.Order) {
 	if w.Sc.Alone {
 		return
@@ -92,7 +92,7 @@ func commands(w *world.Simulation, o *world.Order) {
 			11 * 60_000}[w.Choose("late-command", o.Id+"/when", 3, 0.6)]
 		w.After(late+w.Spread("command", o.Id+"/late", 200_000), func() { interfere(w, o) })
 	}
-	for range w.Choose("erasures", o.Id, 3, 0.12) { // The order may or may not be at rest.
+	for range w.Choose("erasures", o.Id, 3, 0.12) { // the order may or may not be at rest
 		w.After(500+w.Spread("erase", o.Id, 900_000), func() { erase(w, o) })
 	}
 	if w.Choose("other-content", o.Id, 2, 0.05) == 1 {
@@ -100,10 +100,9 @@ func commands(w *world.Simulation, o *world.Order) {
 	}
 }
 
-// client returns the process of the application.
+// client returns the process of the application, which is the last process.
 func client(w *world.Simulation) *world.Process { return w.Procs[len(w.Procs)-1] }
 
-// anyScheduler returns a running Scheduler, or nil if none is running.
 func anyScheduler(w *world.Simulation, why string) *world.Process {
 	var up []*world.Process
 	for _, p := range w.Procs {
@@ -117,18 +116,18 @@ func anyScheduler(w *world.Simulation, why string) *world.Process {
 	return up[w.Choose("edge", why, len(up), 0.4)]
 }
 
-// Submit sends an order repeatedly until a response confirms that the order is stored.
+// Submit sends an order. It sends the order again every minute until the order is stored or refused.
 func Submit(w *world.Simulation, o *world.Order) {
 	if o.Acked || o.Refused {
 		return
 	}
 	if o.Submit.ReplyTo == "" && !o.Api && w.Store.Rows[o.Id].Known() {
-		o.Acked = true // the application looked the order up
+		o.Acked = true // the application has looked up the order
 		return
 	}
 	if o.Submit.Deadline != 0 && core.Time(w.Start+w.Now-w.Skew()) > o.Submit.Deadline &&
 		w.Store.Rows[o.Id] == nil {
-		o.Refused = true // the application gives up, and the Scheduler refuses its queued messages too
+		o.Refused = true // the application stops submitting, and the Scheduler refuses the queued messages
 		return
 	}
 	w.After(60_000, func() { Submit(w, o) })
@@ -162,7 +161,7 @@ func Submit(w *world.Simulation, o *world.Order) {
 	})
 }
 
-// otherContent submits other content under the same ID. The Scheduler must refuse it, unless it comes first
+// otherContent submits an order with the ID of a stored order and other content. The Scheduler must refuse it
 // (P14, submit creates once).
 func otherContent(w *world.Simulation, o *world.Order) {
 	if w.Store.Task(o.Id) == nil {
@@ -177,7 +176,7 @@ func otherContent(w *world.Simulation, o *world.Order) {
 	_ = send(w, client(w), w.Queues[port.Intake], port.Message{Value: &m})
 }
 
-// acknowledged checks that an order that was acknowledged as stored exists (invariant 1).
+// acknowledged records the acknowledgement of an order. It checks that the order is stored (invariant 1).
 func acknowledged(w *world.Simulation, o *world.Order) {
 	o.Acked = true
 	w.Checks.Did("1")
@@ -186,7 +185,7 @@ func acknowledged(w *world.Simulation, o *world.Order) {
 	}
 }
 
-// Received checks a status that the application receives.
+// Received checks a status when the application receives it.
 func Received(w *world.Simulation, iv *world.Invocation, q *world.Queue, l *world.Letter, d port.Delivery) {
 	if q.Name != model.Shop {
 		return
@@ -209,15 +208,15 @@ func Received(w *world.Simulation, iv *world.Invocation, q *world.Queue, l *worl
 	o.Seen.Received[s.Seq] = true
 }
 
-// interfere simulates a person who gives a command: mostly a valid one, and sometimes one with an old number,
-// or with the ID of another command.
+// interfere sends one command of a person about an order. Most commands are valid. Some have a wrong number
+// or run, or the ID of an earlier command.
 func interfere(w *world.Simulation, o *world.Order) {
 	t := w.Store.Task(o.Id)
 	kinds := []message.ControlKind{message.Cancel, message.Resubmit, message.Undo, message.Resolve,
 		message.Close, message.Move}
 	kind := kinds[w.Choose("kind", o.Id, len(kinds), 0.5)]
 	if t != nil && t.ProcessState == core.Compensated && kind != message.Cancel && kind != message.Move {
-		kind = message.Resubmit // no other kind of command can succeed
+		kind = message.Resubmit // no other command is useful for an undone order
 	}
 	if t == nil {
 		o.Early = true
@@ -232,7 +231,7 @@ func interfere(w *world.Simulation, o *world.Order) {
 		c.Number = max(0, c.Number-1)
 	case 2:
 		c.Number++
-	case 3: // the ID of the previous command, with the same or another content
+	case 3: // the ID of the previous command, with the same or other content
 		c.ID = fmt.Sprintf("%s-c%d", o.Id, max(1, o.Commands-1))
 	case 4:
 		if e, ok := ev.(core.Cancel); ok {
@@ -263,8 +262,8 @@ func interfere(w *world.Simulation, o *world.Order) {
 	}
 }
 
-// insist simulates a person who repeats a command, each time with a new ID and the present number. Afterwards
-// it sends the first message again.
+// insist simulates a person who repeats a command. Each repetition has a new ID and the present command
+// number. At the end insist sends the first command again.
 func insist(w *world.Simulation, o *world.Order, first core.Event, direct bool) {
 	after := int64(0)
 	for range 8 + w.Choose("insists", o.Id+"/times", 12, 0.5) {
@@ -281,13 +280,12 @@ func insist(w *world.Simulation, o *world.Order, first core.Event, direct bool) 
 	w.After(after+1+w.Spread("insists", o.Id+"/first", 60_000), func() { Instruct(w, o, first, direct) })
 }
 
-// nextID counts a command of an order and returns its ID.
 func nextID(o *world.Order) string {
 	o.Commands++
 	return fmt.Sprintf("%s-c%d", strings.ReplaceAll(o.Id, "~", "."), o.Commands)
 }
 
-// Command returns a command that fits the task, or nil if there is none.
+// Command returns a command of the given kind for the task. It may return nil for a Resolve.
 func Command(w *world.Simulation, o *world.Order, t *core.Task, kind message.ControlKind) core.Event {
 	if kind == message.Answer {
 		return answer(w, o, t)
@@ -320,10 +318,12 @@ func Command(w *world.Simulation, o *world.Order, t *core.Task, kind message.Con
 	return c
 }
 
-// resolve adds a step and a fact to a command, or returns nil.
+// resolve adds a step and a fact to a Resolve command. If the operator can state no fact, resolve returns
+// nil, or a command that the Scheduler must refuse.
 func resolve(w *world.Simulation, o *world.Order, t *core.Task, c core.Resolve) core.Event {
 	if step := stillWaits(t); step != "" && w.Choose("hasty", o.Id+"/wait", 2, 0.5) == 1 {
-		// a waiting step is not in doubt, so the command must be refused (P33, a waiting step asks no agent)
+		// The Scheduler must refuse this command, because no call of a waiting step exists (P33, a waiting
+		// step asks no agent).
 		c.Step, c.Fact = step, core.Happened
 		return c
 	}
@@ -331,10 +331,11 @@ func resolve(w *world.Simulation, o *world.Order, t *core.Task, c core.Resolve) 
 		if w.Quiescing || t == nil || len(t.Steps) == 0 || w.Choose("hasty", o.Id, 2, 0.5) == 0 {
 			return nil
 		}
-		// The command must be refused: nothing is in doubt, or an agent may still be working.
+		// The Scheduler must refuse this command. Either the result of the step is known, or an agent may
+		// still work on the step.
 		c.Step, c.Fact = t.Steps[w.Choose("hasty", o.Id+"/step", len(t.Steps), 0.7)].Name, core.Happened
 		if believed(w, t, c.Step) {
-			return nil // a false fact would break the invariants
+			return nil // the task could accept the fact, which may be false
 		}
 	}
 	if c.Fact == core.Happened && w.Choose("output", o.Id, 2, 0.4) == 1 {
@@ -343,7 +344,8 @@ func resolve(w *world.Simulation, o *world.Order, t *core.Task, c core.Resolve) 
 	return c
 }
 
-// correct adds a step and another input for it to a command: mostly a failed step, sometimes any other.
+// correct adds another input for a step to a Resubmit command. It usually chooses a failed step, and
+// sometimes any step.
 func correct(w *world.Simulation, o *world.Order, t *core.Task, c *core.Resubmit) {
 	if t == nil || len(t.Steps) == 0 {
 		return
@@ -355,7 +357,7 @@ func correct(w *world.Simulation, o *world.Order, t *core.Task, c *core.Resubmit
 	c.Step, c.Input = t.Steps[i].Name, json.RawMessage(fmt.Sprintf(`{"given":%d}`, o.Commands))
 }
 
-// stillWaits returns a waiting step of a stopped order, or "" if it has none.
+// stillWaits returns the name of a waiting step of an order in Error, or "" if no step waits.
 func stillWaits(t *core.Task) string {
 	if t != nil && t.ProcessState == core.Error {
 		if i := slices.IndexFunc(t.Steps, func(s core.Step) bool { return s.State == core.Waiting }); i >= 0 {
@@ -365,7 +367,8 @@ func stillWaits(t *core.Task) string {
 	return ""
 }
 
-// aim returns the target of a Move: the hash of an existing definition, message.Latest, or an unknown hash.
+// aim returns the definition for a Move or a Resubmit: the hash of a stored definition, message.Latest, or an
+// unknown hash.
 func aim(w *world.Simulation, o *world.Order) string {
 	defs := w.Defs
 	if t := w.Store.Task(o.Id); t != nil && t.Parent != nil {
@@ -379,19 +382,21 @@ func aim(w *world.Simulation, o *world.Order) string {
 	case k < n:
 		hash := defs[n-1-k].Hash
 		if _, err := w.Store.Defs.Definition(context.Background(), hash); err == nil {
-			return hash // an unknown hash replaces a definition that is not stored
+			return hash // otherwise the definition is not stored, and the result is an unknown hash
 		}
 	}
 	return strings.Repeat("0", len(w.Def.Hash))
 }
 
-// believed reports whether the task may accept a fact about the step. Such a fact must be true.
+// believed reports whether the task may accept a fact about the step. If so, the operator must not state a
+// false fact.
 func believed(w *world.Simulation, t *core.Task, step string) bool {
 	s := t.Step(step)
 	return t.ProcessState == core.Error && inDoubt(s) && core.Time(w.Start+w.Now+w.Skew()) > s.LastStop()
 }
 
-// Instruct sends a command.
+// Instruct sends a command. If direct is true and a Scheduler runs, Instruct calls the Scheduler. Otherwise
+// it sends a message, but not in embedded mode.
 func Instruct(w *world.Simulation, o *world.Order, ev core.Event, direct bool) {
 	c := message.Control{OrderID: o.Id, Event: ev}
 	fact := core.Fact("")

@@ -8,7 +8,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// disturb injects faults into the deployment itself.
+// disturb injects one fault of the deployment, such as a clock that jumps.
 func disturb(w *world.Simulation) {
 	if w.Quiescing {
 		return
@@ -25,7 +25,7 @@ func disturb(w *world.Simulation) {
 	}
 }
 
-// jump moves a clock within the declared clock skew.
+// jump moves the clock of a process within the declared clock skew.
 func jump(w *world.Simulation) {
 	p := w.Procs[w.Choose("whose", "clock", len(w.Procs)-1, 0.9)]
 	if inject(w, p.Role, world.CallClock, p.Name).Fault == world.ClockJump {
@@ -34,9 +34,9 @@ func jump(w *world.Simulation) {
 	}
 }
 
-// expire lets the TTL of an ended task's record expire, early or late.
+// expire removes the records of some ended orders, as the time to live (TTL) of a table does.
 func expire(w *world.Simulation) {
-	if len(w.Below) > 0 { // an expired child leaves its parent in doubt; see the stories child-*
+	if len(w.Below) > 0 { // the stories shared/protocol/testdata/stories/child-* cover the expiry of a child
 		return
 	}
 	for _, id := range w.Store.Ids {
@@ -47,7 +47,7 @@ func expire(w *world.Simulation) {
 		if inject(w, world.AClient, world.CallExpire, id).Fault == world.TTL {
 			w.Trace("world", "", "the record of "+id+" expires; its ID stays (P26)")
 			r.Expire()
-			// an old copy of the order comes
+			// The application may send a late copy of the expired order.
 			if o := w.ByID[id]; o != nil && w.Choose("resubmits", id, 2, 0.5) == 1 {
 				m := o.Submit
 				w.After(w.Spread("resubmits", id+"/when", 60_000),
@@ -57,7 +57,8 @@ func expire(w *world.Simulation) {
 	}
 }
 
-// redeploy deploys a newer version of the workflow to one instance, so that both versions run side by side.
+// redeploy deploys a newer version of the workflow to the first Scheduler. The other processes keep the old
+// version.
 func redeploy(w *world.Simulation) {
 	p := w.Procs[0]
 	if w.Newer == nil || len(p.Running) > 0 ||
@@ -77,13 +78,13 @@ func forge(w *world.Simulation) {
 	if v < 2 {
 		q := w.Queues[w.Names[w.Choose("forged", "queue", len(w.Names), 0.6)]]
 		if q.Name == model.Shop || q.Name == core.Events || q.Name == port.Quarantine {
-			return // these queues belong to the application
+			return // the application reads these queues
 		}
 		w.Trace("world", q.Name, "an unreadable message")
 		Put(q, port.Message{Body: []byte([]string{"{", world.NewerBody}[v])}, 0)
 		return
 	}
-	if v == 11 { // an order whose reply-to queue is not deployed (P14, submit creates once)
+	if v == 11 { // the order names a reply-to queue that does not exist (P14, submit creates once)
 		w.Trace("world", port.Intake, "an order that is to be answered to a queue that is not there")
 		Put(w.Queues[port.Intake], port.Message{Value: &message.SubmitOrder{Schema: message.Schema,
 			OrderID: "stray", Workflow: w.Def.Name, Order: NoContent, ReplyTo: "nowhere"}}, 0)
@@ -117,8 +118,12 @@ func forge(w *world.Simulation) {
 	}
 }
 
-// forged returns a wrong reply: for the other operation, for an older attempt with the outcome failed, for an
-// earlier run, for a future attempt, or in contradiction to an earlier reply.
+// forged returns a wrong reply, or nil if the step permits none. The parameter v selects the fault:
+//   - a reply for the operation that was not claimed, also if another fault does not fit the task
+//   - a failure of an older attempt
+//   - a reply of an earlier run
+//   - a failure of a future attempt
+//   - a failure that contradicts an earlier reply
 func forged(w *world.Simulation, t *core.Task, s *core.Step, v int) *message.Reply {
 	r := &message.Reply{Schema: message.Schema, OrderID: t.OrderID, Run: t.Run, Step: s.Name,
 		Attempt: s.Attempt, Operation: core.UndoOp, Outcome: core.OutcomeDone}
@@ -129,7 +134,7 @@ func forged(w *world.Simulation, t *core.Task, s *core.Step, v int) *message.Rep
 	case s.Attempt == 0 || s.First.Nth == 0:
 		return nil
 	case v == 2 && s.State == core.Waiting:
-		// no agent was asked for a step that waits (P33, a waiting step asks no agent)
+		// The step waits and has never had a request (P33, a waiting step asks no agent).
 		r.Operation = core.Do
 	case v == 3 && s.Attempt > 1:
 		r.Operation, r.Outcome, r.Attempt = core.Do, core.OutcomeFailed, s.Attempt-1
@@ -148,7 +153,7 @@ func forged(w *world.Simulation, t *core.Task, s *core.Step, v int) *message.Rep
 		r.Operation = core.UndoOp
 		r.Attempt = max(1, s.Attempt-1)
 	case s.Claim.Undo:
-		return nil // a late "done" of the do may count
+		return nil // a late "done" of the do could be accepted
 	}
 	if r.Outcome != core.OutcomeDone {
 		r.Error = &message.ReplyError{Code: "forged", Message: "never answered"}

@@ -10,7 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Invoke starts a handler in a process.
+// Invoke starts a handler in a process. The parameter what names the handler.
 func Invoke(w *world.Simulation, p *world.Process, what string, body func(*world.Invocation)) {
 	w.Invocations++
 	iv := &world.Invocation{W: w, P: p, What: what, Id: w.Invocations}
@@ -19,7 +19,7 @@ func Invoke(w *world.Simulation, p *world.Process, what string, body func(*world
 	Resume(w, iv)
 }
 
-// Resume continues a handler until it waits or ends.
+// Resume continues a handler until it pauses or ends.
 func Resume(w *world.Simulation, iv *world.Invocation) {
 	before := w.Cur
 	w.Cur, iv.Parked = iv, false
@@ -35,8 +35,8 @@ func Resume(w *world.Simulation, iv *world.Invocation) {
 	Ended(iv.P, iv)
 }
 
-// pauseFor lets virtual time pass. If no other event happens meanwhile, it does not switch to another
-// coroutine.
+// pauseFor lets a handler pause for d milliseconds of virtual time. If no other event happens in this time,
+// pauseFor advances the time without a switch to another coroutine.
 func pauseFor(iv *world.Invocation, d int64) {
 	if iv.Dead || d <= 0 {
 		return
@@ -51,7 +51,8 @@ func pauseFor(iv *world.Invocation, d int64) {
 	}
 }
 
-// Bury ends the coroutines of dead handlers. Their ports return ErrCut, so the handlers end.
+// Bury ends the coroutines of dead handlers. Each port call of a dead handler returns ErrCut, so the handler
+// returns.
 func Bury(w *world.Simulation) {
 	for len(w.Corpses) > 0 {
 		iv := w.Corpses[0]
@@ -64,11 +65,11 @@ func Bury(w *world.Simulation) {
 	}
 }
 
-// delays are the possible delays of a port call beyond the usual millisecond.
+// delays lists the possible additional delays before and after the effect of a port call, in milliseconds.
 var delays = [...]int64{0, 1, 3, 10, 40, 150, 700, 3000}
 
-// portCall executes one call of a port. apply makes the call take effect. The handler gets the result of
-// apply unless a fault occurs.
+// portCall executes one port call of a handler. The function apply performs the effect of the call. The
+// handler gets the result of apply unless a fault changes it.
 func portCall(iv *world.Invocation, c world.Call, subject string, apply func(world.Fault) error) error {
 	w := iv.W
 	if iv.Dead {
@@ -89,7 +90,7 @@ func portCall(iv *world.Invocation, c world.Call, subject string, apply func(wor
 	}
 	note(w, c, subject, iv.P, a.Fault)
 	err := port.ErrUnavailable
-	if a.Fault != world.Throttle || c == world.CallLoad { // a throttled load can affect a single record
+	if a.Fault != world.Throttle || c == world.CallLoad { // Load handles a throttle itself
 		err = apply(a.Fault)
 	}
 	if a.Fault == world.SendAnswerLost && err == nil {
@@ -112,7 +113,8 @@ func portCall(iv *world.Invocation, c world.Call, subject string, apply func(wor
 	return err
 }
 
-// failed records whether a call failed. ErrExists and ErrNotFound are results, not failures.
+// failed records whether a port call failed. ErrExists and ErrNotFound are normal results, except ErrNotFound
+// for a commit.
 func failed(iv *world.Invocation, c world.Call, err error) {
 	switch {
 	case err == nil, errors.Is(err, port.ErrExists), errors.Is(err, port.ErrNotFound) &&
@@ -124,7 +126,8 @@ func failed(iv *world.Invocation, c world.Call, err error) {
 	}
 }
 
-// suffer executes the faults that have the same effect at every call. cut reports whether the call is over.
+// suffer executes the faults that act in the same way at every port call. The result cut reports whether the
+// call ends with the result err.
 //
 // nolint:revive // the error is the result of the call
 func suffer(iv *world.Invocation, f world.Fault, subject string) (err error, cut bool) {
@@ -154,11 +157,11 @@ func Ended(p *world.Process, iv *world.Invocation) {
 		p.Running = slices.Delete(p.Running, i, i+1)
 	}
 	if iv.Dead && p.Waits != nil {
-		p.Waits.Set(p.Known) // drops the waits that it recorded after its death
+		p.Waits.Set(p.Known) // removes the waits that the handler recorded after its death
 	}
 }
 
-// Kill ends the process with all its handlers. It starts again after a while.
+// Kill ends a process and all its handlers. The process starts again later.
 func Kill(p *world.Process) {
 	if !p.Up {
 		return
@@ -177,7 +180,7 @@ func Kill(p *world.Process) {
 	p.W.After(1000*(1+p.W.Spread("restart", p.Name, 30)), func() { Boot(p) })
 }
 
-// inject chooses the fault of a call, usually NoFault.
+// inject chooses the fault of a call. The usual choice is NoFault.
 func inject(w *world.Simulation, r world.Role, c world.Call, subject string) world.Act {
 	switch {
 	case w.Driver != nil:
@@ -192,7 +195,8 @@ func inject(w *world.Simulation, r world.Role, c world.Call, subject string) wor
 	}
 	a := acts[v-1]
 	last := &w.Choices[len(w.Choices)-1]
-	// The first document of a child is too large at every attempt to store it, or at none.
+	// A child order never gets ItemTooLarge. The size of its first document is the same at every attempt to
+	// create it, but the fault would hit only some attempts.
 	child := a.Fault == world.ItemTooLarge && strings.Contains(subject, "~")
 	if !w.Enabled[a.Fault] || w.Impossible(r, c, a) != "" || child {
 		w.Choices = w.Choices[:len(w.Choices)-1]
@@ -204,7 +208,7 @@ func inject(w *world.Simulation, r world.Role, c world.Call, subject string) wor
 	return a
 }
 
-// latency returns the duration of one half of a call.
+// latency returns the delay before or after the effect of a port call, in milliseconds.
 func latency(w *world.Simulation, c world.Call, subject string) int64 {
 	switch {
 	case w.Driver != nil:
@@ -215,7 +219,7 @@ func latency(w *world.Simulation, c world.Call, subject string) int64 {
 	return 1 + delays[w.Choose("latency", subject, len(delays), 0.15)]
 }
 
-// note adds a call to the hash of the trace.
+// note adds a port call to the hash of the run.
 func note(w *world.Simulation, c world.Call, subject string, p *world.Process, f world.Fault) {
 	const prime = 1099511628211
 	h := w.Hash ^ uint64(w.Now) //nolint:gosec // a hash

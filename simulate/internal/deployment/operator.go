@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Fact returns the name of the first step whose outcome is unknown, and the fact that the operator gets from
-// the service.
+// Fact returns the name of the first step whose result the operator can state, and the fact about the step.
+// The operator learns the fact from the service. Fact returns "" if the operator can state no result.
 func Fact(w *world.Simulation, t *core.Task) (string, core.Fact) {
 	if t == nil || t.ProcessState != core.Error {
 		return "", ""
@@ -24,7 +24,7 @@ func Fact(w *world.Simulation, t *core.Task) (string, core.Fact) {
 		d := &def.Steps[i]
 		svc := w.Services[core.Key(t.OrderID, t.Run, s.Name)]
 		doubtful := inDoubt(s)
-		// The operator does not repeat a fact that was stated after the last claim.
+		// The operator states only one fact after each claim.
 		stated := s.Resolved != nil && s.Resolved.At > s.Claim.At
 		if !doubtful || stated || svc != nil && svc.Pending > 0 ||
 			now <= s.LastStop().Add(def.Agents[d.Agent].ClockSkew) {
@@ -46,10 +46,11 @@ func Fact(w *world.Simulation, t *core.Task) (string, core.Fact) {
 	return "", ""
 }
 
-// operate plays the operator: at intervals it handles each order that has stopped.
+// operate simulates the operator. At intervals it sends a command for each order in Error, and repeats
+// incomplete erasures.
 func operate(w *world.Simulation) {
 	if w.Operating = restless(w) && (!w.Quiescing || stopped(w)); !w.Operating {
-		return // the next commit starts operate again
+		return // the function quiesce and each later commit start operate again
 	}
 	for _, o := range w.AllOrders {
 		t := w.Store.Task(o.Id)
@@ -74,7 +75,7 @@ func operate(w *world.Simulation) {
 		} else if w.Choose("moves", o.Id, 2, 0.15) == 1 {
 			kind = message.Move
 		}
-		// the parent could no longer undo a closed child; see the stories child-*
+		// A parent cannot undo a closed child; see shared/protocol/testdata/stories/child-closed.story.
 		if kind == message.Close && t.Parent != nil {
 			kind = message.Undo
 		}
@@ -89,30 +90,33 @@ func operate(w *world.Simulation) {
 	}
 }
 
-// erase sends the command Erase for an order in any state, except for a child; see the tests of the
-// Scheduler.
+// erase sends the command Erase for an order in any state. It ignores child orders, because tests of the
+// Scheduler cover their erasure.
 func erase(w *world.Simulation, o *world.Order) {
 	if t := w.Store.Task(o.Id); t == nil || t.Parent == nil {
 		Instruct(w, o, Command(w, o, t, message.Erase), w.Embedded || w.Choose("by", o.Id, 2, 0.5) == 1)
 	}
 }
 
-// halfErased reports whether an order is marked as erased but still has its content, because a handling died
-// between the two writes.
+// halfErased reports whether an order is marked as erased but still has its content. This happens if a
+// handling dies between the two writes.
 func halfErased(w *world.Simulation, o *world.Order) bool {
 	r := w.Store.Rows[o.Id]
 	return r != nil && r.Task != nil && r.Task.Erased != nil && r.Content != nil
 }
 
-// undoFails reports whether the input of an undo cannot be computed, however often it is tried.
+// undoFails reports whether a waiting undo has an input that cannot be computed.
 func undoFails(t *core.Task) bool {
 	return slices.ContainsFunc(t.Steps, func(s core.Step) bool {
 		return s.State == core.UndoWait && s.Error != nil && s.Error.Code == "expression"
 	})
 }
 
-// triedInVain reports whether the order has had 12 commands and a further one may be useless: an input cannot
-// be computed, an output is too large, or a step without an agent has failed.
+// triedInVain reports whether the phase with faults is over, the order has had at least 12 commands, and a
+// further Resubmit cannot help. A Resubmit cannot help in these cases:
+//   - an input cannot be computed
+//   - an output is too large
+//   - a step without an agent has failed
 func triedInVain(w *world.Simulation, o *world.Order, t *core.Task) bool {
 	switch {
 	case !w.Quiescing || o.Commands < 12:
@@ -133,12 +137,12 @@ func triedInVain(w *world.Simulation, o *world.Order, t *core.Task) bool {
 	return false
 }
 
-// inDoubt reports whether the agent was asked and the outcome is unknown.
+// inDoubt reports whether the step has had a claim and its result may be unknown.
 func inDoubt(s *core.Step) bool {
 	return s.Attempted() && (s.State == core.Failed || s.State == core.UndoWait || s.State == core.Pending)
 }
 
-// doubt reports whether the operator has to state the outcome of a step before the task can continue.
+// doubt reports whether the operator must state the result of a step before the task can continue.
 func doubt(w *world.Simulation, t *core.Task) bool {
 	def := w.DefOf(t)
 	for i := range t.Steps {
@@ -146,15 +150,15 @@ func doubt(w *world.Simulation, t *core.Task) bool {
 		d := &def.Steps[i]
 		if d.PointOfNoReturn && inDoubt(s) {
 			if s.NoEffect == 0 {
-				// the task can be undone only after the outcome is stated (P22a, a proven refusal permits
-				// undo)
+				// The task can be undone only after the operator has stated the result (P22a, a proven
+				// refusal permits undo).
 				return true
 			}
 			continue
 		}
 		if d.Grade == core.Plain && def.Agents[d.Agent].KeyRetention == 0 &&
 			w.Ledgers[d.Agent].Entries[core.Key(t.OrderID, t.Run, s.Name)].State == worker.StateFailed {
-			continue // the ledger proves that the refused call had no effect, so it can be repeated
+			continue // the ledger proves that the refused call had no effect
 		}
 		if inDoubt(s) && (s.Resolved == nil || s.Resolved.At <= s.Claim.At) && (d.Grade == core.Plain ||
 			s.State == core.Failed && s.Error != nil && s.Error.Code == check.Short ||
@@ -166,15 +170,13 @@ func doubt(w *world.Simulation, t *core.Task) bool {
 	return false
 }
 
-// past reports whether a task is past its point of no return.
 func past(w *world.Simulation, t *core.Task) bool { return model.PastReturn(w.DefOf(t), t) }
 
-// restless reports whether an order has not ended.
+// restless reports whether at least one order has not ended.
 func restless(w *world.Simulation) bool {
 	return slices.ContainsFunc(w.AllOrders, func(o *world.Order) bool { return !rests(w, o) })
 }
 
-// stopped reports whether an order waits for the operator.
 func stopped(w *world.Simulation) bool {
 	return slices.ContainsFunc(w.AllOrders, func(o *world.Order) bool {
 		t := w.Store.Task(o.Id)
@@ -186,14 +188,14 @@ func rests(w *world.Simulation, o *world.Order) bool {
 	t := w.Store.Task(o.Id)
 	switch {
 	case t == nil:
-		return o.Refused || w.Store.Rows[o.Id].Known() // refused, or ended and expired
+		return o.Refused || w.Store.Rows[o.Id].Known() // refused, or expired after its end
 	case !o.Acked && !o.Refused:
 		return false
 	}
 	return t.Terminal() && t.AtRest() && !halfErased(w, o)
 }
 
-// Unended describes the orders that have not ended, for a report.
+// Unended returns a description of the orders that have not ended.
 func Unended(w *world.Simulation) string {
 	text := ""
 	for _, o := range w.AllOrders {

@@ -7,7 +7,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Run simulates the scenario with the choices given.
+// Run simulates the scenario. The chooser makes the choices of the run.
 func Run(sc world.Scenario, c world.Chooser, o world.Options) world.Result {
 	w := NewSimulation(sc, c)
 	w.Tracing = o.Story
@@ -21,7 +21,8 @@ func Run(sc world.Scenario, c world.Chooser, o world.Options) world.Result {
 		Story: w.Story, Checks: w.Checks}
 }
 
-// Play runs all events: first with faults, then without faults until all orders have ended.
+// Play runs all events. The first phase has faults. The second phase has no faults and lasts until all orders
+// have ended.
 func Play(w *world.Simulation) {
 	for w.Violation == nil {
 		if len(w.Agenda) == 0 {
@@ -72,12 +73,12 @@ func Stop(w *world.Simulation) {
 			iv.Dead = true
 			w.Corpses = append(w.Corpses, iv)
 		}
-		p.Running = nil // so that a kill of the process does not end these handlers again
+		p.Running = nil // a later Kill must not end these handlers again
 	}
 	Bury(w)
 }
 
-// quiesce ends the faults.
+// quiesce ends the phase with faults.
 func quiesce(w *world.Simulation) {
 	w.Quiescing, w.QuiescedAt = true, w.Now
 	w.Trace("world", "", "the faults are over")

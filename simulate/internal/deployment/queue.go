@@ -16,7 +16,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Put makes a message visible after a while.
+// Put adds a message to a queue. The message becomes visible after delay milliseconds.
 func Put(q *world.Queue, m port.Message, delay int64) *world.Letter {
 	q.Next++
 	l := &world.Letter{Id: q.Next, Message: m, Sent: q.W.Now, Visible: q.W.Now + delay}
@@ -25,7 +25,7 @@ func Put(q *world.Queue, m port.Message, delay int64) *world.Letter {
 	return l
 }
 
-// plan schedules a poll of the queue at that time.
+// plan schedules a poll of the queue at the time t, or at q.Stopped if q.Stopped is later.
 func plan(q *world.Queue, t int64) {
 	t = max(t, q.W.Now, q.Stopped)
 	if q.PollAt >= 0 && q.PollAt <= t {
@@ -40,7 +40,7 @@ func plan(q *world.Queue, t int64) {
 	})
 }
 
-// replan schedules a poll for the first message that is not visible yet.
+// replan schedules a poll at the time when the first message becomes visible.
 func replan(q *world.Queue) {
 	first := int64(-1)
 	for _, l := range q.Messages {
@@ -53,7 +53,7 @@ func replan(q *world.Queue) {
 	}
 }
 
-// poll delivers the visible messages to a consumer.
+// poll delivers all visible messages to the consumers of the queue.
 func poll(q *world.Queue) {
 	w := q.W
 	defer replan(q)
@@ -62,7 +62,7 @@ func poll(q *world.Queue) {
 			return
 		}
 		p := consumer(q)
-		if p == nil { // no consumer is running; try again in a second
+		if p == nil { // no consumer is free, so try again in a second
 			q.Stopped = w.Now + 1000
 			return
 		}
@@ -87,7 +87,7 @@ func visible(q *world.Queue) bool {
 	return slices.ContainsFunc(q.Messages, func(l *world.Letter) bool { return l.Visible <= q.W.Now })
 }
 
-// consumer returns the running consumers in turn.
+// consumer returns a free consumer of the queue, or nil. The usual choice is the consumer of the last poll.
 func consumer(q *world.Queue) *world.Process {
 	n := len(q.Consumers)
 	first := q.Turn + q.W.Choose("consumer", q.Name, n, 0.2)
@@ -101,7 +101,8 @@ func consumer(q *world.Queue) *world.Process {
 	return nil
 }
 
-// receive returns visible messages. A message with too many receives goes to the dead letters.
+// receive returns visible messages, but not more than the number in the parameter most. A message that was
+// received too often goes to the dead letters.
 func receive(q *world.Queue, most int) []*world.Letter {
 	var taken []*world.Letter
 	for i := 0; i < len(q.Messages) && len(taken) < most; {
@@ -119,7 +120,8 @@ func receive(q *world.Queue, most int) []*world.Letter {
 	return taken
 }
 
-// Take makes a message invisible for a while, or moves it to the dead letters.
+// Take receives a message. The message then stays invisible for the visibility timeout. If the message was
+// received too often, Take moves it to the dead letters and returns false.
 func Take(q *world.Queue, l *world.Letter) bool {
 	if l.Received++; l.Received > world.MaxReceive {
 		q.Messages = slices.DeleteFunc(q.Messages, func(o *world.Letter) bool { return o == l })
@@ -132,7 +134,7 @@ func Take(q *world.Queue, l *world.Letter) bool {
 	return true
 }
 
-// find returns the index of the message whose receipt is still valid, or -1.
+// find returns the index of the message that the receipt belongs to, or -1 if the receipt is no longer valid.
 func find(q *world.Queue, receipt string) int {
 	id, n, _ := strings.Cut(receipt, "/")
 	for i, l := range q.Messages {
@@ -143,7 +145,7 @@ func find(q *world.Queue, receipt string) int {
 	return -1
 }
 
-// queuePort is a queue for one process.
+// queuePort implements port.Queue for one process.
 type queuePort struct {
 	p *world.Process
 	q *world.Queue
@@ -187,8 +189,8 @@ func (q queuePort) Send(_ context.Context, messages []port.Message) []error {
 	return errs
 }
 
-// tooLarge reports whether a request or a status may be too large for a message (P28, what is too large fails
-// once). If no queue takes a request, the same handling fails its step.
+// tooLarge reports whether the fault ItemTooLarge can affect a message (P28, what is too large fails once).
+// For a request, it also records the failure of the step, which the same handling must commit.
 func tooLarge(w *world.Simulation, m port.Message) bool {
 	switch v := m.Value.(type) {
 	case *message.Request:
@@ -203,7 +205,7 @@ func tooLarge(w *world.Simulation, m port.Message) bool {
 	return false
 }
 
-// send puts one message into a queue. It may be duplicated, delayed or lost.
+// send adds a message to a queue. A fault may duplicate, delay or lose the message.
 func send(w *world.Simulation, p *world.Process, q *world.Queue, m port.Message) error {
 	if err := port.CheckMessage(&m); err != nil {
 		return err
@@ -276,7 +278,7 @@ func (q queuePort) Depth(context.Context) (d port.Depth, err error) {
 				d.Delayed++
 			}
 		}
-		if d.InFlight > 0 { // SQS counts approximately
+		if d.InFlight > 0 { // SQS's counts are approximate
 			d.InFlight += []int{0, 1, -1, d.InFlight}[q.p.W.Choose("roughly", q.q.Name, 4, 0.1)]
 		}
 		check.Counted(q.p.W.Cur, q.q.Name, d)
@@ -285,7 +287,7 @@ func (q queuePort) Depth(context.Context) (d port.Depth, err error) {
 	return d, err
 }
 
-// queuesPort finds queues for one process.
+// queuesPort implements port.Queues for one process.
 type queuesPort struct{ p *world.Process }
 
 func (q queuesPort) Queue(name string) (port.Queue, error) {
@@ -302,7 +304,7 @@ func (q queuesPort) ReplyTo(name string) (port.Sender, error) {
 	return q.Queue(name)
 }
 
-// alarm notifies the operator.
+// alarm implements the alerts of one process.
 type alarm struct{ p *world.Process }
 
 func (a alarm) Raise(_ context.Context, alert core.RaiseAlert) error {

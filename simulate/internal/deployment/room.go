@@ -11,8 +11,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// rooms lists the possible sizes of the room for outputs, in bytes. sizes lists the possible members of an
-// output besides its key.
+// rooms lists possible sizes of the space for outputs, in bytes. sizes lists possible additional members of
+// an output.
 var (
 	rooms = [...]int{0, 60, 400, 2500}
 	sizes = [...]string{"", fill(200), fill(1200), fill(2600)}
@@ -20,8 +20,8 @@ var (
 
 func fill(n int) string { return `,"data":"` + strings.Repeat("x", n) + `"` }
 
-// drawRoom draws the limit of all documents: the smallest limit with which a definition can run, and a little
-// room for outputs.
+// drawRoom chooses the size limit of all documents, usually none. A limit is the smallest with which the
+// definitions can run, plus some space for outputs.
 func drawRoom(w *world.Simulation) model.Room {
 	v := 0
 	if w.Enabled[world.ItemTooLarge] && len(w.Below) == 0 && w.Sc.Begun == nil {
@@ -32,10 +32,12 @@ func drawRoom(w *world.Simulation) model.Room {
 	}
 	r := model.Room{Least: map[string]int{}, Failing: w.Choose("world", "failing", 2, 0.5) == 1}
 	for _, d := range w.Defs {
-		// The order's ID, the queue for its statuses and the order itself have their largest size.
+		// Reserve assumes the longest order ID, reply-to and content. spared is the size that is not needed
+		// if ID and reply-to are empty and the content is that of this run.
 		spared := 2*128 + core.InlineOrder(d) - len(content(w))
 		r.Least[d.Hash] = core.SizeLimit{Size: state.Size}.Reserve(d) - spared
-		// a Move is accepted only if the new document fits (P49, move pins another definition)
+		// The limit includes the newer definition, because a Move is accepted only if the new document fits
+		// (P49, move pins another definition).
 		if d == w.Def || d == w.Newer {
 			r.Limit = max(r.Limit, r.Least[d.Hash]+len("o1")+len(model.Shop)+rooms[v])
 		}
@@ -43,7 +45,7 @@ func drawRoom(w *world.Simulation) model.Room {
 	return r
 }
 
-// content returns the content of every order.
+// content returns the content that every order of the run has.
 func content(w *world.Simulation) json.RawMessage {
 	if w.Sc.Order == nil {
 		return NoContent
@@ -51,7 +53,8 @@ func content(w *world.Simulation) json.RawMessage {
 	return w.Sc.Order
 }
 
-// complaint returns the error of a service. If documents are full, the error has the longest text.
+// complaint returns an error of a service. If the run has a size limit, the error has the longest text that a
+// document stores.
 func complaint(w *world.Simulation, text string) error {
 	if w.Room.Limit > 0 {
 		text += strings.Repeat("\x01", core.MaxMessage)

@@ -20,7 +20,7 @@ import (
 
 var errGone = errors.New("the connection broke; the outcome is not certain")
 
-// operation returns the operation with which an agent calls its service.
+// operation returns the operation with which a simulated agent calls its service.
 func operation(w *world.Simulation, p *world.Process) worker.Operation {
 	op := worker.Operation{Run: func(ctx context.Context, c worker.Call) (any, error) {
 		return callService(ctx, w.Cur, c)
@@ -39,12 +39,12 @@ func operation(w *world.Simulation, p *world.Process) worker.Operation {
 	return op
 }
 
-// character draws the properties of an agent's service.
+// character chooses the properties of an agent's service.
 func character(w *world.Simulation, agent string) {
 	s, said := w.Sc.Services[agent]
 	said = said && (s.Described() || len(s.Outputs) == 0)
 	t := world.Trait{Service: s}
-	for _, all := range s.Outputs { // the loop may go in any order, because it computes a maximum
+	for _, all := range s.Outputs { // the order of the loop does not matter, because the result is a maximum
 		t.Sample = max(t.Sample, len(all))
 	}
 	t.Sample = w.Choose("sample", agent, t.Sample, 0.7)
@@ -89,20 +89,21 @@ func output(w *world.Simulation, agent string, c worker.Call) any {
 		}
 		return json.RawMessage("{")
 	}
-	if all := w.Conf(agent).Outputs[c.Name]; len(all) > 0 { // the same for each attempt of a key
+	if all := w.Conf(agent).Outputs[c.Name]; len(all) > 0 { // each key has one output
 		key := fnv.New32a()
-		_, _ = key.Write([]byte(c.Key)) // it cannot fail
+		_, _ = key.Write([]byte(c.Key)) // Write never returns an error
 		return all[(int(key.Sum32()>>1)+w.Traits[agent].Sample)%len(all)]
 	}
 	seen := ""
-	// a service may return its input, which contains a token (P39, a token is an answer's permission)
+	// A service may return its input, and the input may contain a token (P39, a token is an answer's
+	// permission).
 	if bytes.Contains(c.Input, []byte(`"link"`)) {
 		seen = `,"seen":` + string(c.Input)
 	}
 	return json.RawMessage(`{"key":"` + c.Key + `"` + seen + sizes[w.Traits[agent].Size] + `}`)
 }
 
-// callService makes one call over the simulated network.
+// callService simulates one call of a service over the network.
 func callService(ctx context.Context, iv *world.Invocation, c worker.Call) (out any, err error) {
 	w := iv.W
 	s, conf := w.ServiceOf(c, iv.P.Agent), w.Conf(iv.P.Agent)
@@ -133,8 +134,8 @@ func callService(ctx context.Context, iv *world.Invocation, c worker.Call) (out 
 	return out, err
 }
 
-// works simulates the long work of an operation (P43, long work reports progress). It reports progress,
-// sometimes with pauses that are too long, or defers the reply. The call of the service comes after the work.
+// works simulates long work of an operation before the call of the service (P43, long work reports progress).
+// The operation reports progress, sometimes after pauses that are too long. Sometimes it defers the reply.
 func works(ctx context.Context, iv *world.Invocation, c worker.Call) error {
 	w := iv.W
 	d := longStep(w, c)
@@ -143,7 +144,8 @@ func works(ctx context.Context, iv *world.Invocation, c worker.Call) error {
 	}
 	for n := w.Choose("works", c.Key, 8, 0.6); n > 0; n-- {
 		pause := int64(d.Timeout) / 3
-		// not in a run with chosen faults, because silence is another fault
+		// The long pause does not occur in a run with selected faults, because the user cannot select this
+		// fault.
 		if w.Sc.Only == nil && w.Choose("silent", c.Key, 2, 0.1) == 1 {
 			pause = w.Spread("silent", c.Key+"/for", int64(d.MaxDuration))
 		}
@@ -164,15 +166,15 @@ func works(ctx context.Context, iv *world.Invocation, c worker.Call) error {
 	return nil
 }
 
-// deferred defers the reply of a call. The work continues elsewhere and sends the reply later, or sometimes
-// never.
+// deferred defers the reply of a call. The work continues outside the agent, and the reply comes later.
+// Sometimes the work stops, and the reply never comes.
 func deferred(w *world.Simulation, iv *world.Invocation, c worker.Call, after int64) error {
 	s, agent := w.ServiceOf(c, iv.P.Agent), iv.P.Agent
 	within := time.Duration(0)
 	if w.Choose("within", c.Key, 2, 0.5) == 1 {
 		within = time.Duration(w.Spread("within", c.Key+"/for", 2*after)) * time.Millisecond
 	}
-	lost := w.Sc.Only == nil && w.Choose("deferred", c.Key, 2, 0.1) == 1 // The reply may never come.
+	lost := w.Sc.Only == nil && w.Choose("deferred", c.Key, 2, 0.1) == 1 // the work may stop
 	s.Pending++
 	w.After(after, func() {
 		s.Pending--
@@ -190,7 +192,7 @@ func deferred(w *world.Simulation, iv *world.Invocation, c worker.Call, after in
 	return worker.Deferred(within)
 }
 
-// longStep returns the step of a call that may take longer than its timeout, or nil.
+// longStep returns the step of a call, or nil if the call may not last longer than the step's timeout.
 func longStep(w *world.Simulation, c worker.Call) *core.StepDefinition {
 	t := w.Store.Task(c.OrderID)
 	if t == nil || c.Operation == core.UndoOp {
@@ -202,7 +204,7 @@ func longStep(w *world.Simulation, c worker.Call) *core.StepDefinition {
 	return nil
 }
 
-// shown returns the result of a call from the view of its caller.
+// shown returns the result of a call, as the caller sees it in the error.
 func shown(err error) world.Outcome {
 	f := (*worker.Failure)(nil)
 	switch {
@@ -216,7 +218,7 @@ func shown(err error) world.Outcome {
 	return world.CallNotNow
 }
 
-// takes returns the duration of a call.
+// takes returns the duration of a call in milliseconds.
 func takes(w *world.Simulation, conf world.Service, key string, left int64) int64 {
 	d := int64(conf.Latency)
 	if d == 0 && w.Driver != nil {
@@ -231,8 +233,8 @@ func takes(w *world.Simulation, conf world.Service, key string, left int64) int6
 	return d
 }
 
-// tooLong executes a call whose caller gives up. At a service with a fence the call may land later. Any other
-// call ends with the caller, as the workflow's author declares.
+// tooLong simulates a call that takes longer than its caller waits. A call with the grade fenced takes effect
+// later. Any other call has no effect: the other grades declare that calls end in time.
 func tooLong(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.Call, left,
 	takes int64) (any, error) {
 	landLater(w, s, c, takes)
@@ -240,7 +242,8 @@ func tooLong(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worke
 	return nil, worker.WithCode(context.DeadlineExceeded, "timeout")
 }
 
-// landLater lets a call of a service with a fence land at any time.
+// landLater schedules the effect of a call after d milliseconds. If the grade of the service or of the call
+// is not fenced, the call has no effect.
 func landLater(w *world.Simulation, s *world.Remote, c worker.Call, d int64) {
 	if s.Grade != core.Fenced || c.Grade != core.Fenced {
 		return
@@ -254,19 +257,19 @@ func landLater(w *world.Simulation, s *world.Remote, c worker.Call, d int64) {
 	w.After(d, func() { Lands(w, s, c) })
 }
 
-// Lands executes a call whose caller has given up.
+// Lands executes a call whose caller no longer waits.
 func Lands(w *world.Simulation, s *world.Remote, c worker.Call) {
 	s.Pending--
 	s.Adrift--
 	w.Trace("service", "", "a call whose caller has given up lands: "+string(c.Operation)+" "+c.Key)
-	_ = effect(w, s, c) // no caller gets the answer
+	_ = effect(w, s, c) // no caller receives the result
 }
 
-// land executes a call at the service.
+// land executes a call that has arrived at the service.
 func land(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.Call, conf world.Service,
 	f world.Fault) (any, error) {
 	if c.Grade != core.Fenced && !iv.P.Now().Before(c.Deadline) {
-		// the connection was closed before the call arrived
+		// The call arrives after its deadline, when the agent has already closed the connection.
 		return nil, worker.WithCode(context.DeadlineExceeded, "timeout")
 	}
 	forget(w, s, c, conf, f)
@@ -310,8 +313,9 @@ func land(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.C
 	return output(w, iv.P.Agent, c), nil
 }
 
-// hang executes a call that does not end while its caller waits. The call may land before the caller gives up
-// or, at a service with a fence, at any time. Sometimes the service hangs for all callers, for hours.
+// hang simulates a call that does not end while its caller waits. At a fenced service the call may take
+// effect later. If begins is true, the call may instead take effect at once, and other calls to the service
+// may also hang for some time.
 func hang(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.Call, begins bool) {
 	w.Trace("service", iv.P.Name, "hangs: "+c.Key)
 	if begins {
@@ -325,10 +329,10 @@ func hang(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.C
 	pauseFor(iv, max(c.Deadline.Sub(iv.P.Now()).Milliseconds(), 0)+1)
 }
 
-// unauthorized returns the error of a call with expired credentials. The service refuses all calls of the
-// agent until the operator has renewed them.
+// unauthorized returns the error of a call with expired credentials. If begins is true, the service refuses
+// all calls of the agent until the operator has renewed the credentials.
 func unauthorized(w *world.Simulation, iv *world.Invocation, c worker.Call, begins bool) error {
-	if begins && w.Driver == nil { // The state of an exploration does not include this.
+	if begins && w.Driver == nil { // the state of an exploration does not include the expiry
 		w.Expired[iv.P.Agent] = w.Now + 10_000*(1+w.Spread("expired", iv.P.Agent, 120))
 		w.Trace("service", "", "the credentials of "+iv.P.Agent+" have expired, for "+
 			world.Seconds(w.Expired[iv.P.Agent]-w.Now).String())
@@ -341,10 +345,10 @@ func unauthorized(w *world.Simulation, iv *world.Invocation, c worker.Call, begi
 	return err
 }
 
-// notYet returns the error of a service that cannot do a call yet. It affects this call, or all calls of its
-// key for a while (P45, "not now" is not a failure).
+// notYet returns the error of a service that cannot execute the call yet (P45, "not now" is not a failure).
+// If begins is true, the error may affect all calls with the same key for some time.
 func notYet(w *world.Simulation, iv *world.Invocation, c worker.Call, begins bool) error {
-	if begins && w.Driver == nil { // The state of an exploration does not include this.
+	if begins && w.Driver == nil { // the state of an exploration does not include this time
 		w.Coming[c.Key] = w.Now + 10_000*w.Spread("coming", c.Key, 40)
 	}
 	w.Trace("service", iv.P.Name, "says not yet: "+c.Key)
@@ -364,7 +368,8 @@ func outage(w *world.Simulation, agent string) {
 	}
 }
 
-// refusal returns a failure without effect, in one of the forms that services use.
+// refusal returns an error of one of the kinds that services return. Two kinds prove that the call had no
+// effect. A permanent error proves nothing about the effect.
 func refusal(w *world.Simulation, key string) error {
 	err := complaint(w, "not now")
 	switch w.Choose("refusal", key+"/how", 3, 0.6) {
@@ -374,16 +379,16 @@ func refusal(w *world.Simulation, key string) error {
 		return worker.NoEffect(worker.RetryAfter(err,
 			time.Duration(1+w.Spread("retry-after", key, 2400))*time.Second))
 	}
-	if w.Choose("refusal", key+"/code", 2, 0.5) == 1 { // a permanent failure, whatever its code
+	if w.Choose("refusal", key+"/code", 2, 0.5) == 1 { // "unauthorized" does not make the failure temporary
 		err = worker.WithCode(err, core.CodeUnauthorized)
 	}
 	return worker.Permanent(err) // a permanent failure alone proves nothing about the effect
 }
 
-// forget removes a key from the service's memory once its retention is over. The retention begins with the
-// last remembered action; a refusal is not remembered. A call that lands after its caller has given up still
-// finds the key, because the author declares that keys and fences outlast every call
-// (docs/explanation/protocol.md, Grades).
+// forget simulates a service that forgets a key after its retention. The retention begins with the last
+// effect for the key; a refusal does not count. A late call, whose caller no longer waits, still finds the
+// key. The workflow's author declares that keys and fences outlast every call (docs/explanation/protocol.md,
+// Grades).
 func forget(w *world.Simulation, s *world.Remote, c worker.Call, conf world.Service, f world.Fault) {
 	_, step := w.StepOf(w.Store.Task(c.OrderID), c.Step)
 	agent := step.Agent
@@ -399,7 +404,7 @@ func forget(w *world.Simulation, s *world.Remote, c worker.Call, conf world.Serv
 	}
 }
 
-// effect executes a call that has arrived.
+// effect executes the effect of a call that has arrived.
 func effect(w *world.Simulation, s *world.Remote, c worker.Call) error {
 	if t := w.Store.Task(s.Order); t != nil && t.ProcessState == core.Closed && t.Run == s.Run &&
 		s.Grade != core.Fenced {
@@ -452,8 +457,8 @@ func effect(w *world.Simulation, s *world.Remote, c worker.Call) error {
 	return nil
 }
 
-// beyond checks P22a (a proven refusal permits undo) at the effect of a point of no return: the order must
-// not be in undo.
+// beyond checks the effect of a point of no return (P22a, a proven refusal permits undo). The order must not
+// be undoing or undone.
 func beyond(w *world.Simulation, s *world.Remote) {
 	w.Checks.Did("P22a")
 	t := w.Store.Task(s.Order)

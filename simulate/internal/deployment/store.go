@@ -18,7 +18,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// write is one conditional write (P8, every commit is conditional).
+// write executes one conditional write (P8, every commit is conditional).
 func write(s *world.Store, wr *port.Write) error {
 	id := wr.Record.ID
 	var next memory.Row
@@ -47,7 +47,7 @@ func write(s *world.Store, wr *port.Write) error {
 		check.Committed(s.W, before, after, r.Record)
 		planSweep(s.W)
 		scripted(s.W, after)
-		// the operator has stopped, and a late command has resumed an order
+		// The operator may have stopped before a late command resumes an order, so the operator starts again.
 		if s.W.Quiescing && !s.W.Operating {
 			s.W.Operating = true
 			s.W.After(30_000, func() { operate(s.W) })
@@ -56,7 +56,7 @@ func write(s *world.Store, wr *port.Write) error {
 	return nil
 }
 
-// inShard yields the records of a shard.
+// inShard returns an iterator over the records of a shard.
 func inShard(s *world.Store, shard int) iter.Seq[*port.Record] {
 	return func(yield func(*port.Record) bool) {
 		for _, id := range s.Ids {
@@ -74,7 +74,7 @@ func shardOf(s *world.Store, id string) int {
 	return port.ShardOf(id, s.W.Shards)
 }
 
-// Earliest returns the earliest time in the index.
+// Earliest returns the earliest due time in the index. The result any is false if no task is due.
 func Earliest(s *world.Store) (first time.Time, any bool) {
 	for _, id := range s.Ids {
 		if r := s.Rows[id].Record; r != nil && r.Bucket == port.DueBucket &&
@@ -85,7 +85,7 @@ func Earliest(s *world.Store) (first time.Time, any bool) {
 	return first, any
 }
 
-// storePort is one process's access to the store.
+// storePort implements the store and the definitions for one process.
 type storePort struct{ p *world.Process }
 
 func (s storePort) Shards() int { return s.p.W.Shards }
@@ -105,7 +105,7 @@ func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
 			}
 			if f == world.AppliedButError && s.p.W.Choose("lost", wr.Record.ID, 2, 0.3) == 1 {
 				iv.Sight(wr.Record.ID).Doubt = true
-				// the request never arrived, but the caller gets the same error as for a lost reply
+				// The request has not arrived, but the caller gets the same error as for a lost reply.
 				return errAnswer
 			}
 			err := write(st, later(s.p, wr))
@@ -117,7 +117,7 @@ func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
 				return err
 			case f == world.AppliedButError, f == world.OwnAsCondition, f == world.LateDoubt:
 				iv.Sight(wr.Record.ID).Doubt = true
-				return errAnswer // the write may be the adapter's own or another's (port.Store)
+				return errAnswer // the caller cannot know whether its write is stored; see port.Store
 			}
 			return nil
 		})
@@ -125,13 +125,14 @@ func (s storePort) Commit(_ context.Context, writes []port.Write) []error {
 	return errs
 }
 
-// lateTime is the shortest time until the caller of a create learns that its reply was lost.
+// lateTime is the shortest time in milliseconds after which the fault LateDoubt gives the caller of a create
+// an error.
 const lateTime = 10 * 60_000
 
-// later returns the write as a newer version of the program makes it: with a field that older versions do not
-// know and must keep.
+// later adds a field to the document of a write if the process runs a newer version. Older versions do not
+// know the field and must keep it.
 func later(p *world.Process, wr *port.Write) *port.Write {
-	// The size check of the document did not include this field.
+	// With a size limit the field could make the document too large.
 	if p.Deploy == 0 || p.W.Room.Limit > 0 {
 		return wr
 	}
@@ -154,7 +155,7 @@ func later(p *world.Process, wr *port.Write) *port.Write {
 
 var errAnswer = fmt.Errorf("the answer was lost on its way")
 
-// Load returns a result for each record: a throttle may affect one of them, or all.
+// Load implements port.Store. A throttle affects one record or all records.
 func (s storePort) Load(_ context.Context, ids []string) ([]*port.Record, []error) {
 	records, errs := make([]*port.Record, len(ids)), make([]error, len(ids))
 	if len(ids) == 0 {
@@ -193,7 +194,7 @@ func (s storePort) Content(_ context.Context, id, hash string) (content []byte, 
 		if stored := s.p.W.Store.Rows[id]; stored != nil {
 			r = stored.Row
 		}
-		// an error means that the content has expired since the task was loaded
+		// An error means that the content has expired or was erased since the handling loaded the task.
 		if content, err = r.ContentOf(id, hash); err != nil {
 			s.p.W.Cur.Trouble, s.p.W.Cur.Broken = true, true
 		}
@@ -202,7 +203,8 @@ func (s storePort) Content(_ context.Context, id, hash string) (content []byte, 
 	return content, err
 }
 
-// Definition reads from the present store, because a handler that stands still outlives a copied world.
+// Definition reads from the store of the present world. An exploration copies the world, and a suspended
+// handler may be older than the copy.
 func (s storePort) Definition(ctx context.Context, hash string) ([]byte, error) {
 	return s.p.W.Store.Defs.Definition(ctx, hash)
 }
@@ -247,7 +249,7 @@ func (s storePort) Due(_ context.Context, bucket port.Bucket, shard int, before 
 	return found, err
 }
 
-// hallucinate adds stale or invented entries to the result of a query of the index.
+// hallucinate adds index entries that are out of date or belong to an ended task.
 func hallucinate(s *world.Store, found []port.Due, f world.Fault, shard, limit int) []port.Due {
 	for _, id := range s.Ids {
 		r := s.Rows[id]
@@ -268,7 +270,8 @@ func (s storePort) List(context.Context, port.Query) (port.Page, error) {
 	return port.Page{}, fmt.Errorf("the simulated store lists nothing")
 }
 
-// leases usually keep Supervisors from doing the same work twice.
+// leases implements port.Leases for one process. Leases usually prevent two Supervisors from doing the same
+// work.
 type leases struct{ p *world.Process }
 
 func (l leases) Acquire(_ context.Context, name, owner string, now time.Time,
@@ -284,7 +287,7 @@ func (l leases) Acquire(_ context.Context, name, owner string, now time.Time,
 	return ours, err
 }
 
-// ledgerPort is one instance's access to the ledger.
+// ledgerPort implements the ledger of an agent for one process.
 type ledgerPort struct {
 	p *world.Process
 	l *world.Ledger

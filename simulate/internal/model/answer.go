@@ -12,12 +12,12 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// answer applies an answer from outside (P35, an answer decides a round; P36, answers may come early, late or
-// twice). The same ID gets the same verdict.
+// answer applies an answer from a person or an application (P35, an answer decides a round; P36, answers may
+// come early, late or twice). A repeated ID gets the same verdict.
 func (m *Model) answer(from *message.Control, c core.Answered) {
 	if m.T == nil {
 		if !m.Direct && from.Tries < 3 {
-			m.post('e', "", 0, 0) // the order of the answer may still come
+			m.post('e', "", 0, 0) // the order may still arrive
 			return
 		}
 		m.refuse(from.ReplyTo)
@@ -73,7 +73,7 @@ func (m *Model) answer(from *message.Control, c core.Answered) {
 	m.advance()
 }
 
-// addressed returns the steps that an answer is for.
+// addressed returns the indexes of the steps that an answer names, either by the step or by the event.
 func (m *Model) addressed(c core.Answered) (steps []int) {
 	for i := range m.T.Steps {
 		d := &m.Def.Steps[i]
@@ -89,7 +89,8 @@ func lastEight(all []core.Verdict, v core.Verdict) []core.Verdict {
 	return all[max(0, len(all)-8):]
 }
 
-// verdict returns the verdict on the command or answer with that ID.
+// verdict returns the stored verdict on the command or answer with the ID. The result known is false if the
+// task stores no verdict.
 func (m *Model) verdict(id string) (yes, known bool) {
 	for i := range m.T.Steps {
 		if a := m.T.Steps[i].Answers; a != nil {
@@ -101,14 +102,14 @@ func (m *Model) verdict(id string) (yes, known bool) {
 	if k := slices.IndexFunc(m.T.Commands.Verdicts, func(v core.Verdict) bool { return v.ID == id }); k >= 0 {
 		return m.T.Commands.Verdicts[k].Accepted, true
 	}
-	// The order of the loop does not matter, because an ID is in one list only.
+	// The order of the loop does not matter, because only one list contains the ID.
 	for _, refused := range m.T.Commands.Refused {
 		known = known || slices.Contains(refused, idHash(id))
 	}
 	return false, known
 }
 
-// answers returns the model's own copy of a step's stored answers.
+// answers replaces the stored answers of a step with a copy that the model may change. It returns the copy.
 func (m *Model) answers(i int) *core.Answers {
 	a := core.Answers{Round: 1}
 	if s := &m.T.Steps[i]; s.Answers != nil {
@@ -118,7 +119,7 @@ func (m *Model) answers(i int) *core.Answers {
 	return &a
 }
 
-// takes reports whether a step accepts an answer, and whether it is a new vote.
+// takes reports whether a step accepts an answer, and whether the answer adds a vote.
 func (m *Model) takes(i int, c core.Answered) (yes, vote bool) {
 	t, s, d := m.T, &m.T.Steps[i], &m.Def.Steps[i]
 	round := 1
@@ -134,7 +135,7 @@ func (m *Model) takes(i int, c core.Answered) (yes, vote bool) {
 	if !May(question, c.By) {
 		return false, false
 	}
-	if v, decided := m.decidedAs(s); decided { // a repeated answer changes nothing
+	if v, decided := m.decidedAs(s); decided { // the step is decided, so no answer adds a vote
 		return string(v.Value) == string(c.Value) && (v.By != core.ByTimeout || string(v.Value) != "null"),
 			false
 	}
@@ -151,8 +152,9 @@ func (m *Model) takes(i int, c core.Answered) (yes, vote bool) {
 	return vote, vote
 }
 
-// question returns the question of a step, which names the people who may answer. After the claim it is the
-// stored question. Before the claim it is the evaluated input, if no value in it may still change (P36).
+// question returns the question of a step, which names the people who may answer. After the claim, this is
+// the stored question. Before the claim, it is the evaluated input, if all steps that the input reads have
+// ended (P36). Otherwise the question is empty.
 func (m *Model) question(i int) *core.Answers {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	if s.Answers != nil && s.Answers.Need > 0 {
@@ -171,8 +173,8 @@ func (m *Model) question(i int) *core.Answers {
 	return &core.Answers{}
 }
 
-// eventFits reports whether the document has room for an event's value besides the reserve (P28, what is too
-// large fails once). If the model cannot compute the room, it follows the real task.
+// eventFits reports whether the document has space for an event's value in addition to the reserve (P28, what
+// is too large fails once). If the model cannot compute the space exactly, it follows the committed task.
 func (m *Model) eventFits(i int, c core.Answered) bool {
 	if m.Room.Limit == 0 {
 		return true
@@ -191,7 +193,7 @@ func (m *Model) eventFits(i int, c core.Answered) bool {
 	return false
 }
 
-// shaped reports whether the value is one of the approval's values, or matches the schema of the event.
+// shaped reports whether a value is one of the values of an approval, or matches the schema of an event.
 func (m *Model) shaped(d *core.StepDefinition, value json.RawMessage) bool {
 	var text string
 	if d.Answer.Schema != nil && m.Def.Expr.CheckAnswer(m.Def.Index(d.Name), value) != nil {
@@ -201,13 +203,13 @@ func (m *Model) shaped(d *core.StepDefinition, value json.RawMessage) bool {
 		slices.Contains(d.Answer.Values, text)
 }
 
-// May reports whether a person may answer: the question does not exclude them, and names them or nobody.
-// Before the claim everyone may answer.
+// May reports whether a person may answer the question. The question may exclude one person, and may name the
+// people who may answer. An empty question permits every person.
 func May(a *core.Answers, by string) bool {
 	return by != a.NotSelf && (len(a.Who) == 0 || slices.Contains(a.Who, by))
 }
 
-// decidedAs returns the decision about a step, even if a Resubmit has yet to apply it.
+// decidedAs returns the decision about a step, or the complete votes that a Resubmit must still apply.
 func (m *Model) decidedAs(s *core.Step) (core.Decided, bool) {
 	if v, ok := DecidedOf(s); ok {
 		return v, true
@@ -215,7 +217,8 @@ func (m *Model) decidedAs(s *core.Step) (core.Decided, bool) {
 	return wholeNeed(s.Answers)
 }
 
-// wholeNeed returns the first value that the required number of people have given.
+// wholeNeed returns the first value that the required number of people have given. The result ok is false if
+// no value has enough votes.
 func wholeNeed(a *core.Answers) (core.Decided, bool) {
 	if a == nil || a.Need == 0 {
 		return core.Decided{}, false
@@ -230,8 +233,8 @@ func wholeNeed(a *core.Answers) (core.Decided, bool) {
 	return core.Decided{}, false
 }
 
-// asked returns the part of a question that the claim of its step stores, and the time for answers. ok is
-// false if the input cannot be evaluated.
+// asked returns the question that a claim of the step stores now, and the time for answers. The result ok is
+// false if the step's input cannot be evaluated or is invalid.
 func (m *Model) asked(i int) (a *core.Answers, timeout core.Duration, ok bool) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	var q struct {
@@ -276,11 +279,12 @@ func (m *Model) asked(i int) (a *core.Answers, timeout core.Duration, ok bool) {
 	return a, timeout, true
 }
 
-// claimAnswer decides at the claim if the answers are already complete (P36).
+// claimAnswer claims a step that needs an answer. It decides the step at once if the early answers are
+// complete (P36).
 func (m *Model) claimAnswer(i int) {
 	s := &m.T.Steps[i]
 	a, timeout, _ := m.asked(i)
-	// the claim stores a verdict with a reason for each vote that it refuses
+	// The claim stores a verdict with a reason for each early vote that it refuses.
 	if s.Answers != nil && s.Output == nil {
 		for _, v := range s.Answers.Votes {
 			if !May(a, v.By) || !m.shaped(&m.Def.Steps[i], v.Value) {
@@ -298,8 +302,8 @@ func (m *Model) claimAnswer(i int) {
 	m.leaveTime(i)
 }
 
-// lookAtAnswers decides a step if its answers are complete or its time is over. Complete answers take
-// precedence (P36; P37, a question has a time).
+// lookAtAnswers decides a step if its answers are complete or its time has passed (P37, a question has a
+// time). Complete answers have precedence (P36).
 func (m *Model) lookAtAnswers(i int) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	v, whole := wholeNeed(s.Answers)
@@ -330,7 +334,7 @@ func (m *Model) lookAtAnswers(i int) {
 	v.At = m.Now
 	output, err := json.Marshal(v)
 	if err != nil {
-		panic("simulate: " + err.Error()) // encoding cannot fail, because the value was read from JSON
+		panic("simulate: " + err.Error()) // Marshal cannot fail, because the value was parsed from JSON
 	}
 	if d.Answer.Event != "" {
 		m.answers(i).Votes = nil
@@ -344,15 +348,15 @@ func (m *Model) lookAtAnswers(i int) {
 	m.policyOf(policy)
 }
 
-// causeOfAnswer returns the cause of an answer, which holds a hash of the answer's ID (P4, a cause is
-// logical).
+// causeOfAnswer returns the cause of an answer (P4, a cause is logical). The cause contains the step, and a
+// hash of the event, the run, the round and the answer's ID.
 func causeOfAnswer(c core.Answered) string {
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "%s/%d/%d/%s", c.Name, c.Run, c.Round, c.ID)
 	return fmt.Sprintf("answer/%s/%016x", c.Step, h.Sum64())
 }
 
-// VerdictsOf returns the stored verdicts on a step's answers.
+// VerdictsOf returns the stored verdicts on the answers to a step.
 func VerdictsOf(s *core.Step) []core.Verdict {
 	if s.Answers == nil {
 		return nil
@@ -360,7 +364,8 @@ func VerdictsOf(s *core.Step) []core.Verdict {
 	return s.Answers.Verdicts
 }
 
-// DecidedOf returns the decision in the output of a step that was answered.
+// DecidedOf returns the decision that the output of an answered step contains. The result ok is false if the
+// step has no decision.
 func DecidedOf(s *core.Step) (d core.Decided, ok bool) {
 	ok = s.Answers != nil && s.Output != nil && json.Unmarshal(s.Output, &d) == nil
 	return d, ok

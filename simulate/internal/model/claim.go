@@ -8,7 +8,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// advance applies P20 (what happens next is computed). It reports whether anything changed.
+// advance continues the task in its direction, forward or undo (P20, what happens next is computed). It
+// reports whether the task changed.
 func (m *Model) advance() bool {
 	switch m.T.ProcessState {
 	case core.Processing:
@@ -31,17 +32,19 @@ func (m *Model) ready(i int) bool {
 	return true
 }
 
-// forward claims the ready steps and the steps in again. It repeats this until no step becomes ready.
+// forward claims the ready steps until no further step is ready. It also claims the steps with the given
+// indexes again. It reports whether the task changed.
 func (m *Model) forward(again ...int) bool {
 	changed := false
 	for {
 		skipped := false
-		// a step that has failed meanwhile is not claimed (P42, orders can go on after failures)
+		// Leave out each step with a given index that has ended meanwhile (P42, orders can go on after
+		// failures).
 		claims := slices.DeleteFunc(slices.Clone(again), func(i int) bool {
 			return m.T.Steps[i].State != core.Pending && m.T.Steps[i].State != core.Failed
 		})
 		for i := range m.T.Steps {
-			// P38, an ask sends the question
+			// A decided question needs no call that sends it (P38, an ask sends the question).
 			if s := &m.T.Steps[i]; m.needless(s.Name) && (s.State == core.Failed || s.State == core.Pending &&
 				s.Attempted()) {
 				s.FailureCode = core.CodeOvertaken
@@ -90,11 +93,11 @@ func (m *Model) forward(again ...int) bool {
 	return true
 }
 
-// Environment returns the values that the expressions of a step read.
+// Environment returns the values that the expressions of a step may read.
 func (m *Model) Environment(i int) core.Environment {
 	env := core.Environment{OrderID: m.T.OrderID, Run: m.T.Run, Order: m.Content,
 		Outputs: map[string]json.RawMessage{}, Failures: map[string]string{}}
-	// the order's key makes tokens (P39, a token is an answer's permission)
+	// The token key of the order makes the tokens (P39, a token is an answer's permission).
 	env.Token = func(step, person string) (string, error) {
 		return LaterKeys.Token(m.T.TokenKey, m.T.OrderID,
 			core.TokenOf{Run: m.T.Run, Step: step, Person: person})
@@ -112,7 +115,7 @@ func (m *Model) outcomes(i int, into core.Environment) {
 	}
 }
 
-// results adds the output and the failure of a step to the values that expressions read.
+// results adds the output and the failure code of a step to the values that expressions may read.
 func results(s *core.Step, into core.Environment) {
 	if s.Output != nil {
 		into.Outputs[s.Name] = s.Output
@@ -122,13 +125,19 @@ func results(s *core.Step, into core.Environment) {
 	}
 }
 
-// claim applies P1 (every claim has a new attempt), P3 (a reply names request and sender), P6 (two times in
-// each request) and P23 (a hop budget bounds claims). If an input cannot be evaluated, its step fails before
-// any step is claimed. Waits that end at once are claimed first, and all other steps after their end (P34, a
-// wait ends at a fixed time).
+// claim claims the given steps. It applies these rules:
+//   - P1, every claim has a new attempt
+//   - P3, a reply names request and sender
+//   - P6, two times in each request
+//   - P23, a hop budget bounds claims
+//   - P34, a wait ends at a fixed time
+//
+// If the input of a step cannot be evaluated, the step fails, and no step is claimed. If some waits or
+// questions end at their claim, only these steps are claimed. The result is true if a step ended at its
+// claim, or if a call's input failed and the task still goes forward.
 func (m *Model) claim(steps ...int) (ended bool) {
 	for _, i := range steps {
-		// a fail step fails without a claim (P50, a rule can fail the order)
+		// A step with a rule is not claimed, and fails (P50, a rule can fail the order).
 		d, ok := &m.Def.Steps[i], true
 		switch {
 		case d.Fail != nil:
@@ -151,7 +160,7 @@ func (m *Model) claim(steps ...int) (ended bool) {
 			if _, err := m.Def.Expr.Input(i, m.Environment(i)); err != nil {
 				m.end(&m.T.Steps[i], core.Failed)
 				m.policy(i, "expression")
-				return m.T.ProcessState == core.Processing // P42: the next round checks the other steps again
+				return m.T.ProcessState == core.Processing // P42: forward checks the other steps again
 			}
 		}
 	}
@@ -209,8 +218,9 @@ func (m *Model) claimOne(i int, undo bool) {
 	m.post('r', s.Name, s.Attempt, 0)
 }
 
-// route returns an agent of the step without a recent failed attempt: the first one, unless the wait of
-// another agent is 20 % shorter (P44, several agents can do one step).
+// route returns the agent for the next attempt of the step (P44, several agents can do one step). It leaves
+// out the agents of the latest failed attempts. It returns the first remaining agent, or a later one whose
+// queue wait, counted as at least 100 ms, is more than 20 % shorter. The result "" means d.Agent.
 func (m *Model) route(i int) string {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	names := d.AllAgents()
@@ -239,7 +249,8 @@ func (m *Model) route(i int) string {
 	return least
 }
 
-// first applies P7 (undo covers every attempted step).
+// first gives the step's first claim the next number in the run (P7, undo covers every attempted step). At a
+// later claim, first stores the time of the first claim.
 func (m *Model) first(s *core.Step) {
 	if s.First.Nth != 0 {
 		s.First.At = s.FirstClaim()
@@ -251,7 +262,7 @@ func (m *Model) first(s *core.Step) {
 	s.First.Nth++
 }
 
-// allowance applies P32 (queue time is not a failure).
+// allowance returns the queue allowance of the next attempt (P32, queue time is not a failure).
 func (m *Model) allowance(i int) core.Duration {
 	d := &m.Def.Steps[i]
 	agent := d.AskedAgent(&m.T.Steps[i])
@@ -267,8 +278,8 @@ func (m *Model) allowance(i int) core.Duration {
 	return a
 }
 
-// backward undoes all attempted steps, in the reverse order of their first claims (P7; P20; P21, an undo
-// waits for quiet).
+// backward undoes the attempted steps in the reverse order of their first claims (P7; P21, an undo waits for
+// quiet). It reports whether the task changed.
 func (m *Model) backward() (changed bool) {
 	for {
 		i := -1
@@ -298,7 +309,8 @@ func (m *Model) backward() (changed bool) {
 	}
 }
 
-// undo begins the undo of one step by the rules of its grade. It reports whether the step is undone already.
+// undo begins the undo of one step by the rules of its grade. It returns true if the step has no undo and
+// therefore already counts as undone.
 func (m *Model) undo(i int) (done bool) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	quiet := s.Quiet().Add(m.Def.Agents[d.Agent].ClockSkew)
@@ -319,7 +331,7 @@ func (m *Model) undo(i int) (done bool) {
 }
 
 func (m *Model) claimUndo(i int) {
-	if m.T.Steps[i].State == core.Processing { // only a step of a service with a fence can be in flight here
+	if m.T.Steps[i].State == core.Processing { // only a fenced step can be in flight here
 		m.ended(i, core.OutcomeSuperseded, "")
 	}
 	env := m.Environment(i)

@@ -12,16 +12,16 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// submit applies P14 (submit creates once).
+// submit applies the submission of an order (P14, submit creates once).
 func (m *Model) submit(o *message.SubmitOrder) {
 	switch {
 	case m.T != nil && !m.T.IsTombstone() && message.ContentHash(*o) != message.HashOf(m.T),
 		m.T == nil && m.Expired,                              // P26, an ID never runs twice
-		m.T == nil && o.Deadline != 0 && o.Deadline <= m.Now: // an order past its deadline does not begin
+		m.T == nil && o.Deadline != 0 && o.Deadline <= m.Now: // a new order must not be past its deadline
 		m.refuse(o.ReplyTo)
 		return
 	case m.T != nil:
-		if !m.Direct { // a direct sender gets the answer at once
+		if !m.Direct { // the caller already has the result
 			m.received()
 		}
 		m.again()
@@ -59,11 +59,12 @@ func (m *Model) received() {
 	}
 }
 
-// refuse notifies the sender of an order or, if the sender has no status queue, the operator.
+// refuse sends the status "refused" for an order or a command. If the sender has no status queue, the message
+// goes to quarantine instead.
 func (m *Model) refuse(replyTo string) {
 	m.refused = true
 	switch {
-	case m.Direct: // a direct sender already has the answer
+	case m.Direct: // the caller already has the result
 	case replyTo == Shop:
 		m.post('f', "", 0, 0)
 	default:
@@ -85,8 +86,8 @@ func (m *Model) started() {
 	}
 }
 
-// command applies P5 (commands have a number and an ID), then P17 (a cancel is kept) and P18 (resubmit uses a
-// remembered key).
+// command decides a command. It applies P5 (commands have a number and an ID). The method judge applies the
+// other rules.
 func (m *Model) command(c *message.Control) {
 	about := core.CommandOf(c.Event)
 	id, number := about.ID, about.Number
@@ -120,7 +121,7 @@ func (m *Model) command(c *message.Control) {
 	case number <= m.T.Commands.Number:
 	case len(m.T.Commands.Refused["command"]) < mostRefused:
 		m.remember("command", id)
-	case number-m.T.Commands.Number <= 1_000_000: // the number of the refused command is not used again
+	case number-m.T.Commands.Number <= 1_000_000: // the next valid number is higher than the refused one
 		m.T.Commands.Number = number + 1
 	}
 	m.T.Commands.Verdicts = lastEight(m.T.Commands.Verdicts,
@@ -135,8 +136,9 @@ func (m *Model) command(c *message.Control) {
 // mostRefused is the largest number of refused commands of one kind that a task stores in a run.
 const mostRefused = 16
 
-// remember stores the ID of a refused command, so that the command stays refused in its run (P5; P17; P36,
-// answers may come early, late or twice).
+// remember stores the ID of a refused command or answer. The task then refuses each repetition in the same
+// run (P5; P17, a cancel is kept; P36, answers may come early, late or twice). If the list is full, an answer
+// replaces the oldest ID, a Cancel is not stored, and any other command empties the list.
 func (m *Model) remember(kind, id string) {
 	refused := map[string][]string{}
 	maps.Copy(refused, m.T.Commands.Refused)
@@ -154,20 +156,19 @@ func (m *Model) remember(kind, id string) {
 	m.T.Commands.Refused = refused
 }
 
-// idHash returns the hash of an ID that a task stores.
 func idHash(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return base64.RawURLEncoding.EncodeToString(sum[:8])
 }
 
-// reported notifies the sender of a refused command that came through the queue (P5).
+// reported sends the status "command refused" for a refused command that came by a queue (P5).
 func (m *Model) reported(yes bool) {
 	if !yes && !m.Direct && m.T.ReplyTo == Shop {
 		m.post('v', "", 0, 0)
 	}
 }
 
-// silent reports whether nothing is in flight and no call can begin any more (P48, close ends an order as it
+// silent reports whether no step is in flight and no call can begin any more (P48, close ends an order as it
 // stands).
 func (m *Model) silent() bool {
 	for i := range m.T.Steps {
@@ -180,13 +181,12 @@ func (m *Model) silent() bool {
 	return true
 }
 
-// close ends the order and leaves the steps as they are (P48).
 func (m *Model) close(c core.Close) {
 	m.T.Closing = &core.Closing{By: c.By, Reason: c.Reason}
 	m.enter(core.Closed, "")
 }
 
-// erase removes what people and services have sent (P52, erase removes content, not identity).
+// erase removes the data that people and services have sent (P52, erase removes content, not identity).
 func (m *Model) erase(c core.Erase) {
 	t := m.T
 	t.Order, t.Output, m.Content = nil, nil, nil
@@ -212,14 +212,14 @@ func (m *Model) erase(c core.Erase) {
 	}
 }
 
-// leave takes the task out of its end.
+// leave removes the end of the task and puts the task into another state.
 func (m *Model) leave(state core.State, why core.Why) {
 	m.T.ProcessState, m.T.Phase, m.T.Undo.Why = state, "", why
 	m.T.End = core.End{}
 }
 
-// turn begins or continues the undo. It ends every wait (P9a, a waiting step has two times), and resets the
-// failure counts of undos.
+// turn begins or continues the undo. It ends every wait (P9a, a waiting step has two times) and resets the
+// failure counts of the undos.
 func (m *Model) turn(why core.Why) {
 	m.leave(core.Compensating, why)
 	for i := range m.T.Steps {
@@ -233,7 +233,8 @@ func (m *Model) turn(why core.Why) {
 	m.advance()
 }
 
-// forgotten reports whether a step is in doubt and its service may have forgotten the key (P18).
+// forgotten reports whether the service of at least one step may forget the step's key before a next attempt
+// ends (P18, resubmit uses a remembered key). Only attempted steps between two attempts count.
 func (m *Model) forgotten() bool {
 	for i := range m.T.Steps {
 		if m.mayForget(i) {
@@ -251,7 +252,7 @@ func (m *Model) mayForget(i int) bool {
 	return m.Now.Add(d.TimeoutOf(s)) > m.knownUntil(i)
 }
 
-// knownUntil returns the last time at which the service of a step certainly remembers its key.
+// knownUntil returns the time until which the service of a step certainly remembers the step's key.
 func (m *Model) knownUntil(i int) core.Time {
 	s, agent := &m.T.Steps[i], m.Def.Agents[m.Def.Steps[i].Agent]
 	if agent.KeyRetention == 0 {
@@ -266,7 +267,7 @@ func (m *Model) knownUntil(i int) core.Time {
 	return from.Add(agent.KeyRetention - agent.ClockSkew)
 }
 
-// resume applies Resubmit to an Error (forward). It keeps the run and the keys.
+// resume applies a Resubmit to a task in Error (forward). The run and the keys stay the same.
 func (m *Model) resume(c core.Resubmit) {
 	m.leave(core.Processing, m.T.Undo.Why)
 	m.T.Hops = 0
@@ -287,7 +288,7 @@ func (m *Model) resume(c core.Resubmit) {
 	for i := range m.T.Steps {
 		s := &m.T.Steps[i]
 		switch {
-		// all waiting steps are checked first (P33, a waiting step asks no agent)
+		// A Resubmit checks every waiting step again (P33, a waiting step asks no agent).
 		case s.State == core.Waiting:
 			m.lookAgain(i)
 		case s.State == core.UndoWait: // P42, orders can go on after failures
@@ -295,28 +296,28 @@ func (m *Model) resume(c core.Resubmit) {
 		case s.Attempted() && (s.State == core.Failed || s.State == core.Pending):
 			again = append(again, i)
 		}
-		if m.T.ProcessState != core.Processing { // an answer was a refusal, or its time was over
+		if m.T.ProcessState != core.Processing { // an answer was a refusal, or the time for answers is over
 			return
 		}
 	}
 	m.forward(again...)
 }
 
-// restart applies Resubmit to a Compensated order. It starts a new run with new keys, and continues to count
-// the attempts (P1, every claim has a new attempt; P2, attempts of a run share a key).
+// restart applies a Resubmit to a Compensated order. It starts a new run with new keys (P2, attempts of a run
+// share a key). The attempt numbers continue (P1, every claim has a new attempt).
 func (m *Model) restart(c core.Resubmit) {
 	m.leave(core.Processing, "")
 	t := m.T
 	t.Run++
 	t.Hops, t.Deadline.Seq = 0, 0
-	ahead := t.Commands.Refused["command"] // the numbers of these commands may become valid in a later run
+	ahead := t.Commands.Refused["command"] // these commands may have a valid number in a later run
 	t.Commands.Refused = map[string][]string{}
 	if len(ahead) > 0 {
 		t.Commands.Refused["command"] = ahead
 	}
 	for i := range t.Steps {
 		s := core.Step{Name: t.Steps[i].Name, State: core.Pending, Attempt: t.Steps[i].Attempt}
-		if a := t.Steps[i].Answers; a != nil { // P36
+		if a := t.Steps[i].Answers; a != nil { // the verdicts on answers stay (P36)
 			s.Answers = &core.Answers{Round: 1, Verdicts: a.Verdicts}
 		}
 		t.Steps[i] = s
@@ -326,8 +327,8 @@ func (m *Model) restart(c core.Resubmit) {
 	m.advance()
 }
 
-// renew applies the other input (P51, a call can get another input) and the new deadline of a Resubmit.
-// Without a new deadline the old one is removed (P23a, a deadline stops or undoes the order).
+// renew applies the input and the deadline of a Resubmit (P51, a call can get another input). If the Resubmit
+// has no deadline, renew removes the order's deadline (P23a, a deadline stops or undoes the order).
 func (m *Model) renew(c core.Resubmit) {
 	if c.Step != "" {
 		m.T.Step(c.Step).Corrected = m.corrected(c)
@@ -338,15 +339,16 @@ func (m *Model) renew(c core.Resubmit) {
 	}
 }
 
-// resolvable reports whether the step is in doubt and no agent can be working on it.
+// resolvable reports whether a Resolve may state the result of the step. The step must be attempted, and no
+// agent may still be working on the step.
 func (m *Model) resolvable(i int) bool {
 	s := &m.T.Steps[i]
 	return s.State != core.Waiting && m.Def.Steps[i].Answer == nil && s.Attempted() && Waits(s) &&
 		m.Now > s.LastStop().Add(m.Def.Agents[m.Def.Steps[i].Agent].ClockSkew)
 }
 
-// outputStated reports whether a stated output is stored: the step must become Processed, and the output must
-// fit.
+// outputStated reports whether the task can store the output of a Resolve. The step must become Processed,
+// and the document must have space for the output.
 func (m *Model) outputStated(i int, c core.Resolve) bool {
 	if c.Fact != core.Happened || m.T.Phase == core.Undoing || m.T.Steps[i].State == core.UndoWait {
 		return false

@@ -8,8 +8,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// UnpinAlerts makes the time of an Error optional if a later event of the same batch ended the Error, because
-// each event had a time of its own.
+// UnpinAlerts removes expected times of alerts. It affects the alert of an Error that a later event of the
+// same batch has ended. The model does not know the time of such an alert, because each event of the batch
+// had its own time.
 func (m *Model) UnpinAlerts(t *core.Task) {
 	for i := range m.Mails {
 		if mail := &m.Mails[i]; mail.Kind == 'a' &&
@@ -19,8 +20,9 @@ func (m *Model) UnpinAlerts(t *core.Task) {
 	}
 }
 
-// Differs describes how a task differs from the model's, or returns "". Each unsuccessful attempt must be in
-// the list or in the counts. A full document lists fewer of them (P28, what is too large fails once).
+// Differs returns a description of the first difference between the model's task and a committed task, or ""
+// if they are equal. If the committed document is full, its list of unsuccessful attempts may be shorter. Its
+// counts must then include the missing attempts (P28, what is too large fails once).
 func (m *Model) Differs(real *core.Task) string {
 	if m.T == nil {
 		return "it was stored, and the event makes no task"
@@ -31,8 +33,8 @@ func (m *Model) Differs(real *core.Task) string {
 	return unlike(reflect.ValueOf(predicted(m.T)), reflect.ValueOf(predicted(real)))
 }
 
-// predicted returns the fields of a task that the model predicts. It leaves out texts, children, and the
-// times of statuses, votes and verdicts.
+// predicted returns the fields of a task that the model predicts. It omits texts, children, and the times of
+// statuses, votes and verdicts.
 func predicted(t *core.Task) core.Task {
 	p := core.Task{ProcessState: t.ProcessState, Phase: t.Phase, Definition: t.Definition, Run: t.Run,
 		TokenKey: t.TokenKey, Commands: t.Commands, Attempts: t.Attempts, Hops: t.Hops,
@@ -51,7 +53,7 @@ func predicted(t *core.Task) core.Task {
 			continue
 		}
 		a := *s.Answers
-		a.Moved, a.RemindedAt = a.RemindedAt != 0 && !a.Moved, 0 // whether the reminder can be sent again
+		a.Moved, a.RemindedAt = a.RemindedAt != 0 && !a.Moved, 0 // Moved: the reminder can be repeated
 		a.Verdicts, a.Votes = withoutReasons(a.Verdicts), slices.Clone(a.Votes)
 		for k := range a.Votes {
 			a.Votes[k].At = 0
@@ -68,8 +70,8 @@ func withoutReasons(all []core.Verdict) (short []core.Verdict) {
 	return short
 }
 
-// unlike returns the first field in which two values differ, or "" if they are equal. An empty list equals a
-// missing one.
+// unlike returns a description of the first field in which two values differ, or "" if the values are equal.
+// An empty list and a missing list count as equal.
 func unlike(want, got reflect.Value) string {
 	equal := false
 	switch kind := want.Kind(); {

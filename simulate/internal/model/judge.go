@@ -6,14 +6,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// judge reports whether a command is accepted, and returns the function that executes it.
+// judge reports whether the task accepts a command. It also returns the function that executes the command.
+// The function is nil if the command has nothing to execute.
 func (m *Model) judge(ev core.Event) (yes bool, act func()) {
 	t := m.T
 	if c, ok := ev.(core.Cancel); ok {
 		return m.judgeCancel(c)
 	}
 	number := core.CommandOf(ev).Number
-	if t.Erased != nil { // only Erase itself is accepted (P52, erase removes content, not identity)
+	if t.Erased != nil { // an erased order accepts only Erase (P52, erase removes content, not identity)
 		_, erases := ev.(core.Erase)
 		return erases && number == t.Commands.Number, nil
 	}
@@ -62,8 +63,8 @@ func (m *Model) judgeResolve(c core.Resolve) (yes bool, act func()) {
 	return true, func() { m.resolve(i, c.Fact, c.Output) }
 }
 
-// judgeResubmit applies P18 (resubmit uses a remembered key), and P49 (move pins another definition) for a
-// definition in the same command.
+// judgeResubmit judges a Resubmit (P18, resubmit uses a remembered key). A Resubmit that names a definition
+// must also satisfy P49 (move pins another definition).
 func (m *Model) judgeResubmit(c core.Resubmit) (yes bool, act func()) {
 	if c.Deadline != 0 && c.Deadline <= m.Now {
 		return false, nil
@@ -100,8 +101,8 @@ func (m *Model) judgeResubmit(c core.Resubmit) (yes bool, act func()) {
 	}
 }
 
-// correctable reports whether P51 (a call can get another input) allows another input. A step whose key was
-// already requested gets another input only if its call certainly had no effect.
+// correctable reports whether a Resubmit may give a step another input (P51, a call can get another input).
+// If the step is attempted, its call must certainly have had no effect.
 func (m *Model) correctable(c core.Resubmit) bool {
 	i := m.Def.Index(c.Step)
 	if i < 0 || m.Def.Steps[i].Agent == "" || m.T.Phase == core.Undoing && m.T.ProcessState == core.Error {
@@ -122,7 +123,7 @@ func (m *Model) corrected(c core.Resubmit) *core.Corrected {
 	return &core.Corrected{Input: c.Input, Command: c.Command + 1, By: c.By, Reason: c.Reason, At: m.Now}
 }
 
-// judgeCancel applies P17 (a cancel is kept).
+// judgeCancel judges a Cancel (P17, a cancel is kept).
 func (m *Model) judgeCancel(c core.Cancel) (yes bool, act func()) {
 	t := m.T
 	switch {

@@ -6,18 +6,29 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Mail is a message, or an alert, that must have been sent.
+// Mail is the model's description of a message or an alert that an actor must send.
 type Mail struct {
-	// Kind is r for a request, w for a Wake, s for a Settle, t for a status, b for a status on the bus, u for
-	// a status of a waiting undo, p for a status of progress, a for an alert, c for "received", f for
-	// "refused", v for "command refused", q for a message in quarantine, or e for a returned answer.
+	// Kind is one letter:
+	//   - r: request
+	//   - w: Wake
+	//   - s: Settle
+	//   - t: status
+	//   - b: status on the event bus
+	//   - u: status of a waiting undo
+	//   - p: status of progress
+	//   - a: alert
+	//   - c: status "received"
+	//   - f: status "refused"
+	//   - v: status "command refused"
+	//   - q: message in quarantine
+	//   - e: answer that goes back to its queue
 	Kind    byte
 	Step    string
 	Attempt int // attempt, number of the status, or percent of progress
 	WakeAt  core.Time
 }
 
-// again adds the effects that a redelivered message sends again (P12, effects are emitted again).
+// again adds the effects that a redelivered message emits again (P12, effects are emitted again).
 func (m *Model) again() {
 	t := m.T
 	if t == nil || m.Def == nil || m.cause == "" || m.Ahead || t.IsTombstone() || t.Erased != nil || m.Fresh {
@@ -41,13 +52,13 @@ func (m *Model) again() {
 	}
 }
 
-// Stands reports whether a claim's request or Wake may be sent again (P12).
+// Stands reports whether the request or the Wake of a claim may be emitted again (P12).
 func Stands(t *core.Task, s *core.Step) bool {
 	return s.State == core.Compensating || (s.State == core.Processing || s.State == core.Waiting) &&
 		t.ProcessState == core.Processing
 }
 
-// OfClaim returns the mails of a claim, or of the last reminder.
+// OfClaim returns the messages of a claim. For a waiting step it includes the last reminder.
 func OfClaim(def *core.Definition, t *core.Task, i int, now core.Time) []Mail {
 	s := &t.Steps[i]
 	if s.State != core.Waiting {
@@ -57,7 +68,7 @@ func OfClaim(def *core.Definition, t *core.Task, i int, now core.Time) []Mail {
 		Mail{Kind: 'w', Step: s.Name, Attempt: s.Attempt, WakeAt: NextLook(def, t, i)})
 }
 
-// String describes the message in the text of a violation.
+// String returns the description of the message for the text of a violation.
 func (m Mail) String() string {
 	switch m.Kind {
 	case 'r':

@@ -8,7 +8,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// target returns the definition that a command names, or nil if it does not exist.
+// target returns the definition that a command names, or nil if the definition does not exist.
 func (m *Model) target(definition string) *core.Definition {
 	if definition == message.Latest {
 		return m.Latest
@@ -21,8 +21,8 @@ func (m *Model) target(definition string) *core.Definition {
 	return nil
 }
 
-// movable reports whether P49 (move pins another definition) allows a Move. id is the ID of the Move, or of
-// the Resubmit, that names the definition.
+// movable reports whether the task can be moved to a definition (P49, move pins another definition). The
+// parameter id is the ID of the Move or of the Resubmit.
 func (m *Model) movable(id, definition string) bool {
 	t, to := m.T, m.target(definition)
 	state := t.ProcessState
@@ -77,14 +77,16 @@ func undoOf(d *core.StepDefinition) string {
 	return d.Undo.Operation
 }
 
-// WithoutEffect reports whether the step certainly has no effect. Either the service or the operator has
-// proven it (P22a, a proven refusal permits undo; Resolve), or the step failed before any claim.
+// WithoutEffect reports whether the step certainly has no effect. The reason may be a statement of the
+// service or of the operator (P22a, a proven refusal permits undo). The step may also have failed before any
+// claim.
 func WithoutEffect(s *core.Step) bool {
 	stated := s.Resolved != nil && s.Resolved.Fact != core.Happened && s.Resolved.At > s.Claim.At
 	return s.NoEffect != 0 || stated && s.State == core.Compensated || s.First.Nth == 0 && s.FailureCode != ""
 }
 
-// move applies P49. The task gets the new definition's steps, and keeps the attempt numbers of removed ones.
+// move pins another definition (P49). The task gets the steps of the definition, and keeps the attempt
+// numbers of the removed steps.
 func (m *Model) move(definition string) {
 	t, to := m.T, m.target(definition)
 	gone := map[string]int{}
@@ -101,11 +103,12 @@ func (m *Model) move(definition string) {
 			s = *was
 			if d, e := &m.Def.Steps[m.Def.Index(s.Name)], &to.Steps[i]; (d.Agent == "") != (e.Agent == "") ||
 				d.Operation != e.Operation || string(d.Input) != string(e.Input) {
-				s.Corrected = nil // given for another call (P51, a call can get another input)
+				s.Corrected = nil // the input belongs to another call (P51, a call can get another input)
 			}
 		}
 		s.Claim.Agent = ""
-		if s.Answers != nil && s.Answers.RemindedAt != 0 { // P37: no reminder is sent again after a move
+		// a move stops reminders (P37, a question has a time)
+		if s.Answers != nil && s.Answers.RemindedAt != 0 {
 			a := *s.Answers
 			a.Moved, s.Answers = true, &a
 		}
@@ -136,8 +139,7 @@ func (m *Model) move(definition string) {
 	}
 }
 
-// askOn applies the times of the new definition to open questions of a task that goes forward (P37, a
-// question has a time).
+// askOn applies the new definition's times to the open questions of a task that goes forward (P37).
 func (m *Model) askOn() {
 	for i := range m.T.Steps {
 		if m.T.ProcessState == core.Processing && m.Def.Steps[i].Answer != nil &&
@@ -147,7 +149,7 @@ func (m *Model) askOn() {
 	}
 }
 
-// agentIn returns the first agent of a step, or "" if the definition has no such step.
+// agentIn returns the first agent of a step, or "" if the definition does not contain the step.
 func agentIn(def *core.Definition, step string) string {
 	if i := def.Index(step); i >= 0 {
 		return def.Steps[i].Agent

@@ -1,6 +1,6 @@
-// Package model is a second implementation of the protocol, as simple as possible and written from the
-// protocol's text. It computes the effect of one event on one task. The checks compare the model with every
-// commit of the real actors, and with every message that was deleted without a commit.
+// Package model is a second, simple implementation of the protocol, written from the protocol's text. It
+// computes the effect of one event on one task. Package check compares the model with every commit of the
+// real actors, and with every message that an actor deletes without a commit.
 package model
 
 import (
@@ -13,43 +13,43 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
-// Model is one task, with all data on which its decisions depend.
+// Model is one task together with all data that its decisions depend on.
 //
-// If the protocol leaves a choice (jitter, a resend time within a range), the model uses the value of the
-// real task, provided that the rule permits it.
+// The protocol leaves some values open, such as jitter and resend times. If the committed task has a value in
+// the permitted range, the model uses this value.
 type Model struct {
 	Def      *core.Definition
-	Defs     []*core.Definition // definitions that a task may be moved to
+	Defs     []*core.Definition // definitions to which a task may be moved
 	Latest   *core.Definition   // definition of new orders
-	Key      string             // token key of new orders (P39)
-	T        *core.Task         // the model's own copy of the task
-	Real     *core.Task         // committed task; nil if nothing was committed
+	Key      string             // token key of new orders (P39, a token is an answer's permission)
+	T        *core.Task         // the task; the model may change it
+	Real     *core.Task         // committed task; nil if no commit exists
 	Now      core.Time
 	By       string
 	cause    string
 	Content  []byte // content of the order
-	sweeping bool   // the Supervisor, which claims nothing, decides
+	sweeping bool   // true if the model decides as the Supervisor, which claims no step
 	Waits    map[string]core.Duration
-	// another order of the same batch may have changed the instance's recorded waits meanwhile
+	// true if another order of the same batch may have changed the recorded queue waits
 	Loose bool
-	// Backlog reports whether the queue holds more messages than its consumers take at once, or whether the
-	// queue has no consumer.
+	// Backlog reports whether a queue has a backlog. A queue has one if it holds more messages than its
+	// consumers receive at a time, or if it has no consumer.
 	Backlog func(queue string) bool
-	// name of a queue whose backlog was needed and whose depth the handling did not read
+	// name of a queue whose depth the model needed and the handling did not read
 	Unasked string
-	Direct  bool // the event came without a queue, and its sender gets the answer
-	// the order came to rest, and its record has expired (P26, an ID never runs twice)
+	Direct  bool // true if the event came by a call of the Scheduler instead of a queue
+	// true if the order has ended and its record has expired (P26, an ID never runs twice)
 	Expired bool
 	Room    Room
-	Fresh   bool // the event was not handled before, so nothing is sent again (P12a, who emits again)
+	Fresh   bool // true if the event was never received before (P12a, who emits again)
 
 	Mails   []Mail
 	Changed bool
-	Ahead   bool // the message is ahead of the document: it must stay (P8, every commit is conditional)
-	refused bool // the event was refused, and its sender is to be notified
+	Ahead   bool // true if the message must stay in its queue (P8, every commit is conditional)
+	refused bool // true if the event was refused
 }
 
-// CopyOf returns a copy of a task whose steps can be changed.
+// CopyOf returns a copy of a task. The caller may change the copy's steps.
 func CopyOf(t *core.Task) *core.Task {
 	if t == nil {
 		return nil
@@ -63,7 +63,7 @@ func (m *Model) post(kind byte, step string, attempt int, wakeAt core.Time) {
 	m.Mails = append(m.Mails, Mail{kind, step, attempt, wakeAt})
 }
 
-// Take applies one event. It returns the rule for the event.
+// Take applies one event to the task. It returns the name of the rule for the event.
 func (m *Model) Take(ev any) (rule string) {
 	switch e := ev.(type) {
 	case *message.SubmitOrder:
@@ -114,7 +114,8 @@ func (m *Model) control(c *message.Control) string {
 
 func (m *Model) alive() bool { return m.T != nil && !m.T.Terminal() }
 
-// find returns the index of the step of a reply or a Wake, or -1 if the message changes nothing.
+// find returns the index of the step that a reply or a Wake names. It returns -1 if the message cannot change
+// the step.
 func (m *Model) find(step string, run, attempt int) int {
 	if m.T == nil {
 		return -1
@@ -132,8 +133,8 @@ func (m *Model) find(step string, run, attempt int) int {
 	return i
 }
 
-// policy applies P19 (policy decides about a failed step), and P42 (orders can go on after failures) if the
-// task goes on without the step.
+// policy applies the policy of a failed step (P19, policy decides about a failed step). The task may go on
+// although the step has failed (P42, orders can go on after failures).
 func (m *Model) policy(i int, code string) {
 	if (m.Def.Steps[i].OnFailure == core.OnFailureContinue || m.needless(m.Def.Steps[i].Name)) &&
 		m.T.ProcessState == core.Processing {
@@ -143,7 +144,7 @@ func (m *Model) policy(i int, code string) {
 	m.policyOf(m.Def.Steps[i].OnFailure)
 }
 
-// goOn applies P42: it undoes only the step, and nothing if the step has no claim.
+// goOn lets the task go on although the step has failed (P42). It undoes the step if the step was claimed.
 func (m *Model) goOn(i int, code string) {
 	s := &m.T.Steps[i]
 	s.FailureCode = code
@@ -161,7 +162,7 @@ func (m *Model) goOn(i int, code string) {
 	}
 }
 
-// direction returns the direction of the task, forward or in undo (P42).
+// direction returns the phase of the task: forward or undo.
 func (m *Model) direction() core.Phase {
 	if m.T.ProcessState == core.Compensating {
 		return core.Undoing
@@ -169,8 +170,8 @@ func (m *Model) direction() core.Phase {
 	return core.Forward
 }
 
-// Passed reports whether later steps may begin, and the task may end, without waiting for the step (P20, what
-// happens next is computed; P42).
+// Passed reports whether a step has ended. Later steps need not wait for such a step, and the task can end
+// (P20, what happens next is computed; P42).
 func Passed(s *core.Step) bool {
 	return s.State == core.Processed || s.State == core.Skipped || s.State == core.Compensated
 }
@@ -190,8 +191,8 @@ func (m *Model) policyOf(policy core.Policy) {
 
 func (m *Model) pastReturn() bool { return PastReturn(m.Def, m.T) }
 
-// PastReturn reports whether a point of no return was claimed without a later proof that it had no effect
-// (P22, a point of no return forbids undo; P22a, a proven refusal permits undo).
+// PastReturn reports whether a point of no return was claimed (P22, a point of no return forbids undo). A
+// claim does not count if a later proof shows that it had no effect (P22a, a proven refusal permits undo).
 func PastReturn(def *core.Definition, t *core.Task) bool {
 	for i := range t.Steps {
 		if s := &t.Steps[i]; def.Steps[i].PointOfNoReturn && s.Attempted() && s.NoEffect == 0 {
@@ -201,7 +202,6 @@ func PastReturn(def *core.Definition, t *core.Task) bool {
 	return false
 }
 
-// end ends a claim or a wait.
 func (m *Model) end(s *core.Step, state core.State) {
 	earlier(s)
 	s.State, s.CompleteBy, s.Wait.At = state, 0, 0
@@ -210,8 +210,8 @@ func (m *Model) end(s *core.Step, state core.State) {
 	unheld(s)
 }
 
-// earlier adds the stopBy of the present attempt to those of the earlier attempts (P21, an undo waits for
-// quiet).
+// earlier raises the stop-by of the earlier attempts to the stop-by of the present attempt (P21, an undo
+// waits for quiet).
 func earlier(s *core.Step) {
 	by := &s.Stops.Do
 	if s.Claim.Undo {
@@ -229,14 +229,14 @@ func (m *Model) notifyFinished(s *core.Step) {
 }
 
 func (m *Model) notifies(kind core.StatusKind) bool {
-	// A closed order is reported if failures are (P48, close ends an order as it stands).
+	// A workflow that reports failures also reports closed orders (P48, close ends an order as it stands).
 	if kind == core.StatusClosed {
 		kind = core.StatusFailed
 	}
 	return m.T.ReplyTo != "" && slices.Contains(m.Def.Notify, kind)
 }
 
-// realStep returns the committed version of step i.
+// realStep returns step i of the committed task, or an empty step.
 func (m *Model) realStep(i int) *core.Step {
 	if s := m.Real.Step(m.T.Steps[i].Name); s != nil {
 		return s
@@ -244,7 +244,8 @@ func (m *Model) realStep(i int) *core.Step {
 	return &core.Step{}
 }
 
-// wait delays a step by a duration from lo to hi (P9a, a waiting step has two times).
+// wait delays a step by a duration between lo and hi (P9a, a waiting step has two times). The real wait
+// contains jitter, so the model takes the wait of the committed task if it is between lo and hi.
 func (m *Model) wait(i int, state core.State, lo, hi core.Duration) {
 	s := &m.T.Steps[i]
 	m.end(s, state)
@@ -258,7 +259,7 @@ func (m *Model) wait(i int, state core.State, lo, hi core.Duration) {
 	m.post('w', s.Name, s.Attempt, s.Wait.At)
 }
 
-// wake applies a Wake (P9a, a waiting step has two times).
+// wake applies a Wake (P9a).
 func (m *Model) wake(c core.Wake) {
 	if m.T == nil || c.Step == "" {
 		if undoing := m.T != nil && m.T.ProcessState == core.Compensating; undoing {
@@ -280,7 +281,7 @@ func (m *Model) wake(c core.Wake) {
 	case m.T.ProcessState == core.Processing && s.State == core.Pending && s.Attempted() &&
 		m.Now >= s.Wait.At:
 		m.Changed = true
-		if m.needless(s.Name) { // P38, an ask sends the question
+		if m.needless(s.Name) { // the question has its answer (P38, an ask sends the question)
 			m.forward()
 			return
 		}
@@ -291,7 +292,7 @@ func (m *Model) wake(c core.Wake) {
 		}
 		m.claim(i)
 	case m.T.ProcessState == core.Processing && s.State == core.Waiting && m.Now >= NextLook(m.Def, m.T, i):
-		// P34, a wait ends at a fixed time
+		// The wait has ended (P34, a wait ends at a fixed time).
 		m.Changed = true
 		if m.Def.Steps[i].Answer != nil {
 			m.lookAtAnswers(i)
@@ -316,22 +317,23 @@ func (m *Model) wake(c core.Wake) {
 	}
 }
 
-// settle applies P11 (an end is reported until settled).
+// settle applies a Settle (P11, an end is reported until settled).
 func (m *Model) settle() {
 	if m.T == nil || m.T.End.ResendAt == 0 {
 		return
 	}
-	m.cause, m.Fresh = m.T.End.Cause, false // a Settle makes the Scheduler send the effects again
+	m.cause, m.Fresh = m.T.End.Cause, false // a Settle makes the Scheduler emit the effects of the end again
 	m.again()
 }
 
-// stop puts the task into Error. It clears the times of waiting steps (P9, tasks not at rest are due).
+// stop puts the task into Error. It removes the times of the steps that are not in flight, except the end of
+// a wait (P9, tasks not at rest are due).
 func (m *Model) stop(phase core.Phase) {
 	for i := range m.T.Steps {
 		s := &m.T.Steps[i]
 		s.NoEffect = min(s.NoEffect, m.Now)
 		switch {
-		case s.State == core.Waiting: // the step keeps its end (P33, a waiting step asks no agent)
+		case s.State == core.Waiting: // the wait keeps its end (P33, a waiting step asks no agent)
 			s.CompleteBy = 0
 		case Waits(s):
 			s.Wait.At, s.CompleteBy = 0, 0
@@ -340,7 +342,7 @@ func (m *Model) stop(phase core.Phase) {
 	m.enter(core.Error, phase)
 }
 
-// Waits reports whether a step waits for a time.
+// Waits reports whether a step has failed, or waits for a time, an answer or its next attempt.
 func Waits(s *core.Step) bool {
 	return s.State == core.Pending && s.Attempted() || s.State == core.Failed || s.State == core.UndoWait ||
 		s.State == core.Waiting
@@ -350,7 +352,7 @@ var endKinds = map[core.State]core.StatusKind{core.Processed: core.StatusComplet
 	core.Error:       core.StatusFailed,
 	core.Compensated: core.StatusUndone, core.Cancelled: core.StatusCancelled, core.Closed: core.StatusClosed}
 
-// enter puts the task into an end or into Error, and plans its reports (P11).
+// enter puts the task into an end or into Error, and sends the reports of the end (P11).
 func (m *Model) enter(state core.State, phase core.Phase) {
 	t := m.T
 	t.ProcessState, t.Phase = state, phase
@@ -384,7 +386,8 @@ func (m *Model) announce() {
 	m.Mails = append(m.Mails, OfEnd(m.Def, m.T)...)
 }
 
-// OfEnd returns the mails of a task's end: its status to the application and to the bus, and its alert.
+// OfEnd returns the messages of a task's end: the status for the application, the status for the event bus,
+// and the alert.
 func OfEnd(def *core.Definition, t *core.Task) (all []Mail) {
 	if t.End.Seq > 0 && t.ReplyTo != "" {
 		all = append(all, Mail{Kind: 't', Attempt: t.End.Seq})
@@ -398,25 +401,25 @@ func OfEnd(def *core.Definition, t *core.Task) (all []Mail) {
 	return all
 }
 
-// Alerts reports whether the end alerts the operator: always for an Error and, if the workflow asks for it,
-// for an order that a failure has undone (P11).
+// Alerts reports whether the end of the task alerts the operator (P11). Every Error alerts the operator. An
+// undo after a failure alerts the operator only if the workflow requests an alert.
 func Alerts(def *core.Definition, t *core.Task) bool {
 	undone := t.ProcessState == core.Compensated && t.Undo.Why == core.WhyFailure
 	return t.ProcessState == core.Error || undone && def != nil && def.AlertUndone
 }
 
-// Shop is the application's queue.
+// Shop is the name of the application's status queue.
 const Shop = "shop"
 
-// Keys of the tokens of answers (P39, a token is an answer's permission), before and after the key was
-// replaced.
+// FirstKeys and LaterKeys hold keys for tokens. In LaterKeys, the second key of FirstKeys is the current key
+// (P39).
 var (
 	FirstKeys = token.Fixed(false)
 	LaterKeys = token.Fixed(true)
 )
 
-// UndoneFor describes the reason of an undo. A stopped task stores this reason apart from the reason of the
-// stop.
+// UndoneFor returns a description of the reason of an undo. A task that has stopped stores this reason
+// separately from the reason of the Error.
 func UndoneFor(t *core.Task, stopped bool) string {
 	step, code := t.Reason.Step, t.Reason.Code
 	if t.ProcessState == core.Error || stopped {
@@ -425,7 +428,7 @@ func UndoneFor(t *core.Task, stopped bool) string {
 	return fmt.Sprintf("%s, step %q (%s)", t.Undo.Why, step, code)
 }
 
-// Live returns the earliest time at which something must happen to a task (P9), or 0 if nothing must.
+// Live returns the earliest time at which an actor must process the task, or 0 if no actor must (P9).
 func Live(t *core.Task) core.Time {
 	first := t.End.ResendAt
 	add := func(at core.Time) {

@@ -4,8 +4,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// NextLook returns the end of a wait or, if it is earlier, the time of the next reminder (P37, a question has
-// a time).
+// NextLook returns the end of a wait or the time of the next reminder, whichever is earlier (P37, a question
+// has a time).
 func NextLook(def *core.Definition, t *core.Task, i int) core.Time {
 	s, d := &t.Steps[i], def.Steps[i].Answer
 	if d == nil || d.Remind == 0 || s.Answers == nil || s.State != core.Waiting {
@@ -14,7 +14,8 @@ func NextLook(def *core.Definition, t *core.Task, i int) core.Time {
 	return min(s.Wait.At, s.Claim.At.Add((reminded(s, d)+1)*d.Remind))
 }
 
-// reminded returns the number of intervals that had passed when the last reminder was first sent (P37).
+// reminded returns how many reminder intervals had passed since the claim when the last reminder was first
+// sent (P37).
 func reminded(s *core.Step, d *core.Answer) core.Duration {
 	if s.Answers.RemindedAt == 0 {
 		return 0
@@ -22,7 +23,7 @@ func reminded(s *core.Step, d *core.Answer) core.Duration {
 	return s.Answers.RemindedAt.Sub(s.Claim.At) / d.Remind
 }
 
-// remind sends the newest reminder that is due (P37).
+// remind sends the newest due reminder (P37). It returns false if no reminder is due.
 func (m *Model) remind(i int) bool {
 	s, d := &m.T.Steps[i], m.Def.Steps[i].Answer
 	if d.Remind == 0 || m.T.ProcessState != core.Processing {
@@ -42,8 +43,12 @@ func (m *Model) remind(i int) bool {
 	return true
 }
 
-// reminder returns the request of the last reminder, which repeats the ask. It returns nothing if the next
-// reminder is due, if the service may have forgotten the key, or after a move (P37).
+// reminder returns the request of the last reminder, which repeats the ask (P37). It returns no request in
+// these cases:
+//   - no reminder was sent yet, or the ask has no result
+//   - the next reminder is due
+//   - the service may have forgotten the key
+//   - the task was moved after the reminder
 func reminder(def *core.Definition, t *core.Task, i int, now core.Time) []Mail {
 	d, s := def.Steps[i].Answer, &t.Steps[i]
 	if d == nil || d.Remind == 0 || s.Answers == nil || s.Answers.RemindedAt == 0 || s.Answers.Moved {

@@ -10,7 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/message"
 )
 
-// reply applies a reply (P15, a late "done" counts).
+// reply applies a reply of an agent (P15, a late "done" counts).
 func (m *Model) reply(r *message.Reply) {
 	i := m.find(r.Step, r.Run, r.Attempt)
 	m.cause = "reply/" + r.Step + "/" + strconv.Itoa(r.Attempt) + "/" + string(r.Outcome)
@@ -46,7 +46,7 @@ func (m *Model) reply(r *message.Reply) {
 		m.failed(i, r)
 	case !isUndo && !done && r.NoEffect && m.Def.Steps[i].PointOfNoReturn && s.Attempted() &&
 		s.NoEffect == 0 &&
-		// P22a: the reply comes after the step counted as overdue
+		// The proof arrives after the step counted as overdue (P22a, a proven refusal permits undo).
 		(s.State == core.Pending || s.State == core.Failed):
 		m.Changed = true
 		m.proven(s)
@@ -59,8 +59,8 @@ func (m *Model) reply(r *message.Reply) {
 	}
 }
 
-// progress applies P43 (long work reports progress). It moves the complete-by of the present attempt, never
-// back, and never past its stopBy.
+// progress applies a progress report (P43, long work reports progress). It may make the complete-by of the
+// present attempt later, up to the stop-by.
 func (m *Model) progress(i int, r *message.Reply, stale bool) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	switch {
@@ -82,7 +82,6 @@ func (m *Model) progress(i int, r *message.Reply, stale bool) {
 	}
 }
 
-// waiting returns the state of an attempted step between two attempts.
 func waiting(s *core.Step) core.State {
 	if s.State == core.Compensating {
 		return core.UndoWait
@@ -90,7 +89,8 @@ func waiting(s *core.Step) core.State {
 	return core.Pending
 }
 
-// ended records an unsuccessful attempt. The task lists the last 16 of all steps, and counts earlier ones.
+// ended records an unsuccessful attempt. The task lists the last 16 attempts of all steps and counts the
+// earlier ones.
 func (m *Model) ended(i int, outcome core.Outcome, code string) {
 	s := &m.T.Steps[i]
 	m.T.Attempts.Last = append(slices.Clip(m.T.Attempts.Last),
@@ -110,17 +110,17 @@ func codeOf(r *message.Reply) string {
 	return r.Error.Code
 }
 
-// uncounted reports whether the agent made no call that could have had an effect (P45, "not now" is not a
-// failure).
+// uncounted reports whether the agent made no call that could have had an effect. Such an attempt does not
+// count as a failure (P45, "not now" is not a failure).
 func uncounted(r *message.Reply) bool {
 	return r.Outcome == core.OutcomeRetryLater && r.Error != nil &&
 		(sick(r.Error.Code) || r.Error.Code == "not-yet")
 }
 
-// sick reports whether the code means that the agent cannot use its service.
+// sick reports whether an error code means that the agent cannot use its service.
 func sick(code string) bool { return code == "breaker-open" || code == "unauthorized" }
 
-// LongestHold returns the longest time for which a code may hand a step back repeatedly (P45).
+// LongestHold returns the longest time during which attempts with this error code stay uncounted (P45).
 func LongestHold(d *core.StepDefinition, code string) core.Duration {
 	if sick(code) || d.PollFor == 0 {
 		return d.MaxQueueTime
@@ -128,7 +128,8 @@ func LongestHold(d *core.StepDefinition, code string) core.Duration {
 	return d.PollFor
 }
 
-// held hands a step back uncounted: no failure, no hop (P45). The real task chooses the jitter.
+// held hands a step back without a counted failure (P45), and returns the attempt to the hop budget. After
+// LongestHold it stops the task instead. The method wait takes the wait from the committed task (jitter).
 func (m *Model) held(i int, r *message.Reply) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	most := LongestHold(d, r.Error.Code)
@@ -161,8 +162,8 @@ func (m *Model) held(i int, r *message.Reply) {
 	}
 }
 
-// HeldSince returns the time of the first hand-back in the current row of uncounted hand-backs, and that of
-// the first not-yet in the row (P45). Both are 0 if the last hand-back was counted.
+// HeldSince returns Since and Polling of the step's last failure (see core.StepError). It returns zeros if
+// the step has no failure.
 func HeldSince(s *core.Step) (since, polling core.Time) {
 	if s.Error == nil {
 		return 0, 0
@@ -170,7 +171,7 @@ func HeldSince(s *core.Step) (since, polling core.Time) {
 	return s.Error.Since, s.Error.Polling
 }
 
-// unheld ends a row of uncounted hand-backs.
+// unheld ends the sequence of uncounted hand-backs of a step.
 func unheld(s *core.Step) {
 	if since, _ := HeldSince(s); since != 0 {
 		e := *s.Error
@@ -194,15 +195,16 @@ func (m *Model) failed(i int, r *message.Reply) {
 	m.policy(i, codeOf(r))
 }
 
-// noEffect applies P22a (a proven refusal permits undo).
+// noEffect records the proof of a reply that a point of no return had no effect (P22a).
 func (m *Model) noEffect(i int, r *message.Reply) {
 	if r.NoEffect && m.Def.Steps[i].PointOfNoReturn {
 		m.proven(&m.T.Steps[i])
 	}
 }
 
-// proven applies P22a. A proof that comes in Error gets a time after the task's stop, because the report of
-// the stop must not contain the proof when it is sent again.
+// proven records a proof that the claim of a step had no effect (P22a). In Error, the recorded time is later
+// than End.At. A repeated report of the Error omits a later proof, because the repetition must have the same
+// content.
 func (m *Model) proven(s *core.Step) {
 	if s.NoEffect != 0 {
 		return
@@ -217,13 +219,14 @@ func (m *Model) finish(i int, output json.RawMessage) {
 	s := &m.T.Steps[i]
 	m.end(s, core.Processed)
 	s.Output, s.Finish.At = output, m.Now
-	s.NoEffect, s.Claim.Allowance = 0, 0 // P32, queue time is not a failure
-	if m.T.ProcessState != core.Error {  // no status follows "failed" in Error
+	s.NoEffect, s.Claim.Allowance = 0, 0 // clear the allowance (P32, queue time is not a failure)
+	if m.T.ProcessState != core.Error {  // no status may follow "failed"
 		m.notifyFinished(s)
 	}
 }
 
-// handBack applies P9a (a waiting step has two times). The real task chooses the backoff's jitter.
+// handBack hands a step back with a counted failure (P9a, a waiting step has two times). The wait contains
+// jitter, so the method wait takes it from the committed task.
 func (m *Model) handBack(i int, atLeast core.Duration) {
 	s, retry := &m.T.Steps[i], m.Def.Steps[i].Retry
 	lo, hi := retry.ExtendedInterval, retry.ExtendedInterval
@@ -233,7 +236,7 @@ func (m *Model) handBack(i int, atLeast core.Duration) {
 	m.wait(i, core.Pending, max(lo, atLeast), max(hi, atLeast))
 }
 
-// spanOf returns the bounds of the n-th backoff.
+// spanOf returns the shortest and the longest duration of the n-th backoff.
 func spanOf(b core.Backoff, n int) (lo, hi core.Duration) {
 	d := float64(b.Initial)
 	for range n - 1 {
@@ -258,9 +261,9 @@ func (m *Model) undoFailed(i int, atLeast core.Duration) {
 	}
 }
 
-// done applies P15, and P28 (what is too large fails once) if the output does not fit. A task that goes
-// forward needs the output, so the step fails for good; any other task records the effect without the output
-// (P24, an undo needs no output).
+// done applies the outcome done of a do. If the output is too large and the task goes forward, the step fails
+// (P28, what is too large fails once). A reply to an earlier attempt then removes only a proof of no effect.
+// If the task does not go forward, the step ends without its output (P24, an undo needs no output).
 func (m *Model) done(i int, r *message.Reply) {
 	s := &m.T.Steps[i]
 	if m.holds(i, r.Output) {
@@ -279,7 +282,7 @@ func (m *Model) done(i int, r *message.Reply) {
 		m.finish(i, nil)
 		m.advance()
 	case !earlier:
-		if s.State == core.Processing { // the attempt of a handed-back step is already recorded
+		if s.State == core.Processing { // a step that was handed back has already recorded its attempt
 			s.Failures.Do++
 			m.ended(i, core.OutcomeFailed, "output-too-large")
 		}

@@ -7,17 +7,18 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Room is the capacity of a task's document in a world whose tasks come near their limit (P28, what is too
-// large fails once). The zero value sets no limit.
+// Room is the size limit of documents in a run whose documents may become full (P28, what is too large fails
+// once). The zero value means no limit.
 type Room struct {
 	Limit   int
-	Failing bool // services fail so often that every step has an error text
-	// Least holds, by the hash of a definition, the size of the longest document without outputs and reasons.
+	Failing bool // true if services fail so often that every step has an error text
+	// Least holds the largest size of a task's document without outputs and reasons, by the hash of the
+	// definition.
 	Least map[string]int
 }
 
-// holds reports whether the reserve stays free beside the outputs and the reasons of verdicts. Within a few
-// bytes, and for reasons of verdicts that it does not know, the model follows the real task.
+// holds reports whether the document has space for an output in addition to the reserve for later events (see
+// core.SizeLimit). If the model cannot compute the space exactly, it follows the committed task.
 func (m *Model) holds(i int, output json.RawMessage) bool {
 	if m.Room.Limit == 0 || len(output) == 0 {
 		return true
@@ -28,14 +29,15 @@ func (m *Model) holds(i int, output json.RawMessage) bool {
 	})
 }
 
-// fits reports whether a document of that size is within the limit. If that depends on the vague part, the
-// committed task decides: as reports whether it was stored as a document that fits.
+// fits reports whether a document is within the limit. The document's size lies between need-vague and
+// need+vague. If the limit is in the same range, the result is that of as(), which looks at the committed
+// task.
 func (m *Model) fits(need, vague int, as func() bool) bool {
 	return need+vague <= m.Room.Limit || need-vague <= m.Room.Limit && m.Real != nil && as()
 }
 
-// keepsReserve reports whether the reserve stays free in a task that is moved (P49, move pins another
-// definition).
+// keepsReserve reports whether a task still has space for the reserve after a command has moved or changed it
+// (P49, move pins another definition).
 func (m *Model) keepsReserve(moved *core.Task, command string) bool {
 	if m.Room.Limit == 0 {
 		return true
@@ -51,12 +53,13 @@ func (m *Model) keepsReserve(moved *core.Task, command string) bool {
 	})
 }
 
-// needs returns the size of the longest document of a task without the output of one step. It is exact except
-// for a few bytes, and for reasons that the model does not know.
+// needs returns the largest size that the document of a task can reach. The parameter but is the index of a
+// step whose output does not count, or -1. The result vague is the possible error of need: the model does not
+// know the texts of some verdicts.
 func (m *Model) needs(t *core.Task, but int) (need, vague int) {
 	need, vague = m.Room.Least[t.Definition]+len(t.OrderID)+len(t.ReplyTo), 60
 	for k := range t.Steps {
-		// The decision about an event with a short value uses the reserve.
+		// The output of a step with answers does not count, because the reserve contains its space.
 		if a := t.Steps[k].Answers; a != nil {
 			vague += 60
 			for _, v := range a.Verdicts {

@@ -7,9 +7,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Sweep makes all decisions of the Supervisor about a task that it has loaded (P16, the Supervisor hands back
-// and gives up; P23a, a deadline stops or undoes the order; P11, an end is reported until settled). It
-// returns the rule of the last event that counted, or "" if nothing is overdue.
+// Sweep makes all decisions of the Supervisor about one task (P16, the Supervisor hands back and gives up;
+// P23a, a deadline stops or undoes the order; P11, an end is reported until settled). It returns the name of
+// the last rule that it applied, or "" if nothing is overdue.
 func (m *Model) Sweep() (rule string) {
 	m.sweeping = true
 	t := m.T
@@ -25,7 +25,7 @@ func (m *Model) Sweep() (rule string) {
 	unreported := t.End.ResendAt != 0 && t.End.ResendAt <= m.Now
 	for _, i := range steps {
 		if !t.Steps[i].InFlight() && m.Backlog(port.Control) {
-			continue // the Wake of the step still waits in the control queue (P32)
+			continue // the Wake may still be queued (P32, queue time is not a failure)
 		}
 		m.overdue(i)
 		rule = "P16"
@@ -46,7 +46,7 @@ func (m *Model) Sweep() (rule string) {
 func (m *Model) overdue(i int) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	if s.CompleteBy == 0 || s.CompleteBy > m.Now {
-		return // An earlier event of this sweep has renewed the time.
+		return // an earlier event of this sweep has set a new time
 	}
 	m.cause = "overdue/" + s.Name + "/" + strconv.Itoa(s.Attempt)
 	state := m.T.ProcessState
@@ -86,19 +86,19 @@ func (m *Model) overdue(i int) {
 	}
 }
 
-// ask sets the complete-by of a waiting step to the end of the grace period, and sends a Wake at once.
+// ask sends a Wake without a delay. It sets the complete-by of the step to the end of the grace.
 func (m *Model) ask(s *core.Step) {
 	s.CompleteBy = m.Now.Add(m.Def.Grace)
 	m.post('w', s.Name, s.Attempt, 0)
 }
 
-// queueing reports whether the request or its reply may still wait in a queue (P32, queue time is not a
-// failure).
+// queueing reports whether the request or its reply may still wait in a queue (P32).
 func (m *Model) queueing(agent string) bool {
 	return m.Backlog(port.Requests(agent)) || m.Backlog(port.Replies)
 }
 
-// queued hands a step back uncounted (P32).
+// queued hands a step back without a counted failure, because its request waited in a queue (P32). It stops
+// the task if the step has waited for maxQueueTime.
 func (m *Model) queued(i int) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	undo := s.State == core.Compensating
@@ -121,7 +121,7 @@ func (m *Model) queued(i int) {
 	m.wait(i, waiting(s), 0, 0)
 }
 
-// tooLate applies P23a.
+// tooLate applies the order's deadline (P23a).
 func (m *Model) tooLate() {
 	m.cause = "deadline/" + strconv.Itoa(m.T.Run) + "/" + strconv.Itoa(m.T.Deadline.Seq)
 	if m.Def.OnDeadline != core.OnFailureUndo || m.pastReturn() {

@@ -7,15 +7,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// LongestWait is the longest time until the end of a wait, and longestDelay the longest delay of a message
-// (P34, a wait ends at a fixed time).
+// LongestWait is the longest time until the end of a wait. longestDelay is the longest delay of an SQS
+// message (P34, a wait ends at a fixed time).
 const (
 	LongestWait  = 366 * core.Day
 	longestDelay = 900 * core.Second
 )
 
-// spanOfWait returns the bounds of the end of a wait that is claimed now. The protocol does not fix the share
-// of the spread. ok is false if the input is not a time, or is too far ahead (P34).
+// spanOfWait returns the earliest and the latest possible end of a wait that is claimed now. The two ends
+// differ by the spread. The result ok is false if the input is not a time or is too late (P34).
 func (m *Model) spanOfWait(i int) (from, to core.Time, ok bool) {
 	d := &m.Def.Steps[i]
 	from = m.Now.Add(d.Wait.For)
@@ -33,7 +33,8 @@ func (m *Model) spanOfWait(i int) (from, to core.Time, ok bool) {
 	return from, from.Add(d.Wait.Spread), true
 }
 
-// overAtOnce reports whether the time of the step has passed. If the share of the spread matters, the real
+// overAtOnce reports whether the step ends at its claim. A wait ends at its claim if its time has passed. A
+// question ends at its claim if its answers are complete. If the end depends on the spread, the committed
 // task decides.
 func (m *Model) overAtOnce(i int) bool {
 	if m.Def.Steps[i].Answer != nil {
@@ -50,8 +51,8 @@ func (m *Model) overAtOnce(i int) bool {
 	return ok && from <= m.Now && (to <= m.Now || m.Real == nil || m.realStep(i).Finish.At == m.Now)
 }
 
-// claimWait claims a wait without an agent, fixes its end, and sets the time of its next check (P33, a
-// waiting step asks no agent; P34).
+// claimWait claims a wait. It sets the end of the wait and the time of the next check (P33, a waiting step
+// asks no agent; P34).
 func (m *Model) claimWait(i int) {
 	s := &m.T.Steps[i]
 	from, to, _ := m.spanOfWait(i)
@@ -70,7 +71,7 @@ func (m *Model) claimWait(i int) {
 	m.leaveTime(i)
 }
 
-// claimWithoutAgent begins an attempt of a step that waits.
+// claimWithoutAgent begins an attempt of a waiting step.
 func (m *Model) claimWithoutAgent(s *core.Step) {
 	s.Attempt++
 	m.first(s)
@@ -78,8 +79,8 @@ func (m *Model) claimWithoutAgent(s *core.Step) {
 	s.Claim.Cause, s.Claim.At = m.cause, m.Now
 }
 
-// leaveTime sets the time of a step's next check, by a Wake, or by the Supervisor if no message can be
-// delayed that long (P34).
+// leaveTime sets the time of a step's next check and sends a Wake for it. If the time is too far ahead for a
+// delayed message, the Supervisor makes the check (P34).
 func (m *Model) leaveTime(i int) {
 	s, next := &m.T.Steps[i], NextLook(m.Def, m.T, i)
 	if s.CompleteBy = next; next.Sub(m.Now) <= longestDelay {
@@ -88,8 +89,8 @@ func (m *Model) leaveTime(i int) {
 	m.post('w', s.Name, s.Attempt, next)
 }
 
-// lookAgain applies a Resubmit to a wait. It ends the wait if its time has come while the task was in Error,
-// and otherwise continues it (P33).
+// lookAgain applies a Resubmit to a waiting step. If the step's time passed while the task was in Error, the
+// step ends. Otherwise the wait continues (P33).
 func (m *Model) lookAgain(i int) {
 	s := &m.T.Steps[i]
 	if m.Def.Steps[i].Answer != nil {
@@ -105,8 +106,8 @@ func (m *Model) lookAgain(i int) {
 	m.askAgain(i)
 }
 
-// askAgain sets the time of an open wait again, and repeats the last reminder of a question (P37, a question
-// has a time).
+// askAgain sets the time of the next check of an open wait. It also repeats the last reminder of a question
+// (P37, a question has a time).
 func (m *Model) askAgain(i int) {
 	m.T.Steps[i].Claim.Cause = m.cause
 	if m.Def.Steps[i].Answer != nil {

@@ -1,4 +1,5 @@
-// Package workflows makes variants of workflows, and names the people and the event that answer steps.
+// Package workflows makes variants of workflows for moves. It also defines the names of the people and of the
+// event in simulated workflows.
 package workflows
 
 import (
@@ -9,15 +10,15 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// Names in simulated workflows: people who answer, and an event.
+// Names in simulated workflows: the people who answer, and an event.
 var (
 	Persons = []string{"ann", "bob", "cleo"}
 	Bought  = "bought"
 )
 
-// Variants returns definitions of the same workflow as targets of a Move (P49, move pins another definition):
-// one with other inputs, and others that accept an order only before certain steps have begun. It leaves out
-// a definition that is not a valid workflow.
+// Variants returns variants of a workflow, as targets of a Move (P49, move pins another definition). The
+// first two variants change inputs and operations, so the Move of an order that has claimed a changed step
+// may be refused. Variants omits an invalid variant.
 func Variants(def *core.Definition) (all []*core.Definition) {
 	for _, change := range []func(*core.Definition){reworded, renamed, revised} {
 		d := *def
@@ -29,7 +30,8 @@ func Variants(def *core.Definition) (all []*core.Definition) {
 	return all
 }
 
-// extra returns a step that a variant adds to the workflow.
+// extra returns a copy of a step, which a variant adds to the workflow. The copy has no predecessors, no
+// condition and no undo.
 func extra(of *core.StepDefinition) core.StepDefinition {
 	s := *of
 	s.Name = "extra"
@@ -39,20 +41,20 @@ func extra(of *core.StepDefinition) core.StepDefinition {
 	s.Undo = nil
 	s.OnFailure = core.OnFailureStop
 	s.PointOfNoReturn = false
-	if s.Answer != nil { // a call may ask for only one step
+	if s.Answer != nil { // two steps must not name the same call in ask
 		a := *s.Answer
 		a.Ask, a.Remind, s.Answer = "", 0, &a
 	}
 	return s
 }
 
-// revised changes timeouts, retries and inputs of undos, changes the order of the steps, and adds one at the
-// end.
+// revised changes timeouts, retries, spreads and undo inputs. It adds a last step, and reverses the order of
+// the steps in the file.
 func revised(d *core.Definition) {
 	last := extra(&d.Steps[0])
 	for i := range d.Steps {
 		s := &d.Steps[i]
-		if s.Wait != nil { // a wait that has begun keeps its end
+		if s.Wait != nil { // the longer spread does not change a wait that has begun
 			wait := *s.Wait
 			wait.Spread += core.Second
 			s.Wait = &wait
@@ -65,7 +67,7 @@ func revised(d *core.Definition) {
 		if s.Answer != nil {
 			s.Retry = core.Retry{}
 		}
-		// its children may differ from those of the earlier workflow
+		// The definition of the child orders also changes.
 		if s.Each != nil && s.Each.Child != nil {
 			each, child := *s.Each, *s.Each.Child
 			child.Steps = slices.Clone(child.Steps)
@@ -83,14 +85,14 @@ func revised(d *core.Definition) {
 	slices.Reverse(d.Steps)
 }
 
-// renamed changes the operation of the first step, adds a step before it, and removes the last step without
-// successors.
+// renamed changes the operation of the first step, adds a step before it, and removes a step without
+// successors. If no step has an agent, renamed changes nothing.
 func renamed(d *core.Definition) {
 	first := extra(&d.Steps[0])
 	first.Undo, first.OnFailure = d.Steps[0].Undo, core.OnFailureStop
 	if d.Steps[0].Agent != "" {
 		d.Steps[0].Operation += "-again"
-	} else { // a step without an agent gets another kind
+	} else { // the step without an agent becomes a call
 		call := slices.IndexFunc(d.Steps, func(s core.StepDefinition) bool { return s.Agent != "" })
 		if call < 0 {
 			return
@@ -115,7 +117,6 @@ func renamed(d *core.Definition) {
 	d.Steps = append(d.Steps, first)
 }
 
-// reworded replaces the inputs of its steps.
 func reworded(d *core.Definition) {
 	for i := range d.Steps {
 		if d.Steps[i].Agent != "" {

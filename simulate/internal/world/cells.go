@@ -2,7 +2,7 @@ package world
 
 import "slices"
 
-// Calls lists the calls that each role makes.
+// Calls lists the kinds of calls that each role makes.
 var Calls = [RoleCount][]Call{
 	AScheduler: {CallLoad, CallOrder, CallCommit, CallDue, CallSend, CallDelete, CallExtend, CallAlert,
 		CallMessage, CallPoll, CallClock, CallDeploy},
@@ -13,7 +13,8 @@ var Calls = [RoleCount][]Call{
 	AClient: {CallDelete, CallMessage, CallPoll, CallForge, CallExpire},
 }
 
-// Absent returns why an act cannot happen at that call in any world, or "" if it can.
+// Absent returns the reason why an act cannot happen at a call in any simulation, or "" if the act can
+// happen.
 func Absent(r Role, c Call, a Act) string {
 	if !slices.Contains(Calls[r], c) {
 		return "the " + RoleNames[r] + " makes no such call"
@@ -21,7 +22,8 @@ func Absent(r Role, c Call, a Act) string {
 	return unfit(r, c, a)
 }
 
-// unfit returns why an act cannot happen at a call that the role makes.
+// unfit returns the reason why an act cannot happen at a call that the role makes, or "" if the act can
+// happen.
 func unfit(r Role, c Call, a Act) string {
 	switch {
 	case r == AClient && slices.Contains(Compute, a):
@@ -32,7 +34,8 @@ func unfit(r Role, c Call, a Act) string {
 	return ""
 }
 
-// CellCount returns the number of cells that can exist with some kinds of faults, or with all if only is nil.
+// CellCount returns the number of cells that can exist for the given kinds of faults. A nil list means all
+// kinds.
 func CellCount(only []Fault) (n int) {
 	for r := range RoleCount {
 		for c := range CallCount {
@@ -46,7 +49,8 @@ func CellCount(only []Fault) (n int) {
 	return n
 }
 
-// Impossible returns why an act cannot happen at that call in this world, or "" if it can.
+// Impossible returns the reason why an act cannot happen at a call in this simulation, or "" if the act can
+// happen.
 func (w *Simulation) Impossible(r Role, c Call, a Act) string {
 	switch {
 	case a.Fault == KeyForgotten && !w.Forgets():
@@ -57,7 +61,7 @@ func (w *Simulation) Impossible(r Role, c Call, a Act) string {
 	return unfit(r, c, a)
 }
 
-// Forgets reports whether any service may forget keys.
+// Forgets reports whether the service of any agent may forget keys.
 func (w *Simulation) Forgets() bool {
 	for name, a := range w.Def.Agents {
 		if a.KeyRetention > 0 || w.Sc.Services[name].Forgets > 0 {

@@ -5,56 +5,57 @@ import (
 	"slices"
 )
 
-// Point names one choice by its place, its subject, and its number among the choices of the same place and
-// subject. The name stays the same when other choices are removed, which makes shrinking possible.
+// Point identifies one choice of a run. It consists of a site, a subject, and a number. The number counts the
+// choices with the same site and subject. Choices at other sites therefore do not change a Point, so that a
+// tape can be shortened.
 type Point struct {
 	Site    string
 	Subject string
-	Nth     int // number of the choice, from 1
+	Nth     int // number of the choice, starting with 1
 }
 
 // Chooser makes every choice of a run.
 type Chooser interface {
-	// Choose returns a number from 0 to n-1. 0 is the normal course: no fault and no delay. odds is the
-	// probability of any other choice, 0 to 1. A chooser may ignore odds.
+	// Choose returns a number from 0 to n-1. The number 0 is the normal course, without a fault and without a
+	// delay. The parameter odds is the probability of a number above 0. A chooser may ignore odds.
 	Choose(p Point, n int, odds float64) int
 }
 
-// Seeded chooses with a random generator.
+// Seeded chooses with a random number generator.
 type Seeded struct{ pcg *rand.PCG }
 
-// NewSeeded returns the chooser of a seed.
+// NewSeeded returns a Seeded for the seed.
 func NewSeeded(seed uint64) *Seeded { return &Seeded{rand.NewPCG(seed, 0x5712b3e9)} }
 
-// Choose returns a value above 0 with the given odds. All values above 0 are equally likely.
+// Choose returns a number above 0 with the probability odds. All numbers above 0 are equally likely.
 func (s *Seeded) Choose(_ Point, n int, odds float64) int {
 	x := s.pcg.Uint64()
 	if float64(x>>11)/(1<<53) >= odds {
 		return 0
 	}
-	return 1 + int(s.pcg.Uint64()%uint64(n-1)) //nolint:gosec // below n
+	return 1 + int(s.pcg.Uint64()%uint64(n-1)) //nolint:gosec // the value is less than n
 }
 
-// Plain always chooses 0: no fault at all.
+// Plain chooses the normal course at every point.
 type Plain struct{}
 
 // Choose returns 0.
 func (Plain) Choose(Point, int, float64) int { return 0 }
 
-// Choice is one choice other than the normal course.
+// Choice is a recorded choice that differs from the normal course.
 type Choice struct {
-	At    string `json:"at"` // site
+	At    string `json:"at"` // site of the choice
 	Of    string `json:"of,omitempty"`
 	Nth   int    `json:"nth"`
 	Value int    `json:"value"`
-	// name of the fault, which takes precedence over Value; for other choices a text for people
+	// name of the fault, which takes precedence over Value; a description if the choice is no fault
 	What string `json:"what,omitempty"`
 }
 
-// Player plays the choices of a tape.
+// Player repeats the choices of a tape.
 type Player struct{ at map[Point]Choice }
 
-// NewPlayer returns a chooser that plays some choices.
+// NewPlayer returns a Player for the choices.
 func NewPlayer(choices []Choice) *Player {
 	p := &Player{at: make(map[Point]Choice, len(choices))}
 	for _, c := range choices {
@@ -63,7 +64,7 @@ func NewPlayer(choices []Choice) *Player {
 	return p
 }
 
-// Choose returns the recorded choice.
+// Choose returns the recorded choice, or 0 if the tape has no choice for the point.
 func (p *Player) Choose(at Point, n int, _ float64) int {
 	c, ok := p.at[at]
 	if !ok {

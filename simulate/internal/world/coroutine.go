@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Coroutine runs handlers, one after another. Reuse keeps its stack large enough, because growing a new stack
-// for each handler would cost more than the switches.
+// Coroutine runs one handler after another. A new coroutine for each handler would be slow, because the stack
+// of each new coroutine has to grow first.
 type Coroutine struct {
 	next func() (int64, bool)
 	stop func()
@@ -14,11 +14,11 @@ type Coroutine struct {
 	body func(*Invocation)
 }
 
-// ended is the value that a coroutine yields when its handler is over. It is never a time.
+// ended is the value that a coroutine yields after its handler has ended. It is never a valid time.
 const ended = -1
 
-// idle holds coroutines without work, for all worlds. It keeps at most mostIdle coroutines, which bounds the
-// number that remains after the last world.
+// idle holds the coroutines without a handler, for all simulations. It keeps at most mostIdle coroutines, so
+// few remain after the last simulation.
 var idle struct {
 	sync.Mutex
 	all []*Coroutine
@@ -26,7 +26,7 @@ var idle struct {
 
 const mostIdle = 256
 
-// Hire returns a coroutine for a handler.
+// Hire returns a coroutine that will run the handler.
 func Hire(iv *Invocation, body func(*Invocation)) *Coroutine {
 	var c *Coroutine
 	idle.Lock()
@@ -53,7 +53,8 @@ func (c *Coroutine) work(yield func(int64) bool) {
 	}
 }
 
-// Resume runs the handler until it waits or ends. It returns the time until which it waits.
+// Resume runs the handler until it pauses or ends. The result until is the end of the pause. The result more
+// is false if the handler has ended.
 func (c *Coroutine) Resume() (until int64, more bool) {
 	if until, _ = c.next(); until != ended {
 		return until, true

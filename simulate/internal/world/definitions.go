@@ -8,7 +8,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/workflows"
 )
 
-// Skew returns the largest difference of two clocks, which is the smallest clockSkew that an agent declares.
+// Skew returns the limit for the difference between two simulated clocks, in milliseconds. The limit is the
+// smallest clock skew that any agent declares.
 func (w *Simulation) Skew() int64 {
 	least := int64(-1)
 	for _, a := range w.Def.Agents {
@@ -19,7 +20,7 @@ func (w *Simulation) Skew() int64 {
 	return max(least, 0)
 }
 
-// Newer returns a version of the workflow that is deployed later. The change does not affect orders.
+// Newer returns a later version of the workflow, which differs only in a longer grace. It may return nil.
 func (sc *Scenario) Newer() *core.Definition {
 	if sc.later == nil && sc.Definition.Expr != nil {
 		d := *sc.Definition
@@ -37,14 +38,14 @@ func (sc *Scenario) Definitions() []*core.Definition {
 	all := []*core.Definition{sc.Definition}
 	if sc.Newer() != nil {
 		all = append(all, sc.later)
-		if sc.others == nil && sc.Begun == nil { // A begun order was moved just now.
+		if sc.others == nil && sc.Begun == nil { // an order with a past was already moved
 			sc.others = workflows.Variants(sc.Definition)
 		}
 	}
 	return append(all, sc.others...)
 }
 
-// Definition returns the definition with that hash, or nil if there is none.
+// Definition returns the definition with the given hash, or nil if no definition has the hash.
 func (w *Simulation) Definition(hash string) *core.Definition {
 	for _, d := range w.Defs {
 		if d.Hash == hash {
@@ -59,7 +60,7 @@ func (w *Simulation) Definition(hash string) *core.Definition {
 	return nil
 }
 
-// ChildrenOf returns the definitions of a workflow's child orders, and recursively those of their children.
+// ChildrenOf returns the definitions of a workflow's child orders and, recursively, of their child orders.
 func ChildrenOf(d *core.Definition) (all []*core.Definition) {
 	for i := range d.Steps {
 		if e := d.Steps[i].Each; e != nil && e.Child != nil {
@@ -69,8 +70,8 @@ func ChildrenOf(d *core.Definition) (all []*core.Definition) {
 	return all
 }
 
-// Families returns the definitions of all possible children: those of the definitions that an order may pin,
-// and those that a child can be moved to.
+// Families returns all definitions that a child order may pin. It includes the variants to which a child
+// order may be moved.
 func (sc *Scenario) Families() []*core.Definition {
 	if sc.below != nil {
 		return sc.below
@@ -98,10 +99,11 @@ func (w *Simulation) DefOf(t *core.Task) *core.Definition {
 	if d := w.Definition(t.Definition); d != nil {
 		return d
 	}
-	return w.Def // a tombstone pins no definition
+	return w.Def // an order that was cancelled before its submission pins no definition
 }
 
-// StepOf returns a step of the task's definition or, if a Move has removed it, of any other.
+// StepOf returns the step with the given name, and its definition. It looks first in the task's definition,
+// and then, because a Move may have removed the step, in all other definitions.
 func (w *Simulation) StepOf(t *core.Task, name string) (*core.Definition, *core.StepDefinition) {
 	all := w.Known()
 	if t != nil {
@@ -115,11 +117,12 @@ func (w *Simulation) StepOf(t *core.Task, name string) (*core.Definition, *core.
 	panic("simulate: no definition has a step " + name)
 }
 
-// Prepare encodes the definitions once, because every run of the scenario needs them.
+// Prepare encodes all definitions of the scenario in advance, because every run of the scenario needs the
+// encodings.
 func (sc *Scenario) Prepare() {
 	sc.Forms = map[string][]byte{}
 	for _, d := range slices.Concat(sc.Definitions(), sc.Families()) {
-		if data, err := workflow.Encode(d); err == nil { // otherwise the run itself reports the fault
+		if data, err := workflow.Encode(d); err == nil { // the run reports an invalid definition
 			sc.Forms[d.Hash] = data
 		}
 	}

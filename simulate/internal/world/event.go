@@ -5,14 +5,15 @@ import (
 	"sort"
 )
 
-// Event happens at a time. Events of the same time happen in the order of their creation.
+// Event is something that happens at a given time. Events with the same time happen in the order in which
+// they were added.
 type Event struct {
-	At int64       // milliseconds of the simulation
-	Iv *Invocation // handler that continues
-	Do func()      // function to call instead
+	At int64       // time in milliseconds since the start of the simulation
+	Iv *Invocation // handler to resume; nil if Do is set
+	Do func()      // function to call if Iv is nil
 }
 
-// Agenda holds the future events, latest first.
+// Agenda holds the future events, sorted from the latest to the earliest.
 type Agenda []Event
 
 // Push adds an event.
@@ -29,5 +30,5 @@ func (a *Agenda) Pop() Event {
 	return e
 }
 
-// None reports whether nothing happens at or before the time.
+// None reports whether no event happens at or before the given time.
 func (a Agenda) None(until int64) bool { return len(a) == 0 || a[len(a)-1].At > until }

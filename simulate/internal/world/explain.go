@@ -8,20 +8,20 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Party names who can correct a finding.
+// Party is the person who can correct a finding.
 type Party string
 
 // Parties that can correct a finding.
 const (
-	YourWorkflow Party = "your workflow"     // the definition, or its description of the services
+	YourWorkflow Party = "your workflow"     // the definition, or its declarations about the services
 	ReportToUs   Party = "report this to us" // Stepkeeper breaks one of its rules
 )
 
-// ReportIt is the advice for a fault of Stepkeeper.
+// ReportIt is the advice for a defect of Stepkeeper.
 const ReportIt = "open an issue at https://github.com/stepkeeper/stepkeeper/issues with the workflow and " +
 	"the tape, if one was written"
 
-// Explained is the meaning of a broken invariant for the author of the workflow, with the fix.
+// Explained describes a broken invariant for the author of the workflow, and how to correct it.
 type Explained struct {
 	Responsible Party  `json:"whose"`
 	Text        string `json:"explanation"`
@@ -33,7 +33,7 @@ func (e Explained) String() string {
 	return fmt.Sprintf("%s: %s\nFix: %s.", e.Responsible, e.Text, e.Fix)
 }
 
-// Explain describes the meaning of a broken invariant. sc is the scenario of the run.
+// Explain returns the explanation of a broken invariant. The parameter sc is the scenario of the run.
 func (v *Violation) Explain(sc Scenario) Explained {
 	if v.responsible(sc) == ReportToUs {
 		return Explained{ReportToUs,
@@ -65,8 +65,9 @@ func (v *Violation) Explain(sc Scenario) Explained {
 	return e
 }
 
-// responsible returns who can correct the violation. The rules about effects hold only if the services behave
-// as the workflow declares; all other rules hold with any service.
+// responsible returns the person who can correct the violation. The author of the workflow can correct a
+// violation of a rule about effects if a service offers less than the workflow declares. In all other cases
+// Stepkeeper has a defect.
 func (v *Violation) responsible(sc Scenario) Party {
 	if sc.Definition != nil && slices.Contains([]string{"3", "7", "8", "9", "11", "P22a", "P48"},
 		v.Invariant) && sc.overstates() {
@@ -75,7 +76,7 @@ func (v *Violation) responsible(sc Scenario) Party {
 	return ReportToUs
 }
 
-// overstates reports whether a service offers less than the workflow declares.
+// overstates reports whether any service offers less than the workflow declares.
 func (sc *Scenario) overstates() bool {
 	strength := []core.Grade{core.Plain, core.Idempotent, core.Fenced}
 	for i := range sc.Definition.Steps {

@@ -6,7 +6,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Agent returns the declaration of an agent in the workflow or in a child workflow.
+// Agent returns the declaration of an agent in the workflow or in a workflow of child orders.
 func (w *Simulation) Agent(name string) core.AgentDefinition {
 	for _, d := range w.Below {
 		if a, there := d.Agents[name]; there {
@@ -16,12 +16,12 @@ func (w *Simulation) Agent(name string) core.AgentDefinition {
 	return w.Def.Agents[name]
 }
 
-// Known returns all definitions that tasks may have.
+// Known returns all definitions that a task of the run may pin.
 func (w *Simulation) Known() []*core.Definition {
 	return append(slices.Clip(w.Defs), w.Below...)
 }
 
-// AllSteps returns the steps of the workflow and of its child workflows.
+// AllSteps returns the steps of the workflow and of all definitions of child orders.
 func (w *Simulation) AllSteps() (all []*core.StepDefinition) {
 	for _, d := range append([]*core.Definition{w.Def}, w.Below...) {
 		for i := range d.Steps {

@@ -3,7 +3,7 @@ package world
 // Fault is a kind of fault.
 type Fault uint8
 
-// The faults.
+// Kinds of faults. FaultNames lists their names.
 const (
 	NoFault Fault = iota
 	FreshCopy
@@ -47,7 +47,7 @@ const (
 	FaultCount
 )
 
-// FaultNames lists the names on tapes and in reports, in the order of the faults.
+// FaultNames lists the names of the faults on tapes and in reports. The index is the Fault.
 var FaultNames = [FaultCount]string{
 	"none", "fresh-copy", "redelivery", "reorder", "long-delay", "zombie", "delete-lost", "send-answer-lost",
 	"partial-batch", "poison", "redriven", "retention-expired", "throttle", "applied-but-error",
@@ -61,7 +61,7 @@ var FaultNames = [FaultCount]string{
 // String returns the fault's name.
 func (f Fault) String() string { return FaultNames[f] }
 
-// Faults lists every fault.
+// Faults returns all kinds of faults except NoFault.
 func Faults() []Fault {
 	var all []Fault
 	for f := NoFault + 1; f < FaultCount; f++ {
@@ -70,17 +70,17 @@ func Faults() []Fault {
 	return all
 }
 
-// FaultNamed returns a fault by its name, or NoFault if there is none.
+// FaultNamed returns the fault with the given name, or NoFault if no fault has the name.
 func FaultNamed(name string) Fault {
 	for f, n := range FaultNames {
 		if n == name && f > 0 {
-			return Fault(f) //nolint:gosec // below faultCount
+			return Fault(f) //nolint:gosec // the index is less than FaultCount
 		}
 	}
 	return NoFault
 }
 
-// Call is a kind of call of a port, or another place of faults.
+// Call is a kind of port call, or another occasion at which a fault can happen.
 type Call uint8
 
 // Kinds of calls.
@@ -100,16 +100,16 @@ const (
 	CallDo
 	CallUndo
 	CallMessage // one message of a send
-	CallPoll    // an idle consumer finds messages
-	CallTick    // the Supervisor's schedule
-	CallClock   // a clock, now and then
+	CallPoll    // a consumer polls its queue
+	CallTick    // the schedule starts a sweep of the Supervisor
+	CallClock   // the clock of a process jumps
 	CallForge   // a message arrives that no actor should send
-	CallExpire  // the store's TTL
-	CallDeploy  // another version of the workflow is deployed on one instance
+	CallExpire  // the time to live of a record passes
+	CallDeploy  // a process gets a newer version of the workflow
 	CallCount
 )
 
-// CallNames lists the names of calls in sites.
+// CallNames lists the names of the calls. Sites combines them with the names of the roles.
 var CallNames = [CallCount]string{
 	"load", "load-order", "commit", "due", "lease", "send", "delete", "extend", "depth", "alert",
 	"ledger-read", "ledger-write", "do", "undo", "message", "poll", "tick", "clock", "forge", "expire",
@@ -124,14 +124,14 @@ const (
 	AScheduler Role = iota
 	ASupervisor
 	AnAgent
-	AClient // applications, the operator, and the rest of the world
+	AClient // an application, an operator, or anything else outside the actors
 	RoleCount
 )
 
-// RoleNames lists the names of roles in sites.
+// RoleNames lists the names of the roles.
 var RoleNames = [RoleCount]string{"scheduler", "supervisor", "agent", "client"}
 
-// Act is a fault with the side of the call on which it falls.
+// Act is a fault. It happens before a call takes effect, or, if After is true, after the effect.
 type Act struct {
 	Fault Fault
 	After bool
@@ -145,17 +145,17 @@ func (a Act) String() string {
 	return a.Fault.String()
 }
 
-// Compute holds the faults of a handler between its calls.
+// Compute lists the faults that can happen to a handler at each of its port calls.
 var Compute = []Act{{CrashBefore, false}, {CrashAfter, true}, {TimeoutAfter, true}, {Zombie, false},
 	{Zombie, true}, {Frozen, false}, {Frozen, true}}
 
 func with(more ...Act) []Act { return append(append([]Act(nil), Compute...), more...) }
 
-// service lists the possible faults at a call of a service.
+// service lists the possible faults of a call to a service.
 var service = with(Act{ReplyLost, true}, Act{Contradictory, true}, Act{KeyForgotten, false}, Act{Hang, false},
 	Act{PermanentFailure, false}, Act{BreakerOpen, false}, Act{CredentialExpired, false}, Act{NotYet, false})
 
-// ActsAt lists the possible faults at a call.
+// ActsAt lists the possible faults of each kind of call.
 var ActsAt = [CallCount][]Act{
 	CallLoad:  with(Act{Throttle, false}),
 	CallOrder: with(Act{Throttle, false}),
@@ -184,8 +184,8 @@ var ActsAt = [CallCount][]Act{
 	CallDeploy: {{MixedCode, false}},
 }
 
-// Often is the factor for the frequency of faults at a call, because some calls are rare, and some exist only
-// for faults.
+// Often holds a factor for the rate of faults at each kind of call. The factor is large for rare calls, and
+// for occasions that exist only for faults.
 var Often = [CallCount]float64{
 	CallLoad: 1, CallOrder: 1, CallCommit: 1, CallDue: 4, CallLease: 1, CallSend: 1, CallDelete: 1,
 	CallExtend: 1, CallDepth: 3, CallAlert: 8, CallEntry: 1, CallMove: 1, CallDo: 8, CallUndo: 8,
@@ -193,7 +193,7 @@ var Often = [CallCount]float64{
 	CallDeploy: 100,
 }
 
-// Sites lists the names of the calls of each role.
+// Sites holds the name of each kind of call of each role, such as "scheduler.load".
 var Sites = func() (s [RoleCount][CallCount]string) {
 	for r := range s {
 		for c := range s[r] {
@@ -217,5 +217,5 @@ var actsBySite = func() map[string][]string {
 	return m
 }()
 
-// ActNames returns the names of the possible faults at a site, or nil.
+// ActNames returns the names of the possible faults at a site, or nil if the site does not exist.
 func ActNames(site string) []string { return actsBySite[site] }

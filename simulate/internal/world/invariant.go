@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Invariant is a condition that must hold after every step.
+// Invariant is a condition that must hold after every event of a run.
 type Invariant struct {
-	// Name is a number of the list in docs/reference/simulator.md, a rule of the protocol, or a word.
+	// Name is a number in the list in docs/reference/simulator.md, a rule of the protocol, or a word.
 	Name string
 	Text string
 }
@@ -107,17 +107,17 @@ var invariants = []Invariant{
 	{"bug", "no handler panics, no document is unreadable"},
 }
 
-// Checks counts the checks of each invariant, by its name.
+// Checks holds the number of checks of each invariant, by the invariant's name.
 type Checks map[string]int
 
-// Did counts one check of an invariant, or nothing if the name is "".
+// Did counts one check of the invariant with the given name. It does nothing if the name is "".
 func (c Checks) Did(name string) {
 	if name != "" {
 		c[name]++
 	}
 }
 
-// Violate ends the run because an invariant is broken.
+// Violate records that an invariant is broken, which ends the run. It records only the first violation.
 func (w *Simulation) Violate(name, format string, args ...any) {
 	if w.Violation != nil {
 		return
@@ -126,7 +126,7 @@ func (w *Simulation) Violate(name, format string, args ...any) {
 	w.Trace("world", "", "VIOLATION of "+w.Violation.String())
 }
 
-// Rule returns the text of the invariant.
+// Rule returns the text of the invariant that is broken, or its name if it is not in the list.
 func (v *Violation) Rule() string {
 	i := slices.IndexFunc(invariants, func(i Invariant) bool { return i.Name == v.Invariant })
 	if i < 0 {

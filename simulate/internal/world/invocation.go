@@ -8,7 +8,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// agency records the work of one handling of an agent on its request, for the rules of agents:
+// agency records what an agent does in the handling of one request. Package check compares the record with
+// these rules:
 //   - P3, a reply names request and sender
 //   - P6, two times in each request
 //   - P24, an undo needs no output
@@ -16,38 +17,37 @@ import (
 //   - P28, what is too large fails once
 //   - P31, a plain service needs a ledger
 type agency struct {
-	Req      *message.Request // request of the handling; nil if it is unreadable
-	Received core.Time        // time of receipt by the agent's own clock
+	Req      *message.Request // request of the handling; nil if the request is unreadable
+	Received core.Time        // time of receipt on the agent's clock
 	First    port.LedgerEntry // ledger entry at the first read
 	Read     bool
-	Entered  bool   // the handling's first change of the entry is stored
+	Entered  bool   // true if the handling has stored a change of the entry
 	State    string // last state that the handling wrote to the entry
 	Called   bool
 	Outcome  Outcome
-	Checked  bool // the handling checked its service
-	Happened bool // the check returned "happened"
-	Unsent   bool // a queue refused a reply or a quarantined message
+	Checked  bool // true if the handling has checked the service
+	Happened bool // true if the check reported that the operation happened
+	Unsent   bool // true if the send of a reply or a quarantined message returned an error
 }
 
-// Outcome is the result of a call from the view of its caller.
+// Outcome is the result of a call, as the caller sees it in the response.
 type Outcome uint8
 
 // Outcomes of a call.
 const (
-	CallUnknown Outcome = iota // the caller got no answer
-	CallDone                   // the caller got the answer
-	CallRefused                // refused for good, and proven without effect
-	CallNotNow                 // proven without effect, a repetition may succeed
+	CallUnknown Outcome = iota // the caller got no certain result
+	CallDone                   // the caller got a success
+	CallRefused                // permanent failure, proven to have no effect
+	CallNotNow                 // temporary failure, proven to have no effect
 )
 
-// Stop returns the time at which the agent has to fall silent, by its own clock (P25).
+// Stop returns the time on the agent's clock from which the agent must not call or reply (P25).
 func (a *agency) Stop() core.Time { return a.Req.StopBy.Add(-a.Req.ClockSkew) }
 
-// ErrCut is the error of every call after the death of the handler's process or the end of its time. From
-// then on the handler has no effect.
+// ErrCut is the error of every port call of a dead handler. A dead handler has no further effect.
 var ErrCut = errors.New("the process is dead")
 
-// Invocation is one running handler, as a coroutine.
+// Invocation is one call of an actor's handler (a handling). The handler runs in a coroutine.
 type Invocation struct {
 	W       *Simulation
 	P       *Process
@@ -57,20 +57,20 @@ type Invocation struct {
 	Parked  bool
 	Yield   func(int64) bool
 	Routine *Coroutine
-	Letters []*Letter       // letters that the handler handles
-	Handed  []port.Delivery // deliveries in the order of their arrival
-	Direct  any             // message or command that came without a queue
-	GaveUp  bool            // the handler has stopped repeating the work on Direct
-	About   string          // order of Direct
+	Letters []*Letter       // messages that the handler processes
+	Handed  []port.Delivery // deliveries of Letters, in the same order
+	Direct  any             // message or command of a call without a queue; nil if Letters is set
+	GaveUp  bool            // true if the handler has stopped after too many tries with Direct
+	About   string          // ID of the order that Direct names
 	Sights  []*Sight
-	Clock   []Reading             // readings of the process's clock
-	Anew    bool                  // something was loaded since the last reading
-	Depths  map[string]port.Depth // queue depths that the handler read
-	Agency  agency                // handling by an agent
-	Shards  map[string]bool       // shards that this instance sweeps
-	Gone    []bool                // messages that the handler deletes, by index
-	Broken  bool                  // a call has failed, and not only because a document was too large
-	Trouble bool                  // a call has failed
-	Until   int64                 // end of the wait of a parked handler
+	Clock   []Reading             // times that the handler has read from the process's clock
+	Anew    bool                  // true if the handler has loaded a task since the last reading
+	Depths  map[string]port.Depth // queue depths that the handler has read
+	Agency  agency                // record of an agent's handling
+	Shards  map[string]bool       // true if this Supervisor got the lease, by the name of the lease
+	Gone    []bool                // true if the handler deletes the message, by the index of the message
+	Broken  bool                  // true if a port call has failed, but not because of a document's size
+	Trouble bool                  // true if a port call has failed
+	Until   int64                 // end of the pause of a parked handler
 	Driven  any                   // record of the handler in an exploration
 }

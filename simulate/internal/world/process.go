@@ -9,27 +9,28 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Process is one instance of an actor, with a clock of its own.
+// Process is one instance of an actor with its own clock.
 type Process struct {
 	W       *Simulation
 	Name    string
 	Role    Role
 	Agent   string // name of the agent; "" for other roles
 	Up      bool
-	Offset  int64 // offset of its clock, in milliseconds
-	Deploy  int   // version of the workflow that new orders get from it
+	Offset  int64 // difference between the process's clock and the true time, in milliseconds
+	Deploy  int   // 1 if new orders get the newer version of the workflow
 	Running []*Invocation
 
 	Scheduler  *scheduler.Scheduler
 	Supervisor *supervisor.Supervisor
 	Worker     *worker.Worker
-	Paused     int64 // the process receives nothing before this time
-	// measured waits of the agents' queues (P32, queue time is not a failure)
+	Paused     int64 // time before which the process receives no message
+	// time that requests last waited in each agent's queue (P32, queue time is not a failure)
 	Waits *scheduler.Waits
-	Known map[string]scheduler.Wait // waits at the end of its last handling; never changed in place
+	Known map[string]scheduler.Wait // queue waits at the end of the last handling; never changed in place
 }
 
-// Now returns the time on the process's clock.
+// Now returns the time on the process's clock. If a handler of the process is running, Now records the
+// reading.
 func (p *Process) Now() time.Time {
 	now := p.W.Start + p.W.Now + p.Offset
 	if iv := p.W.Cur; iv != nil && iv.P == p {

@@ -7,10 +7,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// NewerBody is a message of a newer version of the program, which no process runs.
+// NewerBody is a message with a newer schema, which no process can read.
 const NewerBody = `{"schema":9,"task":"o1","run":0,"step":"x","attempt":1,"operation":"do","outcome":"done","waited":0}`
 
-// Queue is a simulated queue: at least once, in any order.
+// Queue is a simulated queue. It delivers each message at least once, in any order.
 type Queue struct {
 	W         *Simulation
 	Name      string
@@ -20,11 +20,11 @@ type Queue struct {
 	Turn      int
 	Batch     int
 	Dead      []*Letter
-	PollAt    int64 // time of the planned poll; -1 if none is planned
-	Stopped   int64 // nothing is received before this time, although messages are visible
+	PollAt    int64 // time of the scheduled poll; -1 if no poll is scheduled
+	Stopped   int64 // time before which no consumer receives messages
 }
 
-// Letter is a message in a queue.
+// Letter is one message in a queue, with its delivery state.
 type Letter struct {
 	Id       int
 	Message  port.Message
@@ -32,11 +32,11 @@ type Letter struct {
 	Visible  int64
 	Received int
 	Receipt  int
-	Late     bool // invisible until an exploration releases it
-	Copied   bool // one of two equal letters of an exploration
+	Late     bool // true if the message stays invisible until an exploration releases it
+	Copied   bool // true if the message is one of two equal messages in an exploration
 }
 
-// Delivery returns a letter in the form that its receiver gets.
+// Delivery returns a message in the form that a consumer gets.
 func (q *Queue) Delivery(l *Letter) port.Delivery {
 	return port.Delivery{
 		Message: l.Message, ID: strconv.Itoa(l.Id), Receipt: strconv.Itoa(l.Id) + "/" +

@@ -9,58 +9,59 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Service describes the true behaviour of the remote service behind an agent. An unset field means the
-// workflow's declaration.
+// Service describes the true behaviour of the remote service behind an agent. If Grade or Forgets is not set,
+// the workflow's declaration applies.
 type Service struct {
-	// Grade is the true grade: fenced, idempotent or plain. "" means the declaration of each step.
+	// Grade is the true grade: fenced, idempotent or plain. "" means the grade that each step declares.
 	Grade core.Grade `json:"grade,omitempty" yaml:"grade"`
-	// NoUndo makes the service refuse every undo, so that the operator has to do it by hand.
+	// NoUndo makes the service refuse every undo, so that the operator must undo by hand.
 	NoUndo bool `json:"noUndo,omitempty" yaml:"noUndo"`
-	// Latency is the shortest time of a call, and SlowLatency the time of an occasional slow call, in
-	// milliseconds.
+	// Latency is the duration of a usual call, and SlowLatency is the duration of an occasional slow call.
 	Latency     core.Duration `json:"latency,omitempty" yaml:"latency"`
 	SlowLatency core.Duration `json:"slowLatency,omitempty" yaml:"slowLatency"`
-	// Failures is the share of calls that fail temporarily, and Refusals the share that fail for good; 0 to
-	// 1.
+	// Failures is the share of calls that fail temporarily. Refusals is the share of calls that fail
+	// permanently. Both are between 0 and 1.
 	Failures float64 `json:"failures,omitempty" yaml:"failures"`
 	Refusals float64 `json:"refusals,omitempty" yaml:"refusals"`
-	// Forgets is the time for which the service remembers keys; 0 means the agent's declaration.
+	// Forgets is the time for which the service remembers a key. The value 0 means the keyRetention that the
+	// agent declares.
 	Forgets core.Duration `json:"forgets,omitempty" yaml:"forgets"`
-	// Check means that the service can state whether an operation has happened.
+	// Check means that the service can report whether an operation has happened.
 	Check bool `json:"check,omitempty" yaml:"check"`
-	// Outputs holds the possible outputs of each operation. Of several outputs one is drawn for each
-	// idempotency key. An operation without an entry returns {"key": KEY}.
+	// Outputs lists the possible outputs of each operation. The key of a call selects one of them. An
+	// operation without outputs returns {"key": KEY}.
 	Outputs map[string][]json.RawMessage `json:"outputs,omitempty" yaml:"-"`
 }
 
-// Described reports whether the user has set more than outputs. Then nothing else is drawn.
+// Described reports whether the user has set a field other than Outputs. For such a service the simulation
+// chooses no further properties.
 func (s Service) Described() bool {
 	s.Outputs = nil
 	return !reflect.DeepEqual(s, Service{})
 }
 
-// Services holds the services by agent.
+// Services maps the names of agents to their services.
 type Services map[string]Service
 
-// Remote is a remote service's record of one key, with the facts about it.
+// Remote is the true state of a remote service for one key.
 type Remote struct {
 	Key     string
 	Order   string
 	Run     int
 	Step    string
 	Grade   core.Grade
-	Applied int   // effects that began
-	Net     int   // effects that stand
-	Known   bool  // the service remembers that it executed the key
-	Fenced  bool  // the service refuses a later do
-	Undone  bool  // an undo has happened or was reported
+	Applied int   // number of effects of the do
+	Net     int   // number of effects that have not been undone
+	Known   bool  // true if the service remembers that it has executed the key
+	Fenced  bool  // true if the service refuses every further do
+	Undone  bool  // true if an undo has happened
 	Since   int64 // time of the last remembered action for the key
-	Pending int   // calls that may still land
-	Adrift  int   // pending calls whose callers have given up
+	Pending int   // number of calls that may still take effect
+	Adrift  int   // number of pending calls whose callers no longer wait
 	Proven  int   // last attempt that returned noEffect (P22a, a proven refusal permits undo)
 }
 
-// ServiceOf returns a service's record of the key of a call.
+// ServiceOf returns the state of a service for the key of a call.
 func (w *Simulation) ServiceOf(c worker.Call, agent string) *Remote {
 	s := w.Services[c.Key]
 	if s == nil {
@@ -73,22 +74,23 @@ func (w *Simulation) ServiceOf(c worker.Call, agent string) *Remote {
 	return s
 }
 
-// Conf returns the service behind an agent in this world, set by the user or drawn.
+// Conf returns the behaviour of the service behind an agent in this simulation.
 func (w *Simulation) Conf(agent string) Service { return w.Traits[agent].Service }
 
-// Trait is a drawn property of a service that its user does not set.
+// Trait is the behaviour of a service, with properties that the simulation chooses.
 type Trait struct {
 	Service
-	Size int // size of its outputs, in steps of w.room
-	// 1: no output; 2: sometimes too large; 3: sometimes not JSON (P28, what is too large fails once)
+	Size int // index in the list of additional output data
+	// 1: no output; 2: some outputs are too large; 3: some outputs are not JSON (P28, what is too large fails
+	// once)
 	Output    int
-	Forgetful bool // the service forgets each key as soon as its retention has passed
-	Serial    bool // the agent takes one request at a time (P32, queue time is not a failure)
-	Standing  bool // a plain service that reports an undo as done if no effect stands
-	Sample    int  // offset in the choice of a key's output
+	Forgetful bool // true if the service forgets each key at the end of its retention
+	Serial    bool // true if the agent handles one request at a time (P32, queue time is not a failure)
+	Standing  bool // true if a check reports an undo as done when a plain service has no effect
+	Sample    int  // offset for the choice of a key's output
 }
 
-// Retention returns how long the service of an agent remembers keys; 0 means for ever.
+// Retention returns the time for which the service of an agent remembers keys. The value 0 means for ever.
 func (w *Simulation) Retention(agent string) int64 {
 	if f := w.Conf(agent).Forgets; f > 0 {
 		return int64(f)
@@ -96,7 +98,7 @@ func (w *Simulation) Retention(agent string) int64 {
 	return int64(w.Agent(agent).KeyRetention)
 }
 
-// Kept returns the longest retention of all services.
+// Kept returns the longest retention of any service.
 func (w *Simulation) Kept() (most int64) {
 	for _, a := range w.Agents {
 		most = max(most, w.Retention(a))
@@ -104,7 +106,7 @@ func (w *Simulation) Kept() (most int64) {
 	return most
 }
 
-// String returns the service's records as text.
+// String returns the state as text.
 func (s *Remote) String() string {
 	return fmt.Sprintf("%s: %d effects, %d stand, undone %v", s.Key, s.Applied, s.Net, s.Undone)
 }

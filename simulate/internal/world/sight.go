@@ -6,17 +6,17 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 )
 
-// ExpectedWait is the wait that a Scheduler records when it accepts a reply to a step's current attempt. It
-// is the time that the request waited in the queue, at most the time since its claim (P32, queue time is not
-// a failure).
+// ExpectedWait is the queue wait that a Scheduler must record when it accepts a reply to a step's current
+// attempt. It is the time in the queues, but not more than the time since the claim (P32, queue time is not a
+// failure).
 type ExpectedWait struct {
-	Order, Agent string // if Agent is "", the wait that the order added is unknown
-	Letter       int
+	Order, Agent string // ID of the order, and name of the agent; Agent is "" if the wait is unknown
+	Letter       int    // index of the reply in Invocation.Letters
 	scheduler.Wait
-	Vague core.Duration // largest error of the time of the decision
+	Vague core.Duration // largest error of Learnt and Waited
 }
 
-// knows returns the recorded waits on which a Scheduler's decisions depend, or nil for other processes.
+// knows returns the parts of the queue waits that still count at the given time; nil if p is no Scheduler.
 func (p *Process) knows(now core.Time) map[string]core.Duration {
 	if p.Waits == nil {
 		return nil
@@ -24,7 +24,7 @@ func (p *Process) knows(now core.Time) map[string]core.Duration {
 	return p.Waits.At(now)
 }
 
-// Now returns the task in the last version that the handling has read or written.
+// Now returns the last version of the task that the handling has read or written.
 func (s *Sight) Now() *core.Task {
 	if s.After != nil {
 		return s.After
@@ -32,36 +32,37 @@ func (s *Sight) Now() *core.Task {
 	return s.Base
 }
 
-// Reading is a reading of the clock, with the waits of the agents' queues that the instance knew at that
+// Reading is a time that a process read from its clock, with the queue waits that the process knew at this
 // time.
 type Reading struct {
 	Now   core.Time
 	Waits map[string]core.Duration
 }
 
-// Sight records what one handling has read and changed of one order.
+// Sight records what one handling has read and written of one order. A handling is one call of an actor's
+// handler.
 type Sight struct {
 	Id            string
-	Base          *core.Task     // last loaded version of the task; nil if it was not loaded or not stored
-	After         *core.Task     // version that this handling committed after that; nil if it committed none
-	Claims        []model.Mail   // claims of that commit
-	Must          []model.Mail   // messages that the commit has to send
-	Sent          []model.Mail   // messages that this handling sent
-	Doubt         bool           // the handling's write may be stored, although the store did not confirm it
-	Wrote         bool           // this handling committed the task
-	ExpectedWaits []ExpectedWait // waits that a Scheduler must have recorded for its replies (P32)
-	// the order's first document was too large, so its submission is refused (P28, what is too large fails
-	// once)
+	Base          *core.Task     // last loaded version; nil if no version was loaded or stored
+	After         *core.Task     // version committed since the load; nil if none was committed
+	Claims        []model.Mail   // claims of the commit
+	Must          []model.Mail   // messages that the handling must send because of the commit
+	Sent          []model.Mail   // messages that the handling has sent
+	Doubt         bool           // true if the write may be stored although the store returned an error
+	Wrote         bool           // true if the handling has committed the task
+	ExpectedWaits []ExpectedWait // queue waits that the Scheduler must have recorded for its replies (P32)
+	// true if the submission is refused, because the order's first document was too large (P28, what is too
+	// large fails once)
 	Cut bool
-	// decisions after the latest load that fail steps whose request no queue accepts
+	// failures of steps whose requests were too large for their queues, decided after the latest load
 	Extra   []any
-	Refused []any // refused effects of the latest commit
-	Looked  bool  // the handling loaded the task
+	Refused []any // failures of steps whose requests were too large, found since the latest load
+	Looked  bool  // true if the handling has loaded the task
 	From    int   // index in Clock of the first reading after the load
-	Settled bool  // the handling settled the end itself
+	Settled bool  // true if the handling itself has settled the end
 }
 
-// Sight returns what the handling has seen of an order.
+// Sight returns the handling's record of an order. If the record does not exist, Sight adds an empty one.
 func (iv *Invocation) Sight(id string) *Sight {
 	for _, s := range iv.Sights {
 		if s.Id == id {
@@ -73,7 +74,8 @@ func (iv *Invocation) Sight(id string) *Sight {
 	return s
 }
 
-// read records the times on the process's clock since the last load.
+// read records a time on the process's clock. A repeated time counts only if a task was loaded since the last
+// reading.
 func (iv *Invocation) read(now core.Time) {
 	if n := len(iv.Clock); n == 0 || iv.Anew || iv.Clock[n-1].Now != now {
 		iv.Clock, iv.Anew = append(iv.Clock, Reading{now, iv.P.knows(now)}), false

@@ -1,5 +1,6 @@
-// Package world holds the state of one run: time, choices and faults, the content of stores, queues and
-// services, the reads of each handler, and the violations. It decides nothing that an actor decides.
+// Package world holds the state of one run, which is one simulation of a scenario. The state contains the
+// time, the choices and faults, the content of stores, queues and services, the reads of each handler, and
+// the first violation. The actors' decisions are made elsewhere: package deployment runs the real actors.
 package world
 
 import (
@@ -14,7 +15,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/model"
 )
 
-// Begun is an order with a past at the beginning of a run. No step of the order is in flight.
+// Begun is an order that has already run before the simulation begins. No step of the order is in flight.
 type Begun struct {
 	Task *core.Task // task of the order "o1"; never changed
 	At   core.Time  // time at which the run begins
@@ -23,7 +24,8 @@ type Begun struct {
 // Noon is the default start of a simulation, in Unix milliseconds.
 var Noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC).UnixMilli()
 
-// Times of the simulated deployment, in milliseconds.
+// Visibility, Tick and Day are in milliseconds. Visibility is the visibility timeout, and Tick is the
+// interval of the Supervisor. MaxReceive is the largest number of receives of a message.
 const (
 	Visibility = 30_000
 	Tick       = 10_000
@@ -34,26 +36,27 @@ const (
 // Scenario is the input of a run.
 type Scenario struct {
 	Definition *core.Definition
-	Services   Services        // services by agent; the workflow's declaration applies to other agents
+	Services   Services        // services by agent; the workflow's declarations apply to other agents
 	Order      json.RawMessage // content of every order; nil means {}
-	// Answers holds, by step, the value with which people or an event soon answer. Each eligible person gives
-	// it, until there are enough answers.
+	// Answers holds the value of the answers to a step, by the name of the step. Each person who may answer
+	// gives this value, until the step has enough answers.
 	Answers map[string]json.RawMessage
-	Only    []Fault // faults that may happen; nil means all
-	Orders  int     // most orders of a run; 0 means 4
-	// Alone means that the run has no commands.
+	Only    []Fault // kinds of faults that may happen; nil means all kinds
+	Orders  int     // largest number of orders in a run; 0 means 4
+	// Alone means that no person interferes with the orders while faults happen.
 	Alone bool
-	// Base returns the choice that replaces 0 at a point, so that the normal course can contain faults.
+	// Base returns the choice at a point where the chooser has chosen 0. It can make faults part of the
+	// normal course. A nil Base means 0.
 	Base func(p Point) int
-	// Begun is the one order of the run, with its state when the run begins. If it is nil, the application
-	// submits orders.
+	// Begun is the only order of the run, with its past. If Begun is nil, the application submits the orders.
 	Begun *Begun
 
 	later *core.Definition
-	// definitions to move orders to (P49, move pins another definition); see variants
+	// definitions to which orders may be moved (P49, move pins another definition); see Variants in
+	// simulate/internal/workflows
 	others []*core.Definition
-	below  []*core.Definition // definitions of children, and targets of their Moves
-	Forms  map[string][]byte  // the stored forms of definitions, by hash
+	below  []*core.Definition // definitions of child orders, including the targets of their moves
+	Forms  map[string][]byte  // encoded definitions, by hash
 }
 
 // Simulation is one run.
@@ -61,14 +64,14 @@ type Simulation struct {
 	Sc      Scenario
 	Chooser Chooser
 	Def     *core.Definition
-	Newer   *core.Definition   // the same workflow, deployed later
-	Defs    []*core.Definition // all definitions that an order may pin (P49): Def, Newer and others
-	// definitions of children and their children (P40, a step can have child orders); if there are any, the
-	// run does not compare its tasks with the model
+	Newer   *core.Definition   // later version of the same workflow
+	Defs    []*core.Definition // all definitions that an order may pin (P49): Def, Newer and variants
+	// definitions of child orders (P40, a step can have child orders); if there are any, the checks do not
+	// compare tasks with the model
 	Below []*core.Definition
 
 	Start       int64 // time at which the run begins, in Unix milliseconds
-	Now         int64 // milliseconds since then
+	Now         int64 // milliseconds since Start
 	Agenda      Agenda
 	Cur         *Invocation
 	Corpses     []*Invocation
@@ -77,7 +80,7 @@ type Simulation struct {
 
 	Store     *Store
 	Queues    map[string]*Queue
-	Names     []string // names of the queues, in a fixed order
+	Names     []string // names of the queues in a fixed order
 	Procs     []*Process
 	Services  map[string]*Remote
 	Agents    []string
@@ -85,35 +88,35 @@ type Simulation struct {
 	AllOrders []*Order
 	ByID      map[string]*Order
 	Embedded  bool
-	// backlog threshold of agents and Schedulers: messages in a queue, visible and in flight (P32, queue time
-	// is not a failure)
+	// largest number of messages in a queue without a backlog, including the messages in flight (P32, queue
+	// time is not a failure)
 	Capacity   int
-	Long       bool  // faults go on longer than the services remember keys
-	Until      int64 // faults happen until then
-	Waits      int64 // the longest total time of an order's waits
-	Through    bool  // faults go on until the waits are over, and a while longer
+	Long       bool  // true if the phase with faults lasts longer than the services remember keys
+	Until      int64 // end of the phase with faults
+	Waits      int64 // longest total time of an order's waits
+	Through    bool  // true if the phase with faults lasts longer than the orders' waits
 	Quiescing  bool
-	QuiescedAt int64 // time at which faults ended
-	Operating  bool  // the operator handles stopped orders
-	SweepAt    int64 // time of the next planned sweep; 0 if none is planned
+	QuiescedAt int64 // time at which the phase with faults ended
+	Operating  bool  // true if the operator's next look is scheduled
+	SweepAt    int64 // time of the next scheduled sweep; 0 if no sweep is scheduled
 	Leases     map[string]memory.Lease
-	Answered   map[string]bool // scripted answers that are on their way, by order, run, step, round and votes
+	Answered   map[string]bool // scheduled answers, by order, run, step, round and number of votes
 	Traits     map[string]Trait
-	Outages    map[string]int64 // end of a hang of the service behind an agent, for all callers
-	Expired    map[string]int64 // time until which the service behind an agent rejects its credentials
-	Coming     map[string]int64 // time until which the service replies "not yet" to a key
-	Room       model.Room       // limit of a task's document
+	Outages    map[string]int64 // end of the time in which the service behind an agent hangs for all callers
+	Expired    map[string]int64 // end of the time in which a service refuses an agent's credentials
+	Coming     map[string]int64 // end of the time in which a service replies "not yet" to a key
+	Room       model.Room       // size limit of documents
 	Shards     int
-	Pages      int // rows of the index per page of the Supervisor; 0 means its default
+	Pages      int // index rows per page of the Supervisor; 0 means the Supervisor's default
 
 	Rate    float64
 	Enabled [FaultCount]bool
 	Often   *[CallCount]float64
 	Nth     map[Occasion]int
 	Choices []Choice
-	Points  []Point // points at which choices were made, if Listing is set
+	Points  []Point // points of all choices; recorded only if Listing is set
 	Listing bool
-	Driver  Driver // driver of an exploration; nil if time and the chooser drive the run
+	Driver  Driver // driver of an exploration; nil if time and the chooser determine the run
 
 	Stats
 	Checks    Checks
@@ -123,26 +126,27 @@ type Simulation struct {
 	Hash      uint64
 }
 
-// Driver decides which event comes next and which fault occurs, instead of time and the chooser. Calls then
-// take no time. The exploration, which is test code, implements Driver.
+// Driver chooses the next event and the faults of an exploration. An exploration (tests in
+// simulate/internal/explore) tries many sequences of events instead of one. Its calls take no time.
 type Driver interface {
-	// Turn runs other handlers before a handler makes its call. It reports whether the handler is still
-	// alive.
+	// Turn runs other handlers before a handler makes its call. It reports whether the calling handler is
+	// still alive.
 	Turn(iv *Invocation, c Call, subject string) bool
 	// Fault returns the fault of a call.
 	Fault(r Role, c Call, subject string) Act
 	// Answered records the result of a call.
 	Answered(iv *Invocation, c Call, subject string, wrong Fault, err error)
-	// Adrift records a call whose caller has given up. It may arrive at any time.
+	// Adrift records a call whose caller no longer waits. The call may take effect at any time.
 	Adrift(c worker.Call)
-	// Ready reports whether the world is set up, so that nothing is drawn any more.
+	// Ready reports whether the setup of the simulation is complete, so that the chooser makes no further
+	// choices.
 	Ready() bool
 }
 
-// Stats counts what a run did.
+// Stats counts events of a run.
 type Stats struct {
 	Orders  int
-	Steps   int // events
+	Steps   int // number of events
 	Commits int
 	Hits    [FaultCount]int
 	Cells   map[Cell]int
@@ -156,36 +160,36 @@ type Cell struct{ Site, Act string }
 type Violation struct {
 	Invariant string `json:"invariant"`
 	Text      string `json:"text"`
-	At        int64  `json:"at"` // milliseconds since the start
+	At        int64  `json:"at"` // milliseconds since the start of the run
 }
 
-// String returns the invariant's name and the violation.
+// String returns the name of the invariant and the text of the violation.
 func (v *Violation) String() string { return fmt.Sprintf("%s: %s", v.Invariant, v.Text) }
 
 // Result is the result of a run.
 type Result struct {
 	Stats
 	Violation *Violation
-	Hash      uint64 // hash of the trace, equal for equal runs
+	Hash      uint64 // hash of the run; equal runs have equal hashes
 	Choices   []Choice
-	Story     []Line // with Options.Story
+	Story     []Line // lines of the run; recorded only with Options.Story
 	Checks    map[string]int
 }
 
-// Options of a run.
+// Options configures a run.
 type Options struct {
-	Story bool // trace what happens, for people
+	Story bool // true if the run records its story
 }
 
-// Occasion is a site at which choices are made, and their subject.
+// Occasion is the site and the subject of a choice.
 type Occasion struct{ site, subject string }
 
-// Counters reuses the maps of Simulation.Nth, so that the map of a new world does not have to grow.
+// Counters provides maps for Simulation.Nth. A reused map needs no time to grow.
 var Counters = sync.Pool{New: func() any { return map[Occasion]int{} }}
 
-// Choose makes a choice, and records it unless it is 0.
+// Choose makes a choice. It records a choice above 0.
 func (w *Simulation) Choose(site, subject string, n int, odds float64) int {
-	// a driver makes all choices itself once the world is set up
+	// After the setup, a driver makes all choices.
 	if n < 2 || w.Driver != nil && w.Driver.Ready() {
 		return 0
 	}
@@ -205,26 +209,26 @@ func (w *Simulation) Choose(site, subject string, n int, odds float64) int {
 	return v
 }
 
-// Spread returns a number below n. 0 is the normal course.
+// Spread returns one of 16 numbers from 0 to n-1. The number 0 is the normal course.
 func (w *Simulation) Spread(site, subject string, n int64) int64 {
 	const grid = 16
 	return int64(w.Choose(site, subject, grid, 0.9)) * n / grid
 }
 
-// At calls do at a time, unless an exploration decides what happens next.
+// At schedules a call of do at the time t. It does nothing in an exploration.
 func (w *Simulation) At(t int64, do func()) {
-	if w.Driver != nil { // The driver itself decides what happens next.
+	if w.Driver != nil { // the driver itself chooses the next event
 		return
 	}
 	w.Agenda.Push(Event{At: max(t, w.Now), Do: do})
 }
 
-// After calls do after d milliseconds.
+// After schedules a call of do after d milliseconds.
 func (w *Simulation) After(d int64, do func()) { w.At(w.Now+d, do) }
 
 // Bounds of a run.
 const (
 	MaxSteps  = 200_000
-	FaultTime = 30 * 60_000 // faults happen until then, or for several times the retention of keys
+	FaultTime = 30 * 60_000 // usual end of the phase with faults
 	MaxTime   = 400 * Day
 )

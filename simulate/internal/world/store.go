@@ -8,7 +8,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Version returns the version of the stored record, or 0 if there is none.
+// Version returns the version of the stored record, or 0 if the record does not exist.
 func (s *Store) Version(id string) int64 {
 	if r := s.Rows[id]; r != nil && r.Record != nil {
 		return r.Record.Version
@@ -16,26 +16,27 @@ func (s *Store) Version(id string) int64 {
 	return 0
 }
 
-// Store is the simulated state store: one shard, strongly consistent, with an index that may be stale.
+// Store is the simulated state store. It is strongly consistent, but its index may be stale.
 type Store struct {
 	W    *Simulation
 	Rows map[string]*Row
-	Ids  []string            // IDs in the order in which their rows were made
-	Defs *memory.Definitions // no fault is injected here, because a retry would repair each at once
-	Bare bool                // documents are not decoded: the conformance suite stores no tasks
+	Ids  []string            // IDs in the order in which their rows were added
+	Defs *memory.Definitions // stored definitions, which can be read without faults
+	Bare bool                // true if documents are not decoded, as in the conformance tests
 }
 
-// Row is the store's content for one order.
+// Row is the content of the store for one order.
 type Row struct {
 	memory.Row
-	Task   *core.Task  // task of the record
-	WasDue []time.Time // earlier places in the index
+	Task   *core.Task  // decoded task of the record
+	WasDue []time.Time // earlier due times in the index
 }
 
-// Known reports whether an order of this ID was ever stored.
+// Known reports whether an order with this ID was ever stored.
 func (r *Row) Known() bool { return r != nil && r.Row.Known() }
 
-// Order returns the order as submitted, empty after an early Cancel or once the record has expired.
+// Order returns the content of the order. It returns nil if the order was cancelled before its submission,
+// has expired or was erased.
 func (r *Row) Order() []byte {
 	switch {
 	case r.Task == nil:
@@ -46,10 +47,10 @@ func (r *Row) Order() []byte {
 	return r.Task.Order
 }
 
-// Expire removes all but the order's ID.
+// Expire removes everything except the order's ID.
 func (r *Row) Expire() { *r = Row{Row: memory.Row{Ended: r.Known()}} }
 
-// Row returns the row of an ID, and adds it if it does not exist.
+// Row returns the row of an ID. It adds an empty row if the row does not exist.
 func (s *Store) Row(id string) *Row {
 	r := s.Rows[id]
 	if r == nil {
@@ -60,7 +61,7 @@ func (s *Store) Row(id string) *Row {
 	return r
 }
 
-// Task returns the stored task, or nil if there is none.
+// Task returns the stored task, or nil if the task does not exist.
 func (s *Store) Task(id string) *core.Task {
 	if r := s.Rows[id]; r != nil {
 		return r.Task
@@ -68,5 +69,6 @@ func (s *Store) Task(id string) *core.Task {
 	return nil
 }
 
-// Ledger is the table of one agent (P31, a plain service needs a ledger); all its instances share it.
+// Ledger is the ledger table of one agent (P31, a plain service needs a ledger). All instances of the agent
+// share the table.
 type Ledger struct{ Entries map[string]port.LedgerEntry }

@@ -10,18 +10,18 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Seconds converts milliseconds to a duration.
+// Seconds converts milliseconds to a time.Duration.
 func Seconds(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
 
-// Line is one event of a run as text for people.
+// Line is one event of a run as text.
 type Line struct {
-	At   int64  `json:"at"` // milliseconds since the start
+	At   int64  `json:"at"` // milliseconds since the start of the run
 	From string `json:"from"`
 	To   string `json:"to,omitempty"`
 	Text string `json:"text"`
 }
 
-// String returns the line with its time.
+// String returns the line together with its time.
 func (l Line) String() string {
 	to := ""
 	if l.To != "" {
@@ -30,14 +30,14 @@ func (l Line) String() string {
 	return fmt.Sprintf("%10s  %s%s: %s", Seconds(l.At), l.From, to, l.Text)
 }
 
-// Trace adds a line to the story.
+// Trace adds a line to the story if Tracing is set.
 func (w *Simulation) Trace(from, to, text string) {
 	if w.Tracing {
 		w.Story = append(w.Story, Line{w.Now, from, to, text})
 	}
 }
 
-// AboutOrder returns the order that a message is about, or "" if that is not known.
+// AboutOrder returns the ID of the order that a message to an actor concerns, or "" for any other message.
 func AboutOrder(m port.Message) string {
 	switch v := m.Value.(type) {
 	case *message.SubmitOrder:
@@ -57,7 +57,7 @@ func AboutOrder(m port.Message) string {
 	return ""
 }
 
-// StepOf returns the step that an event of a control message names, or "".
+// StepOf returns the step that an event names, or "" if the event names no step.
 func StepOf(ev core.Event) string {
 	switch e := ev.(type) {
 	case core.Wake:
@@ -72,7 +72,7 @@ func StepOf(ev core.Event) string {
 	return ""
 }
 
-// Describe returns a message in a few words.
+// Describe returns a short description of a message.
 func Describe(m port.Message) string {
 	switch v := m.Value.(type) {
 	case *message.SubmitOrder:

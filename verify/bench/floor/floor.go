@@ -1,6 +1,6 @@
-// Floor measures the smallest possible cost of a durable four-step order on SQLite. It is a separate process
-// with Go's default settings and without a build profile, so that optimisations of Stepkeeper do not speed up
-// the figure that it is compared with. It takes its measurements from standard input (package load).
+// Floor measures the smallest possible cost of a durable order with four steps on SQLite. It runs in its own
+// process with Go's default settings and without PGO. Therefore optimisations of Stepkeeper do not make the
+// floor faster. Floor reads requests for measurements from standard input (package demo/load).
 package main
 
 import (
@@ -10,7 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
-	_ "modernc.org/sqlite" // the driver of the store
+	_ "modernc.org/sqlite" // import that registers the SQLite driver
 
 	"github.com/stepkeeper/stepkeeper/demo/load"
 )
@@ -35,8 +35,9 @@ func run(args []string) error {
 		f.close())
 }
 
-// floor writes one row for each order and changes it by five conditional writes. Each write returns after an
-// fsync, which several waiting writes can share. The floor has no queues, messages or decisions.
+// floor writes one row for each order, and changes the row with conditional writes. An order has five writes
+// in total. Each write returns after an fsync, and several waiting writes can share one fsync. The floor has
+// no queues, messages or decisions.
 type floor struct {
 	db                         *sql.DB
 	begin, end, insert, update *sql.Stmt
@@ -47,7 +48,7 @@ type floor struct {
 type job struct {
 	id     string
 	doc    []byte
-	step   int // step that the row must have before the write; -1 inserts the row
+	step   int // step that the row must have before the write; -1 inserts a new row
 	answer chan error
 }
 
@@ -81,7 +82,6 @@ func (f *floor) close() error {
 	return f.db.Close()
 }
 
-// commit executes all waiting writes in one transaction and then releases their callers.
 func (f *floor) commit() {
 	defer close(f.ended)
 	for first := range f.jobs {
@@ -126,7 +126,6 @@ func (f *floor) write(group []job, errs []error) error {
 	return err
 }
 
-// order runs the five writes of one order.
 func (f *floor) order(id string, doc []byte) error {
 	answer := make(chan error, 1)
 	for step := -1; step < 4; step++ {

@@ -1,14 +1,15 @@
-// Command run is the gate of the mutants: it ends with an error unless the tests notice all of them.
+// Command run tries the mutants. It fails if a mutant survives without a line "equivalent: " in its list. It
+// also fails if the tests notice a mutant with such a line.
 //
 //	go run ./verify/mutants/run [-only TEXT] [-json FILE] [-by simulate|explore] [-changed] [-within TIME]
 //
-// With -changed the mutants of changed rooms come first, then the others in an order that depends on the
-// tree's hash. With -within no mutant begins after that time, and the number of untried mutants is printed.
-// Use -only infra/ for the mutants of the infrastructure.
+// With -changed, the mutants of changed groups of packages (mutants.Room) run first. The hash of the Git tree
+// determines the order of the other mutants. With -within, no mutant begins after the given time, and the
+// command prints the number of untried mutants. Use -only infra/ for the mutants of the infrastructure.
 //
-// With -by the simulator, or its exploration, runs instead of the tests, on the mutants of the core, the
-// actors and the state package, to show what it notices alone. -by simulate fails if the simulator misses a
-// mutant that has no argument in its list. With -by explore a survivor is not an error.
+// With -by, the command runs the simulator (simulate) or its exploration (explore) instead of the tests. It
+// then tries only the mutants of the packages that a simulation executes. With -by simulate the command fails
+// if the simulator misses a mutant that has no line "unsimulated: ". With -by explore it does not fail.
 package main
 
 import (
@@ -27,7 +28,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/verify/mutants"
 )
 
-// options holds the flags of the command line.
 type options struct {
 	only, file, by, root string
 	changed              bool
@@ -52,12 +52,11 @@ func main() {
 	}
 }
 
-// report is the content of the file of -json.
 type report struct {
-	Mutants    int              `json:"mutants"` // without the mutants that are argued to be equivalent
+	Mutants    int              `json:"mutants"` // number of tried mutants without the argument "equivalent"
 	Killed     int              `json:"mutants_killed"`
 	Equivalent int              `json:"mutants_equivalent"`
-	Left       int              `json:"mutants_left"` // not tried, because the time was over
+	Left       int              `json:"mutants_left"` // number of mutants that were not tried
 	Seconds    float64          `json:"seconds"`
 	Results    []mutants.Result `json:"results"`
 }
@@ -84,8 +83,8 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(folder) }() // a temporary folder; the system removes what is left
-	// Twice as many workers as processors, because tests mostly wait.
+	defer func() { _ = os.RemoveAll(folder) }() // the system removes the temporary folder if this fails
+	// The number of workers is twice the number of processors, because tests mostly wait.
 	gate := mutants.Gate{Root: o.root, Folder: folder, Workers: 2 * runtime.NumCPU(), Within: o.within,
 		By: byTest[o.by], Log: func(format string, args ...any) {
 			fmt.Printf(format+"\n", args...)
@@ -120,7 +119,7 @@ func run(ctx context.Context, o options) error {
 	return nil
 }
 
-// changedFirst puts the mutants of changed rooms first.
+// changedFirst returns the mutants in a new order. The mutants of a changed mutants.Room come first.
 func changedFirst(root string, all []mutants.Mutant) ([]mutants.Mutant, error) {
 	c, err := mutants.ChangesOf(root)
 	if err != nil {
@@ -135,7 +134,6 @@ func changedFirst(root string, all []mutants.Mutant) ([]mutants.Mutant, error) {
 	return all, nil
 }
 
-// chosen returns the mutants to try.
 func chosen(only, by string) []mutants.Mutant {
 	all := slices.DeleteFunc(mutants.All(), func(m mutants.Mutant) bool {
 		return !strings.Contains(m.Name, only) && !strings.Contains(m.File, only)
@@ -153,16 +151,19 @@ func chosen(only, by string) []mutants.Mutant {
 	return slices.DeleteFunc(all, func(m mutants.Mutant) bool { return !slices.Contains(real, m.Package()) })
 }
 
-// byTest maps the values of -by to tests of simulate/internal/explore.
 var byTest = map[string]string{"simulate": "TestMutant", "explore": "TestMutantExplored"}
 
-// real lists the packages that a simulated run executes. The simulator has its own store, queues and
-// services.
+// real lists the packages whose real code a simulation executes. The simulator replaces the stores, queues
+// and services.
 var real = []string{"shared/core", "shared/protocol", "shared/engine", "shared/state", "functions/scheduler",
 	"functions/supervisor", "functions/agent/worker"}
 
-// simulated prints how many mutants the simulator notices with faults, how many even without faults, and how
-// many not at all. It returns an error if the simulator misses a mutant that has no argument.
+// simulated prints three numbers of mutants:
+//   - mutants that the simulator notices only with faults
+//   - mutants that the simulator notices even without faults
+//   - mutants with a line "unsimulated: ", which says why the simulator cannot notice them
+//
+// It returns an error if the simulator misses a mutant without such a line.
 func (r *report) simulated() error {
 	withoutFaults, argued, why := 0, 0, map[string]string{}
 	for _, m := range mutants.All() {
@@ -192,7 +193,6 @@ func (r *report) simulated() error {
 		strings.Join(open, "\n"))
 }
 
-// count adds up the results and returns the problems.
 func (r *report) count() (wrong []string) {
 	for _, m := range r.Results {
 		switch {

@@ -21,34 +21,30 @@ import (
 	"github.com/stepkeeper/stepkeeper/verify/mutants"
 )
 
-// sampled is a mutant that was drawn.
 type sampled struct {
 	mutants.Mutant
 	Room     string `json:"room"`
 	Operator string `json:"operator"`
 	Line     int    `json:"line"`
-	Before   string `json:"before"` // the changed lines, joined into one
+	Before   string `json:"before"` // changed lines, joined into one line
 	After    string `json:"after"`
 }
 
-// sources holds packages and the data for type-checking them.
 type sources struct {
-	exports  map[string]string // import path → file with its types
+	exports  map[string]string // path of the export data by import path
 	packages map[string]*source
 	importer types.Importer
 	fset     *token.FileSet
 }
 
-// source is one package.
 type source struct {
 	path  string
 	name  string
-	texts map[string][]byte // file, from the root
+	texts map[string][]byte // text by the path of the file from the root
 	files map[string]*ast.File
 	info  *types.Info
 }
 
-// load reads the packages of these folders.
 func load(root string, folders []string) (*sources, error) {
 	patterns := []string{"-deps", "-export"}
 	for _, f := range folders {
@@ -93,7 +89,6 @@ func (s *sources) read(l mutants.Listed, folder string) (*source, error) {
 	return p, s.check(p, p.files, p.info)
 }
 
-// check checks a package's types.
 func (s *sources) check(p *source, files map[string]*ast.File, info *types.Info) error {
 	var all []*ast.File
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -104,7 +99,7 @@ func (s *sources) check(p *source, files map[string]*ast.File, info *types.Info)
 	return err
 }
 
-// fits reports whether the package compiles with the mutant woven in.
+// fits returns an error if the package does not compile with the mutant.
 func (s *sources) fits(p *source, m mutants.Mutant) error {
 	text, _, err := mutants.Patched(m.File, p.texts[m.File], []mutants.Mutant{m})
 	if err != nil {
@@ -121,19 +116,19 @@ func (s *sources) fits(p *source, m mutants.Mutant) error {
 	return s.check(p, files, nil)
 }
 
-// candidate is a site that may be drawn.
 type candidate struct {
 	site
 	pkg  *source
 	file string
 }
 
-// families maps operators to their family. Each family is drawn equally often, whatever its number of sites.
+// families maps operators to the names of their families. An operator that is not in the map is a family of
+// its own. Each family is drawn with the same probability, whatever its number of places.
 var families = map[string]string{"boundary": "condition", "logic": "condition", "arithmetic": "constant"}
 
-// draw draws n mutants of the room: a random family of operators, then a random site of the family. The same
-// seed and sources give the same mutants, independently of the other rooms. It draws again if a mutant does
-// not compile. A room with fewer sites yields fewer mutants.
+// draw draws n mutants of the room. For each mutant it first chooses a family of operators and then a place.
+// If the mutant does not compile, it draws again. The same seed and sources always give the same mutants,
+// independently of other rooms. A room with too few places gives fewer mutants.
 func (s *sources) draw(r mutants.Room, n int, seed uint64) []sampled {
 	pool := map[string][]candidate{}
 	for _, folder := range r.Packages {
@@ -146,7 +141,7 @@ func (s *sources) draw(r mutants.Room, n int, seed uint64) []sampled {
 		}
 	}
 	name := fnv.New64a()
-	_, _ = name.Write([]byte(r.Name)) // writing to a hash never fails
+	_, _ = name.Write([]byte(r.Name)) // Write never returns an error
 	random := rand.New(rand.NewPCG(seed, name.Sum64()))
 	var drawn []sampled
 	for len(drawn) < n && len(pool) > 0 {
@@ -164,7 +159,6 @@ func (s *sources) draw(r mutants.Room, n int, seed uint64) []sampled {
 	return drawn
 }
 
-// sample returns the mutant of a candidate.
 func (s *sources) sample(r mutants.Room, c candidate) sampled {
 	text := string(c.pkg.texts[c.file])
 	at := s.position(c, c.at)

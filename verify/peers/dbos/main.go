@@ -1,5 +1,6 @@
-// Dbos runs the bench's saga on DBOS Transact for Go: a workflow of four steps in this process, on a SQLite
-// file. It takes its measurements from standard input (package load).
+// Dbos runs the workflow of the measurements on DBOS Transact for Go. The workflow has four steps and runs in
+// this process, with a SQLite file. The program reads the requests for measurements from standard input
+// (package demo/load).
 package main
 
 import (
@@ -15,7 +16,7 @@ import (
 	"time"
 
 	"github.com/dbos-inc/dbos-transact-golang/dbos"
-	_ "github.com/dbos-inc/dbos-transact-golang/dbos/driver/sqlite" // the driver of the store
+	_ "github.com/dbos-inc/dbos-transact-golang/dbos/driver/sqlite" // import that registers the SQLite driver
 
 	"github.com/stepkeeper/stepkeeper/demo/load"
 )
@@ -33,7 +34,7 @@ func run(ctx context.Context, args []string, synchronous string) error {
 	if len(args) != 1 || synchronous != "FULL" && synchronous != "NORMAL" {
 		return errors.New("usage: dbos [-synchronous FULL|NORMAL] FOLDER")
 	}
-	// These are the library's own settings of a SQLite store, except synchronous, whose default is NORMAL.
+	// The library itself uses these settings for a SQLite store, except synchronous, whose default is NORMAL.
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(args[0], "dbos.sqlite")+
 		"?_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=busy_timeout(5000)&_pragma=foreign_keys(ON)"+
 		"&_pragma=synchronous("+synchronous+")")

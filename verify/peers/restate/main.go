@@ -1,6 +1,6 @@
-// Restate runs the bench's saga on Restate: a server of one node that this program starts, and the service
-// with the four steps in this process. An order is one request over HTTP that returns its result. The program
-// takes its measurements from standard input (package load).
+// Restate runs the workflow of the measurements on Restate. The program starts a server with one node. The
+// service with the four steps runs in the program itself. One HTTP request submits an order and returns the
+// result. The program reads the requests for measurements from standard input (package demo/load).
 package main
 
 import (
@@ -94,7 +94,7 @@ func saga(ctx restate.WorkflowContext, order json.RawMessage) (string, error) {
 	return "processed", nil
 }
 
-// freePorts returns ports of the loopback interface that no process listens on.
+// freePorts returns n ports of the loopback interface that no process uses.
 func freePorts(n int) ([]string, error) {
 	var all []string
 	for range n {
@@ -102,7 +102,7 @@ func freePorts(n int) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer l.Close() // Listeners close only when all are open, so that all ports differ.
+		defer l.Close() // all listeners stay open until the end, so that all ports differ
 		_, port, err := net.SplitHostPort(l.Addr().String())
 		if err != nil {
 			return nil, err
@@ -112,11 +112,11 @@ func freePorts(n int) ([]string, error) {
 	return all, nil
 }
 
-// node is a running server.
 type node struct{ cmd *exec.Cmd }
 
-// startServer starts a server with its defaults on ports[1] (admin interface), ports[2] (orders) and ports[3]
-// (other nodes). The system kills the server if this process ends.
+// startServer starts a server with default settings, except the number of partitions if it is not 0. The
+// server listens on ports[1] for administration, on ports[2] for orders and on ports[3] for other nodes. The
+// system kills the server if this process ends.
 func startServer(program, dir string, partitions int, ports []string) (*node, error) {
 	cmd := exec.Command(program, "--no-logo", "--listen-mode", "tcp", "--base-dir", dir, "--node-name", "n1")
 	cmd.Env = append(os.Environ(), "HOME="+dir, "RESTATE_BIND_IP=127.0.0.1",
@@ -141,11 +141,11 @@ func (n *node) stop() error {
 	_ = n.cmd.Process.Signal(os.Interrupt)
 	late := time.AfterFunc(5*time.Second, func() { _ = n.cmd.Process.Kill() })
 	defer late.Stop()
-	_ = n.cmd.Wait() // its exit code after an interrupt means nothing
+	_ = n.cmd.Wait() // the exit code after an interrupt has no meaning
 	return nil
 }
 
-// until repeats do until it succeeds, the service fails or half a minute has passed.
+// until repeats the function do. It ends if do succeeds, the service fails, or 30 seconds have passed.
 func until(ctx context.Context, failed <-chan error, do func() error) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()

@@ -1,5 +1,5 @@
-// Package app holds what all commands of the command line share: streams, global flags, the client of a
-// server or stack, errors with exit codes, and the execution of a command.
+// Package app holds the parts that all commands share. These parts are the streams, the global flags, the
+// client, errors with exit codes, and the execution of a command.
 package app
 
 import (
@@ -25,43 +25,45 @@ import (
 const (
 	// DefaultServer is the default address of `stepkeeper dev`.
 	DefaultServer = "http://127.0.0.1:8377"
-	// ServerVariable overrides DefaultServer.
+	// ServerVariable names the environment variable that overrides DefaultServer.
 	ServerVariable = "STEPKEEPER_SERVER"
-	// DefaultTimeout is the time limit of one request to the server.
+	// DefaultTimeout limits the time of a short command, or of its work for each order.
 	DefaultTimeout = 30 * time.Second
 )
 
-// App holds the state that all commands share: the streams, the clock, and the global flags.
+// App holds the state that all commands share: the streams, the clock and the global flags.
 type App struct {
 	Streams *streams.Streams
 	Getenv  func(string) string
 	Now     func() time.Time
 
-	// The functions below are fields so that tests can replace them.
+	// Tests replace the functions below.
 	OpenStack func(ctx context.Context, name string, o aws.Options,
 		opts ...client.Option) (*client.Client, error)
 	Dial    func(server string, opts ...client.Option) (*client.Client, error)
 	Runtime func(context.Context, embedded.Options) error
 	Demo    func(context.Context, runner.Options) (runner.Report, error)
 
-	// StackRoom checks whether the functions of a stack fit into the account.
+	// StackRoom returns the number of concurrent executions that a stack needs, and the account's limit of
+	// concurrent executions.
 	StackRoom func(ctx context.Context, name string, o aws.Options) (operate.Room, error)
 
-	server   string // flag --server; "" means the environment or the default
-	Stack    string // flag --stack; name of a deployed stack to use instead of a server
-	region   string // region of the stack; "" means the environment or the profile
+	server   string // value of the flag --server; "" means the environment variable or DefaultServer
+	Stack    string // value of the flag --stack; "" means that the command uses a server
+	region   string // AWS region of the stack; "" means the environment or the AWS profile
 	output   string
 	noColour bool
-	Timeout  time.Duration // zero means the command's own default
+	Timeout  time.Duration // value of the flag --timeout; zero means the command's default
 }
 
-// New makes an App over the process's clock.
+// New returns an App that reads the system clock.
 func New(s *streams.Streams, getenv func(string) string) *App {
 	return &App{Streams: s, Getenv: getenv, Now: time.Now, OpenStack: operate.Open, Dial: client.New,
 		Runtime: embedded.Run, Demo: runner.Run, StackRoom: operate.RoomOf, output: outputText}
 }
 
-// StepOutput is a flag of resolve. It is not --output, which sets the format of the command's own output.
+// StepOutput is a flag of the command resolve for the output of a step. The flag --output has a different
+// purpose: it sets the format of the command's output.
 const StepOutput = "step-output"
 
 const (
@@ -69,10 +71,10 @@ const (
 	outputJSON = "json"
 )
 
-// JSON reports whether the output is for programs.
+// JSON reports whether commands print JSON instead of text.
 func (a *App) JSON() bool { return a.output == outputJSON }
 
-// setUp checks the global flags; it runs before every command.
+// setUp checks and applies the global flags before a command runs.
 func (a *App) setUp(cmd *cobra.Command) error {
 	if a.noColour || a.JSON() {
 		a.Streams.NoColour()
@@ -97,7 +99,7 @@ func (a *App) setUp(cmd *cobra.Command) error {
 	return timeout.check(cmd.Flag("timeout"))
 }
 
-// Server returns the address of the server.
+// Server returns the server's address: the flag --server, the environment variable, or DefaultServer.
 func (a *App) Server() string {
 	switch env := a.Getenv(ServerVariable); {
 	case a.server != "":
@@ -108,7 +110,8 @@ func (a *App) Server() string {
 	return DefaultServer
 }
 
-// Program returns the command line of this program with the flags that reach the same server or stack.
+// Program returns "stepkeeper" with the flags that select the present server or stack. The advice for users
+// contains commands that begin with this text.
 func (a *App) Program() string {
 	switch {
 	case a.Stack != "" && a.region != "":
@@ -121,7 +124,7 @@ func (a *App) Program() string {
 	return "stepkeeper"
 }
 
-// Page returns the settings with which a task is shown.
+// Page returns the settings for printing a task.
 func (a *App) Page() render.Page {
 	p := render.Page{Style: a.Streams.Style(), Now: a.Now(), Program: a.Program()}
 	if a.Streams.IsTerminal() {
@@ -130,13 +133,14 @@ func (a *App) Page() render.Page {
 	return p
 }
 
-// PrintJSON writes an indented JSON document.
+// PrintJSON writes v to the output as an indented JSON document.
 func (a *App) PrintJSON(v any) error { return Written(encode(a.Streams.Out, v, "  ")) }
 
-// PrintLine writes one line of JSON Lines.
+// PrintLine writes v to the output as one line of JSON.
 func (a *App) PrintLine(v any) error { return Written(encode(a.Streams.Out, v, "")) }
 
-// PrintList writes one line of JSON Lines for each element, or a table with a row for each.
+// PrintList writes one line of JSON for each element if the output is JSON. Otherwise it writes a table with
+// one row for each element.
 func PrintList[T any](a *App, all []T, header []string, row func(*T) []string) error {
 	rows := make([][]string, len(all))
 	for i := range all {
@@ -159,7 +163,7 @@ func encode(w io.Writer, v any, indent string) error {
 	return enc.Encode(v)
 }
 
-// Written returns the failure of a write to the output, and nil if err is nil.
+// Written wraps an error of a write to the output. It returns nil if err is nil.
 func Written(err error) error {
 	if err != nil {
 		return failure.Wrap(err, failure.General, "", "the output could not be written")
@@ -167,16 +171,16 @@ func Written(err error) error {
 	return nil
 }
 
-// errorDocument is an error on standard error with --output json.
+// errorDocument is the JSON form of an error on standard error.
 type errorDocument struct {
 	Error errorBody `json:"error"`
 }
 
 type errorBody struct {
-	Exit    failure.Code `json:"exit"` // the exit code
-	Code    string       `json:"code"` // name of the exit code: usage, refused, not-found …
+	Exit    failure.Code `json:"exit"`
+	Code    string       `json:"code"` // name of the exit code, such as usage or not-found
 	Message string       `json:"message"`
-	Hint    string       `json:"hint,omitempty"` // advice what to do
+	Hint    string       `json:"hint,omitempty"`
 }
 
 func (a *App) printError(w io.Writer, err *failure.Error) {

@@ -21,7 +21,7 @@ import (
 //go:embed commands.yaml
 var commandsFile []byte
 
-// texts holds the content of commands.yaml: the texts of the commands and their flags.
+// texts holds the parsed file commands.yaml: the texts of all commands and flags.
 var texts = func() (t struct {
 	Groups      []*cobra.Group
 	Titles      []string
@@ -30,7 +30,7 @@ var texts = func() (t struct {
 	Commands    map[string]*commandText
 }) {
 	if err := yaml.UnmarshalWithOptions(commandsFile, &t, yaml.Strict()); err != nil {
-		panic(err) // the file is embedded in the program
+		panic(err) // The embedded file is always valid.
 	}
 	return t
 }()
@@ -39,18 +39,18 @@ type commandText struct {
 	Use, Group, Short, Examples, Long string
 	Args                              struct {
 		Least, Most int
-		Any         bool   // the number of arguments has no upper bound
-		What        string // names of the arguments in an error
+		Any         bool   // true if the number of arguments has no upper limit
+		What        string // names of the arguments for error texts
 	}
 	Suggestions `yaml:",inline"`
 	Flags       flagTexts
 	Environment map[string]string
 }
 
-// flagTexts holds the flags of a command by group title and name.
+// flagTexts maps the title of a group and the name of a flag to the text of the flag.
 type flagTexts map[string]map[string]flagText
 
-// find returns a flag with the title of its group.
+// find returns the text of a flag and the title of its group.
 func (all flagTexts) find(name string) (title string, f flagText, found bool) {
 	for title, flags := range all {
 		if f, found = flags[name]; found {
@@ -60,16 +60,16 @@ func (all flagTexts) find(name string) (title string, f flagText, found bool) {
 	return "", f, false
 }
 
-// flagText describes a flag. In the file it may be a plain text without other fields.
+// flagText describes a flag. In commands.yaml it is a plain text, or a mapping of the fields below.
 type flagText struct {
-	Text, Short, Bare string   // Bare is the value of the flag without a value
-	Least, Most       string   // bounds of a number or a duration; "" means no bound
-	Values            []string // all values that the flag accepts; empty means any
+	Text, Short, Bare string   // Bare is the value if the user writes the flag without a value
+	Least, Most       string   // limits for a number or a duration; "" means no limit
+	Values            []string // values that the flag accepts; empty means all values
 	Suggestions       `yaml:",inline"`
 	Hidden            bool
 }
 
-// UnmarshalYAML reads a text, or all fields.
+// UnmarshalYAML reads a plain text as the field Text, and a mapping as all fields.
 func (about *flagText) UnmarshalYAML(decode func(any) error) error {
 	if decode(&about.Text) == nil {
 		return nil
@@ -78,24 +78,25 @@ func (about *flagText) UnmarshalYAML(decode func(any) error) error {
 	return decode((*fields)(about))
 }
 
-// Suggestions describes the suggestions of a shell for an argument or the value of a flag.
+// Suggestions describes the completions that a shell offers for an argument or a flag's value.
 type Suggestions struct {
-	Complete string   // one of orders, steps and workflows, or ""
-	Files    []string // extensions of files; / stands for folders
-	Suggest  []string // fixed words
+	Complete string   // "orders", "steps", "workflows", or ""
+	Files    []string // file extensions; "/" means folders
+	Suggest  []string
 }
 
-// Flags holds pointers to the variables of a command's flags, by flag name.
+// Flags maps the name of a flag to a pointer to the flag's variable, a Choice or a Whole.
 type Flags map[string]any
 
-// Choice is a flag that accepts only the values in Of. To may be a list of such values.
+// Choice is a flag that accepts only the values in the field Of. The field To points to a string or to a list
+// of strings.
 type Choice struct {
 	To any
 	Of []string
 }
 
-// Command returns the command at a path with its texts, arguments and flags from commands.yaml. The present
-// values of the variables are the defaults of the flags.
+// Command returns the command at a path. The texts, arguments and flags of the command come from
+// commands.yaml. The current values of the variables become the defaults of the flags.
 func (a *App) Command(path string, flags Flags, run func(*cobra.Command, []string) error) *cobra.Command {
 	text := texts.Commands[path]
 	cmd := &cobra.Command{Use: text.Use, GroupID: text.Group, Short: text.Short, Example: text.Examples,
@@ -123,13 +124,14 @@ func (a *App) Command(path string, flags Flags, run func(*cobra.Command, []strin
 	return cmd
 }
 
-// titled is the annotation of a flag with the title of its group.
+// titled is the key of a flag's annotation. The annotation holds the title of the flag's group.
 const titled = "title"
 
-// Whole is a flag that may be given several times, with values that are not split at commas.
+// Whole is a flag that the user may repeat. Commas do not split its values.
 type Whole struct{ To *[]string }
 
-// addFlag declares a flag of the command at a path in one of its sets, and returns the flag's description.
+// addFlag adds a flag of a command to a flag set and returns the flag's description. path is the path of the
+// command in commands.yaml.
 func (a *App) addFlag(cmd *cobra.Command, set *pflag.FlagSet, path, name string, to any) flagText {
 	title, about, found := texts.Commands[path].Flags.find(name)
 	if !found {
@@ -161,20 +163,21 @@ func (a *App) addFlag(cmd *cobra.Command, set *pflag.FlagSet, path, name string,
 	}
 	f := set.Lookup(name)
 	if _, isMap := to.(*map[string]string); isMap || f.DefValue == "-1" {
-		f.DefValue = "0" // The help does not print it. The text names the default.
+		// With this value the help prints no default. The text of the flag states the default.
+		f.DefValue = "0"
 	}
 	if f.Hidden = about.Hidden; about.Bare != "" {
 		f.NoOptDefVal = about.Bare
 	}
 	s := about.Suggestions
 	s.Suggest = slices.Concat(s.Suggest, about.Values)
-	_ = cmd.RegisterFlagCompletionFunc(name, a.complete(s, -1)) // the flag exists
+	_ = cmd.RegisterFlagCompletionFunc(name, a.complete(s, -1)) // The flag exists, so there is no error.
 	_ = set.SetAnnotation(name, titled, []string{title})
 	return about
 }
 
-// check refuses a given value that is out of bounds or not in the list of values. It replaces a word by its
-// spelling in the list.
+// check returns an error if the flag's value is out of range or not in the list of values. It replaces a
+// listed value by the spelling in the list.
 func (about flagText) check(f *pflag.Flag) error {
 	if len(about.Values) > 0 {
 		given := []string{f.Value.String()}
@@ -203,14 +206,14 @@ func (about flagText) check(f *pflag.Flag) error {
 		bounds = about.Least + " to " + about.Most
 		over = !(amount(f.Value.String()) <= amount(about.Most))
 	}
-	if over || !(amount(f.Value.String()) >= amount(about.Least)) { // NaN is out of range too
+	if over || !(amount(f.Value.String()) >= amount(about.Least)) { // The negation also rejects NaN.
 		return failure.New(failure.Usage, fmt.Sprintf("give --%s %s", f.Name, bounds),
 			"--%s %s is out of range", f.Name, f.Value)
 	}
 	return nil
 }
 
-// amount reads a number, or a duration in nanoseconds.
+// amount returns the value of a number, or the nanoseconds of a duration. It returns NaN for any other text.
 func amount(text string) float64 {
 	if d, err := time.ParseDuration(text); err == nil {
 		return float64(d)
@@ -222,7 +225,7 @@ func amount(text string) float64 {
 	return n
 }
 
-// Group returns a command that only holds others. Without arguments it prints its help.
+// Group returns a command that only has subcommands. Without arguments the command prints a help text.
 func (a *App) Group(path string, commands ...*cobra.Command) *cobra.Command {
 	cmd := a.Command(path, nil, func(cmd *cobra.Command, args []string) error {
 		switch {

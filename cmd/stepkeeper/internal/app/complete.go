@@ -13,11 +13,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
-// completionTime is the longest time that a shell waits for suggestions.
+// completionTime limits how long a shell waits for suggestions.
 const completionTime = 2 * time.Second
 
-// complete returns suggestions for a shell. most is the largest number of the command's arguments, or -1 for
-// no limit.
+// complete returns a function that suggests words to a shell. The parameter most is the maximum number of
+// arguments: 0 means no limit, and -1 means that the words are for the value of a flag.
 func (a *App) complete(s Suggestions, most int) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
@@ -31,7 +31,7 @@ func (a *App) complete(s Suggestions, most int) cobra.CompletionFunc {
 		case s.Complete == "workflows":
 			words = a.workflowNames(ctx)
 		case s.Complete != "" && len(given) == 0,
-			s.Complete == "orders" && (most == 0 || len(given) < most): // 0 means no limit
+			s.Complete == "orders" && (most == 0 || len(given) < most):
 			return a.someOrders(ctx), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 		case s.Complete == "steps" && len(given) == 1:
 			words = a.steps(ctx, given[0])
@@ -44,7 +44,7 @@ func (a *App) complete(s Suggestions, most int) cobra.CompletionFunc {
 	}
 }
 
-// someOrders returns IDs of orders. Orders in Error come first.
+// someOrders returns the IDs of some orders. Orders in Error come first.
 func (a *App) someOrders(ctx context.Context) (ids []string) {
 	c, err := a.Client(ctx)
 	if err != nil {
@@ -78,14 +78,14 @@ func (a *App) steps(ctx context.Context, id string) (names []string) {
 }
 
 func (a *App) workflowNames(ctx context.Context) (names []string) {
-	all, _ := a.Workflows(ctx) // an error means no suggestions
+	all, _ := a.Workflows(ctx) // After an error there are no suggestions.
 	for _, w := range all {
 		names = append(names, w.Name)
 	}
 	return names
 }
 
-// Workflows asks the server for its workflows.
+// Workflows returns the server's workflows. It returns an error for a stack.
 func (a *App) Workflows(ctx context.Context) ([]client.Workflow, error) {
 	if a.Stack != "" {
 		return nil, failure.New(failure.Usage,
@@ -99,8 +99,9 @@ func (a *App) Workflows(ctx context.Context) ([]client.Workflow, error) {
 	return c.Workflows(ctx)
 }
 
-// KnownWorkflow returns an error if the server has no workflow of that name. It is called if no order of the
-// workflow was found. A stack cannot list its workflows, so KnownWorkflow then returns nil.
+// KnownWorkflow returns an error if the server has no workflow with the given name. Commands call it after
+// they have found no order of the workflow. It returns nil if the name is "". It also returns nil for a
+// stack, because a stack cannot list its workflows.
 func (a *App) KnownWorkflow(ctx context.Context, c *client.Client, name string) error {
 	if name == "" || a.Stack != "" {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 )
 
-// Execute runs the command of root that args name and returns the exit code. It writes an error with its
-// advice to standard error. It prints usage only on request.
+// Execute runs the command that args select and returns the exit code. It writes an error with advice to
+// standard error.
 func (a *App) Execute(ctx context.Context, root *cobra.Command, args []string) failure.Code {
 	out := &output{w: a.Streams.Out}
 	a.Streams.Out = out
@@ -34,14 +34,15 @@ func (a *App) Execute(ctx context.Context, root *cobra.Command, args []string) f
 		return failure.OK
 	}
 	if !started && wantsJSON(args) {
-		a.output = outputJSON // flags after a wrong one are not parsed
+		a.output = outputJSON // cobra stops at the first wrong flag, and may have missed --output.
 	}
 	reported := asFailure(ctx, err, started, cmd)
 	a.printError(a.Streams.Err, reported)
 	return reported.Code
 }
 
-// output records the first failed write. So commands that print text need not check each write.
+// output is a writer that records the first error. A command that prints text therefore need not check each
+// write.
 type output struct {
 	w   io.Writer
 	err error
@@ -55,12 +56,12 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Serves annotates commands whose only output is the line that reports that they are ready. They continue
-// even if nothing reads their output.
+// Serves is the annotation of commands that serve requests. For these commands, Execute does not report a
+// failed write to the output.
 const Serves = "serves"
 
-// unwritten returns the error of a command whose output could not be written because of cause. err is the
-// command's own error, or nil.
+// unwritten returns the error for cause, a failed write to the output. It first prints the command's error
+// err, if err is a failure.Error that is not quiet and does not wrap cause.
 func (a *App) unwritten(cause, err error) error {
 	var f *failure.Error
 	if errors.As(err, &f) && !f.Quiet && !errors.Is(err, cause) {
@@ -81,8 +82,8 @@ func wantsJSON(args []string) bool {
 	return false
 }
 
-// asFailure adds the exit code and the advice to an error. An error before the start of a command is a
-// mistake in the flags or arguments.
+// asFailure returns err with an exit code and advice. If the command has not started, the reason is a mistake
+// in the flags or arguments.
 func asFailure(ctx context.Context, err error, started bool, cmd *cobra.Command) *failure.Error {
 	var f *failure.Error
 	switch {
@@ -91,7 +92,7 @@ func asFailure(ctx context.Context, err error, started bool, cmd *cobra.Command)
 	case !started:
 		what, rest, _ := strings.Cut(err.Error(), "\n")
 		do := fmt.Sprintf("see `%s --help`", cmd.CommandPath())
-		if rest = strings.TrimSpace(rest); rest != "" { // cobra's suggestions
+		if rest = strings.TrimSpace(rest); rest != "" { // rest holds cobra's suggestions.
 			do = strings.Join(strings.Fields(rest), " ") + "\n" + do
 		}
 		return failure.New(failure.Usage, do, "%s", what)
@@ -101,7 +102,7 @@ func asFailure(ctx context.Context, err error, started bool, cmd *cobra.Command)
 	return failure.Wrap(err, failure.General, "", "%s failed", cmd.CommandPath())
 }
 
-// Root returns the root of the tree of commands, with the flags that every command has.
+// Root returns the root command with the global flags and the given subcommands.
 func (a *App) Root(commands ...*cobra.Command) *cobra.Command {
 	root := a.Group("", commands...)
 	flags := Flags{"server": &a.server, "stack": &a.Stack, "region": &a.region, "output": &a.output,

@@ -12,7 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// Unread returns the error of a file that a command needs and cannot read. what describes the file.
+// Unread returns the error for a file that cannot be read. The parameter do is the advice. The
+// parameter what describes the file.
 func Unread(err error, do, what string) *failure.Error {
 	var missing *fs.PathError
 	if errors.Is(err, fs.ErrNotExist) && errors.As(err, &missing) {
@@ -22,8 +23,8 @@ func Unread(err error, do, what string) *failure.Error {
 	return failure.Wrap(err, failure.Usage, do, "the %s cannot be read", what)
 }
 
-// ReadJSON reads one JSON value of at most limit bytes, without white space, from a file. The name "-" means
-// standard input.
+// ReadJSON reads one JSON value from a file and removes the white space. The result has at most limit bytes.
+// The file name "-" means standard input.
 func (a *App) ReadJSON(file, what string, limit int64) (json.RawMessage, error) {
 	in := a.Streams.In
 	if file != "-" {

@@ -21,8 +21,7 @@ var helpPage = template.Must(template.New("help").Funcs(template.FuncMap{
 
 type flagGroup struct{ Title, Text string }
 
-// help prints the help of a command: its purpose, examples, usage, description, flags in groups, and
-// environment variables.
+// help prints the help text of a command.
 func help(cmd *cobra.Command, _ []string) {
 	environment := maps.Clone(texts.Environment)
 	path := strings.TrimSpace(strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()))
@@ -30,10 +29,10 @@ func help(cmd *cobra.Command, _ []string) {
 		maps.Copy(environment, text.Environment)
 	}
 	_ = helpPage.Execute(cmd.OutOrStdout(), map[string]any{"Cmd": cmd, "Flags": flagGroups(cmd),
-		"Environment": environment}) // Execute reports an output that cannot be written
+		"Environment": environment}) // App.Execute reports the error of a write.
 }
 
-// flagGroups returns the flags of a command by the titles of their groups, in the order of the file.
+// flagGroups returns the flags of a command, grouped by title. The titles have the order of commands.yaml.
 func flagGroups(cmd *cobra.Command) (all []flagGroup) {
 	sets := map[string]*pflag.FlagSet{}
 	add := func(f *pflag.Flag) {

@@ -11,7 +11,7 @@ import (
 
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9._:~-]{1,128}$`)
 
-// CheckID returns an error if the text cannot be an order's ID, before anything is sent.
+// CheckID returns an error if id is not a valid order ID.
 func CheckID(id string) error {
 	if !idPattern.MatchString(id) || id == "." || id == ".." {
 		return failure.New(failure.Usage,
@@ -21,7 +21,8 @@ func CheckID(id string) error {
 	return nil
 }
 
-// Bounded sets the time limit of a command. A fallback of 0 means no limit unless --timeout is set.
+// Bounded returns a context with a time limit: the flag --timeout, or fallback if the flag is not set. A
+// fallback of 0 means no limit.
 func (a *App) Bounded(ctx context.Context, fallback time.Duration) (context.Context, context.CancelFunc) {
 	limit := cmp.Or(a.Timeout, fallback)
 	if limit == 0 {

@@ -14,8 +14,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/failure"
 )
 
-// Retries of the client's calls. A short command reports soon that no server responds. A command that sends
-// many orders, or watches, waits until the server is back.
+// Limits of the client's retries. A short command soon reports that the server does not respond. A command
+// that watches orders, or sends many orders, waits until the server responds again.
 const (
 	QuickAttempts = 3
 	QuickPatience = 2 * time.Second
@@ -23,17 +23,17 @@ const (
 	longPatience  = time.Minute
 )
 
-// endpointVariable names the environment variable with the address of an AWS emulator, as everywhere in the
-// project.
+// endpointVariable names the environment variable with the address of an AWS emulator.
 const endpointVariable = "STEPKEEPER_ENDPOINT"
 
-// Client returns a client for a short command. For a stack it reads the stack's outputs. For a server it
-// makes no request.
+// Client returns a client for a short command. For a stack, Client reads the stack's outputs from AWS. For a
+// server, Client sends no request.
 func (a *App) Client(ctx context.Context) (*client.Client, error) {
 	return a.connect(ctx, client.WithRetry(QuickAttempts, QuickPatience))
 }
 
-// Ask calls get with a client, within the time limit of one request, and explains the error.
+// Ask connects a client and calls get. The flag --timeout or DefaultTimeout limits the time. If get fails,
+// Ask adds advice to the error. The parameter what names the requested object.
 func Ask[T any](ctx context.Context, a *App, what string,
 	get func(*client.Client, context.Context) (T, error)) (v T, err error) {
 	ctx, cancel := a.Bounded(ctx, DefaultTimeout)
@@ -48,32 +48,32 @@ func Ask[T any](ctx context.Context, a *App, what string,
 	return v, nil
 }
 
-// PatientClient returns a client for a command that outlives a restart of the server. Its context comes from
-// Patient.
+// PatientClient returns a client for a command that continues after a restart of the server. The command gets
+// its context from Patient or ReportOutages.
 func (a *App) PatientClient(ctx context.Context) (*client.Client, error) {
 	return a.connect(ctx, client.WithRetry(longAttempts, longPatience))
 }
 
-// noticeAfter is how long a patient command waits for a connection before it reports an outage.
+// noticeAfter is how long a command waits for a connection before it reports an outage.
 const noticeAfter = 2 * time.Second
 
-// outage reports once that a patient command cannot reach its server or stack. After a successful connection
-// it reports the next outage.
+// outage reports that the server or stack cannot be reached. It reports each outage once.
 type outage struct {
 	app   *App
 	mu    sync.Mutex
-	timer *time.Timer // runs while a connection is being made; otherwise nil
+	timer *time.Timer // timer that runs while a request waits for a connection; otherwise nil
 	over  bool
 }
 
-// Patient sets up a command that has no time limit of its own, and reports each outage while it runs.
+// Patient returns a context without a time limit, unless the user sets --timeout. While the context is in
+// use, the App reports each outage.
 func (a *App) Patient(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := a.Bounded(ctx, 0)
 	ctx, quiet := a.ReportOutages(ctx)
 	return ctx, func() { quiet(); cancel() }
 }
 
-// ReportOutages reports each outage during the requests of the returned context, until quiet is called.
+// ReportOutages returns a context whose requests report each outage. Calling quiet ends the reports.
 func (a *App) ReportOutages(ctx context.Context) (traced context.Context, quiet func()) {
 	o := &outage{app: a}
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
@@ -90,7 +90,8 @@ func (o *outage) awaited() {
 	}
 }
 
-// connected ends the outage. over means that the command has ended, so that no outage is reported any more.
+// connected ends the present outage. If the argument over is true, the command has ended, and later outages
+// are not reported.
 func (o *outage) connected(over bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -104,7 +105,7 @@ func (o *outage) report() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.timer == nil {
-		return // the connection was made just now
+		return // The connection was made just now.
 	}
 	name, silent, _ := o.app.reached()
 	o.app.Warn(name + " cannot be reached, trying again; " + silent)
@@ -127,12 +128,12 @@ func (a *App) connect(ctx context.Context, option client.Option) (*client.Client
 	return c, nil
 }
 
-// StackOptions returns the options of the connection to the stack.
+// StackOptions returns the options for connecting to AWS.
 func (a *App) StackOptions() aws.Options {
 	return aws.Options{Region: a.region, Endpoint: a.Getenv(endpointVariable)}
 }
 
-// noStack explains why a stack cannot be used.
+// noStack returns the error for a stack that cannot be used, with advice.
 func (a *App) noStack(err error) *failure.Error {
 	switch {
 	case errors.Is(err, aws.ErrNoStack):
@@ -148,7 +149,8 @@ func (a *App) noStack(err error) *failure.Error {
 	return failure.Wrap(err, failure.General, "", "the stack cannot be used")
 }
 
-// reached returns the name of the server or stack, and advice for when it does not respond or is slow.
+// reached returns the name of the server or stack. The result silent is the advice for a missing response,
+// and slow is the advice for a late response.
 func (a *App) reached() (name, silent, slow string) {
 	if a.Stack != "" {
 		return "the stack " + a.Stack, "check the network, --region, and AWS_ENDPOINT_URL if it is set",
@@ -160,8 +162,8 @@ func (a *App) reached() (name, silent, slow string) {
 		start + "give it more time with --timeout"
 }
 
-// Explain turns an error of the client into one with an exit code and advice. what names the object of the
-// command, such as "order order-1001".
+// Explain adds an exit code and advice to an error of the client. The parameter what names the requested
+// object, such as "order order-1001".
 func (a *App) Explain(err error, what string) *failure.Error {
 	var f *failure.Error
 	if errors.As(err, &f) {
@@ -200,8 +202,8 @@ func (a *App) Explain(err error, what string) *failure.Error {
 	return failure.Wrap(err, failure.General, "", "%s", what)
 }
 
-// undecided returns the error of a command whose verdict is unknown, with the command that asks for the
-// verdict.
+// undecided returns the error for a command whose verdict is unknown. The advice is to repeat the command
+// with the same command ID.
 func (a *App) undecided(u *client.Undecided) *failure.Error {
 	code, what := failure.Unreachable, "was sent, and it is not known whether it arrived"
 	if u.Queued {
@@ -219,7 +221,7 @@ func (a *App) kind() string {
 	return "the server"
 }
 
-// log returns the name of the log with details of an internal failure.
+// log returns the advice that names the log with the cause of an internal error.
 func (a *App) log() string {
 	if a.Stack != "" {
 		return "the logs of the stack's functions say more"
@@ -227,7 +229,7 @@ func (a *App) log() string {
 	return "the server's log says more"
 }
 
-// look returns advice for an order that does not exist.
+// look returns the advice for an order that does not exist.
 func (a *App) look() string {
 	do := fmt.Sprintf("check the ID, or look for it with `%s list`", a.Program())
 	if a.Stack != "" {

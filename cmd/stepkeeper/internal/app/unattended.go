@@ -9,8 +9,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// Unattended returns the queues without a consumer. If they cannot be read, it only warns, because the
-// command has another purpose.
+// Unattended returns the queues without a consumer. If the client cannot list them, Unattended prints a
+// warning and returns no queues.
 func (a *App) Unattended(ctx context.Context, c *client.Client, workflow string) []view.Unattended {
 	all, err := c.Unattended(ctx, workflow)
 	if err != nil && ctx.Err() == nil {
@@ -19,8 +19,8 @@ func (a *App) Unattended(ctx context.Context, c *client.Client, workflow string)
 	return all
 }
 
-// WarnUnattended writes the queues without a consumer to standard error: sentences for people, one document
-// for programs.
+// WarnUnattended prints the queues without a consumer to standard error. It prints a sentence for each queue,
+// or one JSON document for all queues.
 func (a *App) WarnUnattended(all []view.Unattended) {
 	if a.JSON() && len(all) > 0 {
 		_ = encode(a.Streams.Err, map[string]any{"unattended": all}, "")
@@ -31,7 +31,7 @@ func (a *App) WarnUnattended(all []view.Unattended) {
 	}
 }
 
-// Warn writes a problem to standard error that does not stop the command.
+// Warn prints a warning to standard error.
 func (a *App) Warn(text string) {
 	if a.JSON() {
 		_ = encode(a.Streams.Err, map[string]any{"warning": text}, "")

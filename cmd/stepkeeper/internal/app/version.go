@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Version is the output of `stepkeeper version`.
+// Version is the JSON output of `stepkeeper version`.
 type Version struct {
-	Version  string `json:"version"` // module version; "(devel)" if built from a working copy
+	Version  string `json:"version"` // version of the Go module; "(devel)" if built from a working copy
 	Commit   string `json:"commit,omitempty"`
 	Time     string `json:"time,omitempty"` // time of the commit
 	Modified bool   `json:"modified,omitempty"`
@@ -41,7 +41,7 @@ func ReadVersion() Version {
 	return v
 }
 
-// NewVersion returns the command version.
+// NewVersion returns the command `version`.
 func NewVersion(a *App) *cobra.Command {
 	return a.Command("version", nil,
 		func(*cobra.Command, []string) error { return runVersion(a, ReadVersion()) })
@@ -55,7 +55,7 @@ func runVersion(a *App, v Version) error {
 	return Written(err)
 }
 
-// String returns the text form, which --version prints too.
+// String returns the text that `stepkeeper version` and `stepkeeper --version` print.
 func (v Version) String() string {
 	text := "stepkeeper " + v.Version + "\n"
 	if v.Commit != "" {

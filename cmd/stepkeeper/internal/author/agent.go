@@ -21,7 +21,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// NewAgent returns the command agent with its subcommands.
+// NewAgent returns the command `agent` with its subcommands.
 func NewAgent(a *app.App) *cobra.Command {
 	return a.Group("agent", newAgentNew(a), newAgentTry(a), newAgentValidate(a))
 }
@@ -33,7 +33,7 @@ type agentOptions struct {
 	moduleDir string
 }
 
-// written is the output of agent new and init with --output json.
+// written is the JSON output of the commands that write files: `agent new`, `init` and `aws init`.
 type written struct {
 	Agent  string   `json:"agent,omitempty"`
 	Folder string   `json:"folder"`
@@ -85,7 +85,7 @@ func runAgentNew(o *agentOptions) error {
 	return nil
 }
 
-// serviceFile is the file with the operations of a new agent, by language.
+// serviceFile maps a language to the file of a new agent that contains the agent's operations.
 var serviceFile = map[string]string{"go": "service.go", "python": "agent.py", "typescript": "src/service.ts"}
 
 func tryIt(a scaffold.Agent) []string {
@@ -101,12 +101,12 @@ func tryIt(a scaffold.Agent) []string {
 	return []string{"go test ./..."}
 }
 
-// checkedAgents describes a valid agents file. It is the output with --output json.
+// checkedAgents describes a valid agents file. It is the JSON output of `agent validate`.
 type checkedAgents struct {
 	File   string   `json:"file"`
 	Valid  bool     `json:"valid"`
 	Agents []string `json:"agents"`
-	Unset  []string `json:"unset"` // environment variables that the file names and that are not set
+	Unset  []string `json:"unset"` // names of unset environment variables that the file mentions
 	config httpagent.Config
 }
 
@@ -125,7 +125,7 @@ func newAgentValidate(a *app.App) *cobra.Command {
 	})
 }
 
-// checkAgents checks an agents file, and warns of variables that are not set.
+// checkAgents checks an agents file. Unless the output is JSON, it warns of unset environment variables.
 func checkAgents(a *app.App, file string) (checkedAgents, error) {
 	c, unset, err := agentsfile.Check(file)
 	switch {
@@ -143,15 +143,16 @@ func checkAgents(a *app.App, file string) (checkedAgents, error) {
 	return checkedAgents{file, true, slices.Sorted(maps.Keys(c.Agents)), append([]string{}, unset...), c}, nil
 }
 
-// moduleAdvice is the advice if this program does not know the location of its module.
+// moduleAdvice is the advice if the program cannot find the Go module of Stepkeeper.
 const moduleAdvice = "name your clone of Stepkeeper, with its go.mod: --module-dir FOLDER"
 
 var release = regexp.MustCompile(`^go(\d+\.\d+)`)
 
-// goRelease returns the Go release for go.mod: "go1.26.8" gives 1.26.0, the language version that is needed.
+// goRelease returns the Go version for a new go.mod file. For example, it returns "1.26.0" for "go1.26.8".
 func goRelease(version string) string {
 	if m := release.FindStringSubmatch(version); m != nil {
 		return m[1] + ".0"
 	}
-	return "1.26.0" // a development version of Go: use the version that Stepkeeper requires
+	// A development version of Go has no release number. Use the version that Stepkeeper requires.
+	return "1.26.0"
 }

@@ -85,7 +85,7 @@ func runAgentTry(ctx context.Context, o *agentTryOptions) error {
 	defer end()
 	report, err := out.Find(ctx, o.probe)
 	if err == nil {
-		err = context.Cause(ctx) // a user's command failed in the last trial
+		err = context.Cause(ctx) // non-nil if the agent ended or a user's command failed in the last trial
 	}
 	if err != nil {
 		return failure.Wrap(err, failure.General, "", "agent %s cannot be tested", o.name)
@@ -93,8 +93,8 @@ func runAgentTry(ctx context.Context, o *agentTryOptions) error {
 	return o.print(report)
 }
 
-// ask makes the probe's functions from the user's commands, which query the service. If a command fails, the
-// test ends, because its result would not be reliable.
+// ask sets the functions of the probe. These functions run the user's commands, which query or change the
+// service. A failed command ends the test, because the result would not be reliable.
 func (o *agentTryOptions) ask(ctx context.Context, stop context.CancelCauseFunc) {
 	sh := func(flag, line, variable string) string {
 		cmd := exec.CommandContext(ctx, "sh", "-c", line)
@@ -124,11 +124,11 @@ func (o *agentTryOptions) ask(ctx context.Context, stop context.CancelCauseFunc)
 	}
 }
 
-// killAfter is the time that the agent has to end after SIGTERM.
+// killAfter is how long the agent may continue after SIGTERM.
 const killAfter = 5 * time.Second
 
-// start starts the agent's command, and the returned function ends it. Without a command it asks the user to
-// start the agent.
+// start starts the agent's command and returns a function that ends the command. Without a command, start
+// asks the user to start the agent.
 func (o *agentTryOptions) start(url string, stop context.CancelCauseFunc) (end func(), err error) {
 	if len(o.command) == 0 {
 		fmt.Fprintf(o.app.Streams.Err, "start agent %s now, with AWS_ENDPOINT_URL_SQS=%s (and, where its "+
@@ -139,7 +139,7 @@ func (o *agentTryOptions) start(url string, stop context.CancelCauseFunc) (end f
 	if err != nil {
 		return nil, err
 	}
-	// the folder is temporary, so an error does not matter
+	// An error does not matter, because the folder is temporary.
 	forget := func() { _ = os.RemoveAll(folder) }
 	cmd := exec.Command(o.command[0], o.command[1:]...) //nolint:gosec // the user's own command
 	cmd.Stdout, cmd.Stderr = o.app.Streams.Err, o.app.Streams.Err
@@ -160,7 +160,7 @@ func (o *agentTryOptions) start(url string, stop context.CancelCauseFunc) (end f
 		stop(errors.Join(errors.New("the agent's process has ended"), cmd.Wait()))
 	}()
 	return func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM) // the process may have ended already
+		_ = cmd.Process.Signal(syscall.SIGTERM) // The process may have ended already.
 		select {
 		case <-exited:
 		case <-time.After(killAfter):
@@ -171,7 +171,8 @@ func (o *agentTryOptions) start(url string, stop context.CancelCauseFunc) (end f
 	}, nil
 }
 
-// print prints the results, and returns an error if they are below the requested grade.
+// print prints the results. It returns an error if the agent meets no grade, or does not meet the requested
+// grade.
 func (o *agentTryOptions) print(r agenttest.Report) error {
 	if o.app.JSON() {
 		if err := o.app.PrintJSON(r); err != nil {

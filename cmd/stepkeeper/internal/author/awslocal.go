@@ -23,7 +23,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/awsclient"
 )
 
-// NewAWS returns the command aws with its subcommands.
+// NewAWS returns the command `aws` with its subcommands.
 func NewAWS(a *app.App) *cobra.Command {
 	script := func(run func(context.Context, *app.App) error) func(*cobra.Command, []string) error {
 		return func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), a) }
@@ -59,18 +59,20 @@ func runDown(ctx context.Context, a *app.App) error {
 type deployOptions struct {
 	app     *app.App
 	dir     string            // folder of the CDK app
-	context map[string]string // settings of the CDK app
+	context map[string]string // context values of the CDK app
 }
 
-// localStack is the output of aws local deploy with --output json.
+// localStack is the JSON output of `aws local deploy`.
 type localStack struct {
 	Stack    string            `json:"stack"`
 	Endpoint string            `json:"endpoint"`
 	Region   string            `json:"region"`
 	Outputs  map[string]string `json:"outputs"`
+
+	template stack.Template // describes the outputs
 }
 
-// needCDK returns an error if a program is missing that CDK apps need.
+// needCDK returns an error if Go or Node is missing. CDK apps need both programs.
 func needCDK() error {
 	for _, tool := range []string{"go", "node"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -81,7 +83,8 @@ func needCDK() error {
 	return nil
 }
 
-// synthesise runs the CDK app with the settings, and writes into the folder dir.
+// synthesise runs the CDK app with the settings as context values. It writes the app's output to the folder
+// dir.
 func (o *deployOptions) synthesise(ctx context.Context, dir string,
 	settings map[string]string) (*stack.Assembly, error) {
 	fmt.Fprintln(o.app.Streams.Err, "building the functions and the template …")
@@ -112,7 +115,8 @@ func runDeploy(ctx context.Context, o *deployOptions) error {
 	if err != nil {
 		return failure.Wrap(err, failure.General, "", "LocalStack cannot be used")
 	}
-	// LocalStack takes the account from the access key. The user's own key would name another one.
+	// LocalStack derives the account from the access key. The user's own access key would select a different
+	// account.
 	c.Credentials = credentials.NewStaticCredentialsProvider("test", "test", "")
 	dir, err := os.MkdirTemp("", "stepkeeper-cdk-")
 	if err != nil {
@@ -134,7 +138,7 @@ func runDeploy(ctx context.Context, o *deployOptions) error {
 	if err != nil {
 		return failure.Wrap(err, failure.General, "", "the stack %s was not deployed", assembly.Stack)
 	}
-	return o.print(localStack{assembly.Stack, endpoint, c.Region, outputs})
+	return o.print(localStack{assembly.Stack, endpoint, c.Region, outputs, assembly.Template})
 }
 
 func (o *deployOptions) print(deployed localStack) error {
@@ -142,12 +146,17 @@ func (o *deployOptions) print(deployed localStack) error {
 		return o.app.PrintJSON(deployed)
 	}
 	var b bytes.Buffer
+	described, _ := deployed.template["Outputs"].(map[string]any)
 	fmt.Fprintf(&b, "the stack %s is deployed. --output json prints all outputs; an application needs\n\n",
 		deployed.Stack)
 	for _, key := range slices.Sorted(maps.Keys(deployed.Outputs)) {
-		// The other outputs of the construct are for the command line.
+		// Names of the construct's outputs begin with Engine. Of these, an application needs only the URL of
+		// the intake queue.
 		if strings.HasSuffix(key, "IntakeUrl") || !strings.HasPrefix(key, "Engine") {
-			fmt.Fprintf(&b, "  %-20s %s\n", key, deployed.Outputs[key])
+			output, _ := described[key].(map[string]any)
+			text, _ := output["Description"].(string)
+			line := fmt.Sprintf("  %-20s %s  %s", key, deployed.Outputs[key], text)
+			fmt.Fprintln(&b, strings.TrimRight(line, " "))
 		}
 	}
 	fmt.Fprintf(&b, "\nUse it with any AWS SDK or the command line, after\n\n"+

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/app"
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/streams"
+	"github.com/stepkeeper/stepkeeper/localstack/stack"
 )
 
 // The lines to type after a deployment name its endpoint, its Region and its stack.
@@ -18,10 +19,12 @@ func TestDeployedIsPrinted(t *testing.T) {
 	o := &deployOptions{app: app.New(&streams.Streams{Out: &out, Err: &out}, os.Getenv)}
 	if err := o.print(localStack{"shop-local", "http://127.0.0.1:4566", "us-east-1", map[string]string{
 		"EngineIntakeUrl": "http://intake", "EngineRepliesUrl": "http://replies",
-		"StatusUrl": "http://status"}}); err != nil {
+		"StatusUrl": "http://status"}, stack.Template{"Outputs": map[string]any{
+		"StatusUrl": map[string]any{"Description": "reply-to app"}}}}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"the stack shop-local is deployed", "http://intake", "http://status",
+	for _, want := range []string{"the stack shop-local is deployed", "http://intake\n",
+		"http://status  reply-to app\n",
 		"export AWS_ENDPOINT_URL=http://127.0.0.1:4566 AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1 \\\n",
 		"stepkeeper --stack shop-local list"} {
 		if !strings.Contains(out.String(), want) {

@@ -15,17 +15,17 @@ import (
 
 type costOptions struct {
 	app     *app.App
-	file    string // file of the user's workflow
-	steps   int    // number of steps instead of a file
-	agents  int    // deployed agents; 0 means the agents of the workflow
-	orders  int    // orders per month
+	file    string // workflow file of the user
+	steps   int    // number of steps, given instead of a workflow file
+	agents  int    // number of deployed agents; 0 means the agents of the workflow, or one for each step
+	orders  int
 	service time.Duration
-	prices  string // file of changed prices
-	rate    int    // orders per second, to compare ways to bill the tables
-	sweep   bool   // print only the comparison of the Supervisor's intervals
+	prices  string // file with prices that replace the published ones
+	rate    int    // orders per second, for comparing ways to bill the tables
+	sweep   bool   // true to print only the comparison of the Supervisor's intervals
 }
 
-// NewCost returns the command cost.
+// NewCost returns the command `cost`.
 func NewCost(a *app.App) *cobra.Command {
 	o := &costOptions{app: a, service: cost.ServiceTime}
 	return a.Command("cost", app.Flags{"steps": &o.steps, "agents": &o.agents, "orders-per-month": &o.orders,
@@ -81,7 +81,8 @@ func runCost(o *costOptions) error {
 	return cost.Write(o.app.Streams.Out, report)
 }
 
-// workload returns the workload that the user asks about. asked is false if they set nothing.
+// workload returns the workload that the user asks about. The result asked is false if the user gave no file
+// and no number.
 func (o *costOptions) workload() (w cost.Workload, asked bool, err error) {
 	w = cost.Workload{Steps: 4, Agents: o.agents, Orders: o.orders}
 	switch {
@@ -101,7 +102,7 @@ func (o *costOptions) workload() (w cost.Workload, asked bool, err error) {
 			switch def.Steps[i].Kind() {
 			case core.KindCall, core.KindEach:
 				w.Steps++
-			case core.KindFail: // a rule needs no call
+			case core.KindFail: // This kind of step calls no agent.
 			default:
 				w.Waits++
 			}
@@ -118,7 +119,7 @@ func (o *costOptions) workload() (w cost.Workload, asked bool, err error) {
 	return w, o.file != "" || o.steps != 0 || o.agents != 0 || o.orders != 0, nil
 }
 
-// definitionOf reads a workflow file, which must be valid.
+// definitionOf reads a workflow file. It returns an error if the workflow is not valid.
 func definitionOf(file string) (*core.Definition, error) {
 	if _, err := os.Stat(file); err != nil {
 		return nil, failure.Wrap(err, failure.NotFound, "name the file of a workflow",

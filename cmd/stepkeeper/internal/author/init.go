@@ -17,12 +17,12 @@ import (
 type initOptions struct {
 	app       *app.App
 	dir       string
-	path      string // path of the Go module
+	path      string // path of the new Go module
 	moduleDir string
-	aws       bool // adds the CDK app that deploys the project
+	aws       bool // true to add the CDK app that deploys the project
 }
 
-// NewInit returns the command init.
+// NewInit returns the command `init`.
 func NewInit(a *app.App) *cobra.Command {
 	o := &initOptions{app: a, dir: ".", path: "example.com/booking"}
 	return a.Command("init", app.Flags{"module": &o.path, "module-dir": &o.moduleDir,
@@ -70,8 +70,8 @@ func runInit(o *initOptions) error {
 	return nil
 }
 
-// notWritten explains why no files were written to a folder. If one of the files already exists, the advice
-// is another.
+// notWritten returns the error for files that could not be written to the folder dir. The parameter another
+// is the advice if one of the files already exists.
 func notWritten(err error, dir, another string) error {
 	var exists *scaffold.ExistsError
 	switch {
@@ -114,7 +114,7 @@ func runAWSInit(o *initOptions) error {
 	return nil
 }
 
-// awsNext names the commands that deploy a project.
+// awsNext lists the commands that deploy a project.
 const awsNext = `
 Deploy it to an emulator on this machine, and to AWS as aws/README.md says:
 

@@ -22,7 +22,7 @@ type simulateOptions struct {
 	file     string
 	services string
 	order    string
-	answers  []string // answers to steps, as STEP=VALUE
+	answers  []string // answers to steps, in the form STEP=VALUE
 	faults   []string
 	orders   int
 	seeds    int
@@ -31,13 +31,13 @@ type simulateOptions struct {
 	replay   string
 	tape     string
 	test     string
-	move     string // order whose move is simulated
+	move     string // ID of an order whose move is simulated; "" means new orders
 
 	scene    simulate.Scenario
-	findings []simulate.Finding // findings of the run without faults
+	findings []simulate.Finding // problems that the run without faults found
 }
 
-// NewSimulate returns the command simulate.
+// NewSimulate returns the command `simulate`.
 func NewSimulate(a *app.App) *cobra.Command {
 	o := &simulateOptions{app: a, orders: 4, first: 1, tape: "counterexample.json"}
 	return a.Command("simulate", app.Flags{"services": &o.services, "order": &o.order,
@@ -82,7 +82,7 @@ func runSimulate(ctx context.Context, o *simulateOptions) error {
 	return nil
 }
 
-// search runs the simulation first without faults and then, if that finds no error, with faults.
+// search first simulates without faults. If this run finds no problem, search simulates with faults.
 func (o *simulateOptions) search(ctx context.Context, sc simulate.Scenario,
 	s simulate.Search) *simulate.Report {
 	o.scene, o.findings = sc, simulate.Diagnose(sc)
@@ -147,8 +147,8 @@ func (o *simulateOptions) scenario(ctx context.Context) (simulate.Scenario, erro
 	return sc, nil
 }
 
-// moved returns the scenario of an order after a move. The new definition is def. If def is nil, moved reads
-// the definition with the given hash, or the latest one.
+// moved returns a scenario in which an order continues after a move. The order moves to def. If def is nil,
+// the order moves to the definition that hash names.
 func moved(ctx context.Context, a *app.App, c *client.Client, id, hash string,
 	def *core.Definition) (sc simulate.Scenario, err error) {
 	ctx, cancel := a.Bounded(ctx, app.DefaultTimeout)
@@ -158,7 +158,8 @@ func moved(ctx context.Context, a *app.App, c *client.Client, id, hash string,
 		if err != nil {
 			return sc, a.Explain(err, "order "+id)
 		}
-		hash = t.Definition // a stack has stored the definition of each order
+		// The server needs the hash of a stored definition. The order's present definition is always stored.
+		hash = t.Definition
 	}
 	plan, err := c.PlanMoveDocuments(ctx, id, hash)
 	switch {
@@ -177,8 +178,8 @@ func moved(ctx context.Context, a *app.App, c *client.Client, id, hash string,
 	return sc, nil
 }
 
-// SimulateMove simulates an order after a move. The report is nil unless the output is JSON. An error with
-// the code NotProcessed means that the simulation found a violation.
+// SimulateMove simulates an order after a move. It returns a report only if the output is JSON. An error with
+// the code NotProcessed means that the simulation found a problem.
 func SimulateMove(ctx context.Context, a *app.App, c *client.Client, id, hash string,
 	seeds int) (*Simulated, error) {
 	o := &simulateOptions{app: a, tape: "counterexample.json"}
@@ -199,8 +200,8 @@ func SimulateMove(ctx context.Context, a *app.App, c *client.Client, id, hash st
 	return o.whole(r), o.verdict(r)
 }
 
-// find searches and shows its progress: with a bar on a terminal, and otherwise with a line every ten
-// seconds.
+// find runs the search and shows its progress. On a terminal it shows a bar. Otherwise it prints a line every
+// ten seconds.
 func (o *simulateOptions) find(ctx context.Context, sc simulate.Scenario,
 	search simulate.Search) *simulate.Report {
 	label, total := "seeds", int64(search.Seeds)

@@ -14,8 +14,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
-// regressionFile is a Go test that plays one tape. It reads the workflow from its file, so that the test
-// passes once the workflow is corrected.
+// regressionFile is the template of a Go test that replays one tape. The test reads the workflow's file, so
+// that the test passes after the user corrects the workflow.
 var regressionFile = template.Must(template.New("test").Parse(`package {{.Package}}
 
 import (
@@ -31,7 +31,8 @@ func {{.Name}}(t *testing.T) {
 }
 `))
 
-// regressionTest writes a test of the finding, for a file beside the user's other tests.
+// regressionTest returns the source of a test that replays the tape of r. The parameter file is the path of
+// the test. The parameter workflow is the path of the workflow's file.
 func regressionTest(file, workflow string, r *simulate.Report) ([]byte, error) {
 	folder, err := filepath.Abs(filepath.Dir(file))
 	if err != nil {
@@ -64,7 +65,7 @@ func regressionTest(file, workflow string, r *simulate.Report) ([]byte, error) {
 	return format.Source(b.Bytes())
 }
 
-// packageOf returns the package of an external test in a folder.
+// packageOf returns the package name of an external test in a folder.
 func packageOf(folder string) string {
 	name := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' {

@@ -12,7 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
-// print prints the runs of the search, and the conclusion that they allow.
+// print prints the report of a simulation. It first stores the tape of the report, if there is one.
 func (o *simulateOptions) print(r *simulate.Report, stopped bool) error {
 	a := o.app
 	if err := o.keepTape(r); err != nil {
@@ -69,7 +69,7 @@ func (o *simulateOptions) printFindings() {
 	}
 }
 
-// wrong returns an error if an order does not end Processed although no fault was injected.
+// wrong returns an error if the run without faults found a problem that is more than advice.
 func (o *simulateOptions) wrong() error {
 	if !slices.ContainsFunc(o.findings, func(f simulate.Finding) bool { return !f.Advice }) {
 		return nil
@@ -77,16 +77,15 @@ func (o *simulateOptions) wrong() error {
 	return failure.Silent(failure.NotProcessed, "without faults an order does not end Processed")
 }
 
-// Simulated is the report for programs. It contains everything that the text contains, except the diagram,
-// which the tape can reproduce.
+// Simulated is the JSON form of a simulation's report. It lacks the diagram of the text report.
 type Simulated struct {
 	*simulate.Report
 	Statement string             `json:"statement,omitempty"` // absent if no seed was run
-	Findings  []simulate.Finding `json:"findings"`            // never null
+	Findings  []simulate.Finding `json:"findings"`            // empty, but not null, if there are no findings
 	Violation *brokenRule        `json:"violation,omitempty"`
 }
 
-// brokenRule is a violation, with its meaning for the workflow and the rule that it breaks.
+// brokenRule is a violation with its explanation and the broken rule.
 type brokenRule struct {
 	*simulate.Violation
 	simulate.Explained
@@ -107,7 +106,7 @@ func (o *simulateOptions) printReport(r *simulate.Report) error {
 	return o.verdict(r)
 }
 
-// verdict returns an error if the simulation found a fault of the workflow or a violation.
+// verdict returns an error if the simulation found a problem of the workflow or a violation of an invariant.
 func (o *simulateOptions) verdict(r *simulate.Report) error {
 	if err := o.wrong(); err != nil {
 		return err
@@ -142,7 +141,7 @@ func counts[K ~string](m map[K]int) string {
 	return strings.Join(slices.Clip(parts), ", ")
 }
 
-// keepTape writes the tape of a finding, if there is one.
+// keepTape writes the tape of the report to a file, if the report has a tape.
 func (o *simulateOptions) keepTape(r *simulate.Report) error {
 	if r.Tape == nil {
 		return nil
@@ -169,7 +168,8 @@ func (o *simulateOptions) keepTest(r *simulate.Report) error {
 	return nil
 }
 
-// play runs a tape and prints its story. It uses the given workflow, or the recorded one.
+// play replays a tape and prints its story. The user's workflow file, if there is one, replaces the recorded
+// workflow.
 func (o *simulateOptions) play() error {
 	tape, err := simulate.ReadTape(o.replay)
 	if err != nil {
@@ -198,7 +198,8 @@ func (o *simulateOptions) play() error {
 	return o.played(&r, len(tape.Choices), len(tape.Choices)-len(r.Choices))
 }
 
-// played prints the story of a tape. missed is the number of its choices that the run did not use.
+// played prints the story of a replayed tape. missed is the number of recorded choices that the run did not
+// use.
 func (o *simulateOptions) played(r *simulate.Result, choices, missed int) error {
 	if o.app.JSON() {
 		if err := o.app.PrintJSON(map[string]any{"story": r.Story, "violation": brokenRuleOf(r.Violation,

@@ -1,5 +1,5 @@
-// Package author has the commands for authors of workflows and agents: init, workflow, agent, simulate and
-// cost.
+// Package author implements the commands for authors of workflows and agents: init, workflow, agent, aws,
+// simulate and cost.
 package author
 
 import (
@@ -28,7 +28,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-// NewWorkflow returns the command workflow with its subcommands.
+// NewWorkflow returns the command `workflow` with its subcommands.
 func NewWorkflow(a *app.App) *cobra.Command {
 	return a.Group("workflow", newValidate(a), newGraph(a), a.Command("workflow list", nil,
 		func(cmd *cobra.Command, _ []string) error { return runWorkflowList(cmd.Context(), a) }),
@@ -40,27 +40,27 @@ func NewWorkflow(a *app.App) *cobra.Command {
 
 type validateOptions struct {
 	app    *app.App
-	files  []string // files, or folders of files
-	agents string   // file with the existing agents; "" means that any agent's name is valid
-	order  string   // file with an order for which the expressions are measured; optional
+	files  []string // workflow files, or folders with workflow files
+	agents string   // agents file; "" means that every agent name is valid
+	order  string   // file with a sample order, for measuring the expressions; "" means no sample
 }
 
-// validated is the result of one file with --output json, one per line.
+// validated is the JSON result for one workflow file.
 type validated struct {
 	File     string          `json:"file"`
 	Valid    bool            `json:"valid"`
 	Workflow string          `json:"workflow,omitempty"`
-	Hash     string          `json:"hash,omitempty"` // hash of the resulting definition
+	Hash     string          `json:"hash,omitempty"`
 	Steps    int             `json:"steps,omitempty"`
 	Budget   *budget         `json:"budget,omitempty"`
-	Problems source.Problems `json:"problems"` // empty if the file is valid
+	Problems source.Problems `json:"problems"` // errors and warnings; an empty list if there are none
 }
 
-// budget states how much of their limits the workflow's expressions use.
+// budget compares the workflow's expressions with their limits.
 type budget struct {
 	Parts        int `json:"parts"` // parts of the largest expression
 	PartsAllowed int `json:"partsAllowed"`
-	Steps        int `json:"steps,omitempty"` // steps of evaluation for the given order
+	Steps        int `json:"steps,omitempty"` // evaluation steps for the given order
 	StepsAllowed int `json:"stepsAllowed"`
 }
 
@@ -131,7 +131,7 @@ func (b *budget) String() string {
 	return text
 }
 
-// agentsOptions checks the agents file, and returns the options for checking workflows against it.
+// agentsOptions reads the agents file. It returns options for checking workflows against the agents file.
 func (o *validateOptions) agentsOptions() (source.Options, error) {
 	if o.agents == "" {
 		return source.Options{}, nil
@@ -140,7 +140,7 @@ func (o *validateOptions) agentsOptions() (source.Options, error) {
 	return source.Options{KnownAgents: c.Agents, CannotKeep: c.config.CannotKeep}, err
 }
 
-// workflowFiles reads workflow files. It reads a folder as `stepkeeper dev` does.
+// workflowFiles reads workflow files and folders of workflow files.
 func workflowFiles(names []string, opts source.Options) ([]source.File, error) {
 	var files []source.File
 	for _, name := range names {

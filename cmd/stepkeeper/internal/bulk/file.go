@@ -15,9 +15,9 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Header is the first line of a list's file.
+// Header is the first line of the list's file.
 type Header struct {
-	Bulk string `json:"bulk"` // ID of the list
+	Bulk string `json:"bulk"`
 	Action
 	Where  Where     `json:"where"`
 	Made   time.Time `json:"made"`
@@ -25,20 +25,20 @@ type Header struct {
 	Pace
 }
 
-// Pace sets the speed of a list's processing.
+// Pace sets the speed at which the commands of a list are sent.
 type Pace struct {
-	Canary int     `json:"canary"` // number of orders to try first; 0 means none
+	Canary int     `json:"canary"` // number of orders to fix before the other commands are sent; 0 means none
 	Rate   float64 `json:"rate"`   // commands per second
-	// part of the orders, 0 to 1, that may fail again before the list stops
+	// StopAt is the share of failed orders, from 0 to 1, above which the list stops.
 	StopAt float64 `json:"stopAt"`
-	// time after which an accepted command without a result counts as unknown
+	// Patience is the number of seconds after which an accepted command without a result counts as unknown.
 	Patience seconds `json:"patience"`
 }
 
 type seconds = float64
 
-// List is a frozen list of orders and its file. The file has a line for the header, one for each order, and
-// one for each result. The last result of an order counts.
+// List is a fixed list of orders, stored in a file. The file has a line for the header, a line for each
+// order, and a line for each result. If an order has several results, the last one counts.
 type List struct {
 	Header
 	orders []Order
@@ -48,7 +48,7 @@ type List struct {
 	lock   *flock.Flock
 }
 
-// Create writes the list into a new file.
+// Create writes a list to a new file.
 func Create(name string, h Header, orders []Order) error {
 	if err := h.Check(); err != nil {
 		return err
@@ -73,7 +73,7 @@ func Create(name string, h Header, orders []Order) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// Check validates a header.
+// Check returns an error if a value of the header is out of range.
 func (h *Header) Check() error {
 	if _, err := h.Where.query(); err != nil {
 		return err
@@ -95,30 +95,30 @@ func (h *Header) Check() error {
 	return nil
 }
 
-// Named sets the ID of the list from the time, and checks the header.
+// Named sets the ID and the time of the list, and checks the header.
 func (h *Header) Named(now time.Time) error {
 	h.Made = now.UTC()
 	h.Bulk = h.Made.Format("20060102-150405-") + strings.ToLower(rand.Text()[:4])
 	return h.Check()
 }
 
-// File returns the name of the list's file unless another one is chosen.
+// File returns the default name of the list's file.
 func (h *Header) File() string { return "bulk-" + h.Bulk + ".jsonl" }
 
 const (
 	minRate     = 0.001
 	maxRate     = 1000
-	day         = 24 * 60 * 60 // a day in seconds
+	day         = 24 * 60 * 60 // seconds per day
 	maxPatience = 366 * day
 )
 
-// within reports whether n lies between two numbers. NaN does not.
+// within reports whether n lies between least and most. It returns false for NaN.
 func within(n, least, most float64) bool { return n >= least && n <= most }
 
-// ErrBusy is the error of Open if another process uses the list.
+// ErrBusy is the error of Open if another process has locked the list.
 var ErrBusy = errors.New("another process is running this list")
 
-// Open reads a list, and locks it against other processes until Close.
+// Open reads a list. It locks the list against other processes until Close.
 func Open(name string) (*List, error) {
 	if _, err := os.Stat(name); err != nil {
 		return nil, err
@@ -135,7 +135,8 @@ func Open(name string) (*List, error) {
 	if err == nil {
 		l.file, err = os.OpenFile(name, os.O_WRONLY, 0)
 	}
-	if err == nil { // remove a partial line that a crash has left
+	// Remove a partial line, which a crash may have left.
+	if err == nil {
 		err = l.file.Truncate(whole)
 	}
 	if err == nil {
@@ -147,7 +148,7 @@ func Open(name string) (*List, error) {
 	return l, nil
 }
 
-// read parses the lines, and returns the number of bytes in whole lines.
+// read parses the file. It returns the number of bytes in complete lines.
 func (l *List) read(name string) (whole int64, err error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -185,7 +186,7 @@ func (l *List) read(name string) (whole int64, err error) {
 	return int64(len(text)), l.Check()
 }
 
-// Close closes the file, and lets other processes open it.
+// Close closes the file and unlocks the list.
 func (l *List) Close() error {
 	var err error
 	if l.file != nil {
@@ -194,7 +195,7 @@ func (l *List) Close() error {
 	return errors.Join(err, l.lock.Close())
 }
 
-// outcome is the line of an order's result.
+// outcome is the line of a result in the file.
 type outcome struct {
 	OrderID string    `json:"orderId"`
 	Result  Result    `json:"result"`
@@ -202,7 +203,7 @@ type outcome struct {
 	At      time.Time `json:"at"`
 }
 
-// record writes an order's result at once, so that the next process can continue from it.
+// record writes the result of an order to the file at once, so that another process can continue the list.
 func (l *List) record(i int, r Result, text string, at time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -222,7 +223,7 @@ func (l *List) order(i int) Order {
 	return l.orders[i]
 }
 
-// Report groups the IDs of a list's orders by result.
+// Report groups the IDs of the list's orders by result.
 type Report struct {
 	Bulk    string   `json:"bulk"`
 	Command string   `json:"command"`
@@ -232,12 +233,12 @@ type Report struct {
 	Refused []string `json:"refused"`
 	Unknown []string `json:"unknown"`
 	NotSent []string `json:"notSent"`
-	Stopped string   `json:"stopped,omitempty"` // reason why not all commands were sent
-	// RefusedFor groups the refused orders by reason.
+	Stopped string   `json:"stopped,omitempty"` // reason why the list stopped early; otherwise ""
+	// RefusedFor maps each reason to the IDs of the refused orders.
 	RefusedFor map[string][]string `json:"-"`
 }
 
-// Report returns the present report.
+// Report returns a report of the present results.
 func (l *List) Report() Report {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,7 +1,7 @@
-// Package bulk sends one command to each of many orders.
+// Package bulk sends the same command to many orders.
 //
-// It writes the list of orders to a file before it sends the first command. It starts with a few orders,
-// keeps to a rate limit, and stops if too many orders fail again. The file also records the result of each
+// It writes the list of orders to a file before it sends the first command. It starts with a few orders and
+// keeps to a rate limit. It stops if too many orders fail again. The file also records the result of each
 // order, so that another run can continue after a crash.
 package bulk
 
@@ -26,23 +26,23 @@ import (
 // Commands lists the commands that can be sent to many orders.
 var Commands = []string{"resubmit", "undo", "cancel", "resolve", "move", "close"}
 
-// Action is the command for each order.
+// Action is the command that each order gets.
 type Action struct {
 	Command    string      `json:"command"`
-	Step       string      `json:"step,omitempty"`       // resolve
-	Fact       client.Fact `json:"fact,omitempty"`       // resolve
-	Definition string      `json:"definition,omitempty"` // move, resubmit
+	Step       string      `json:"step,omitempty"`       // step that the command names; "" if none
+	Fact       client.Fact `json:"fact,omitempty"`       // only for resolve
+	Definition string      `json:"definition,omitempty"` // only for move and resubmit
 	By         string      `json:"by,omitempty"`
 	Reason     string      `json:"reason,omitempty"`
 }
 
-// Where selects the orders that match all its values. An empty Where is refused.
+// Where selects the orders that match all its values. The valid keys are in Keys. An empty Where is an error.
 type Where map[string]string
 
-// Keys lists the keys of a Where.
+// Keys lists the valid keys of a Where.
 var Keys = []string{"state", "workflow", "step", "code", "id", "older"}
 
-// query checks a Where. It selects orders in Error unless the Where has another state.
+// query returns the query of a valid Where. Without the key state, the query selects orders in Error.
 func (w Where) query() (client.Query, error) {
 	q := client.Query{State: core.Error, PageSize: 1000}
 	if len(w) == 0 {
@@ -88,41 +88,42 @@ func (w Where) query() (client.Query, error) {
 	return q, nil
 }
 
-// States lists the states by which a Where selects. The first one is the default.
+// States lists the values of the key state. The first value is the default.
 var States = []core.State{core.Error, core.Processing, core.Compensating, core.Compensated, core.Processed}
 
-// Order is an order of the list: its state when the list was made, and its result.
+// Order is an order of the list. It contains the state of the order when the list was made, and the result of
+// the command.
 type Order struct {
 	OrderID string `json:"orderId"`
-	// Number is the order's command number when the list was made. If another command was accepted since
-	// then, the order refuses this one (P5, commands have a number and an ID).
+	// Number is the command number of the order when the list was made. If the order has accepted a command
+	// since, the order refuses the list's command (P5, commands have a number and an ID).
 	Number  int       `json:"number"`
 	Step    string    `json:"step,omitempty"`
 	Undoing bool      `json:"undoing,omitempty"`
-	Would   string    `json:"would"` // expected effect of the command
+	Would   string    `json:"would"`
 	Result  Result    `json:"result,omitempty"`
 	Text    string    `json:"text,omitempty"`
 	At      time.Time `json:"at,omitzero"`
 }
 
-// Result is the result for an order of the list.
+// Result is the state of a command to one order.
 type Result string
 
-// Results of orders.
+// The values of Result. The empty Result means that the command was not sent.
 const (
-	Accepted Result = "accepted" // the server accepted the command, whose result is not known yet
+	Accepted Result = "accepted" // the server accepted the command; the effect is not known yet
 	Fixed    Result = "fixed"    // the command has reached its goal
 	Again    Result = "failed again"
 	Refused  Result = "refused"
-	Unknown  Result = "unknown" // no answer came, or no result in time
+	Unknown  Result = "unknown" // no response came, or the effect was not known in time
 )
 
-// final reports whether the order needs no more work. A command with an unknown result is sent again under
-// the same ID.
+// final reports whether the order's command needs no more work. If a result is unknown, a later run sends the
+// command again with the same ID.
 func (r Result) final() bool { return r == Fixed || r == Again || r == Refused }
 
-// Select returns the orders, oldest first, with the expected effect of the command on each. It changes
-// nothing. The error of an invalid w wraps client.ErrInvalid.
+// Select returns the selected orders, oldest first, with the expected effect of the command on each. It sends
+// no command. An invalid w leads to an error that wraps client.ErrInvalid.
 func Select(ctx context.Context, c *client.Client, w Where, a Action) ([]Order, error) {
 	q, err := w.query()
 	if err != nil {
@@ -157,14 +158,15 @@ func Select(ctx context.Context, c *client.Client, w Where, a Action) ([]Order, 
 	})
 }
 
-// Group is a group of orders with the same expected effect.
+// Group is a set of orders with the same expected effect.
 type Group struct {
 	Would   string
 	Refused bool
 	IDs     []string
 }
 
-// Groups groups the orders by expected effect: accepted ones first, then by name.
+// Groups groups the orders by expected effect. Groups whose orders would accept the command come first, and
+// groups whose orders would refuse the command come last. Otherwise the groups are sorted by effect.
 func Groups(orders []Order) (all []Group) {
 	for i := range orders {
 		o := &orders[i]
@@ -182,7 +184,7 @@ func Groups(orders []Order) (all []Group) {
 	return all
 }
 
-// Would returns the expected verdict on a command. Its reason states the effect.
+// Would returns the expected verdict on a command. The verdict's reason describes the effect.
 func Would(ctx context.Context, c *client.Client, t *client.Task, a Action) (client.Verdict, error) {
 	if a.Command == "move" || a.Definition != "" {
 		return wouldMove(ctx, c, t, a)
@@ -217,7 +219,7 @@ func would(t *client.Task, a Action) client.Verdict {
 }
 
 // whyRefused returns the reason why an order does not accept a command now. Orders with the same reason form
-// one group of a plan, so the text contains no IDs or times.
+// one group of a plan. Therefore the text contains no IDs or times.
 func whyRefused(t *client.Task, c view.Command) string {
 	ofError := c.Command == "undo" || c.Command == "resolve" || c.Command == "close"
 	later := slices.ContainsFunc(t.AcceptsLater, func(l view.LaterCommand) bool { return l.Command == c })
@@ -237,7 +239,8 @@ func whyRefused(t *client.Task, c view.Command) string {
 	return "it would be refused as the order is now"
 }
 
-// wouldMove checks a move, including the differences of the definitions.
+// wouldMove returns the expected verdict on a move, or on a resubmit with a definition. The reason lists the
+// differences between the definitions.
 func wouldMove(ctx context.Context, c *client.Client, t *client.Task, a Action) (client.Verdict, error) {
 	p, err := c.PlanMove(ctx, t.OrderID, a.Definition)
 	if err != nil {
@@ -247,7 +250,8 @@ func wouldMove(ctx context.Context, c *client.Client, t *client.Task, a Action) 
 	if a.Command == "resubmit" && v.Accepted {
 		v = would(t, a)
 	}
-	lines, refused := []string{}, "" // refused is the first difference that prevents the move
+	// refused is the first difference that prevents the move.
+	lines, refused := []string{}, ""
 	for _, d := range p.Differences {
 		what := "allowed"
 		if d.Refused {
@@ -259,7 +263,8 @@ func wouldMove(ctx context.Context, c *client.Client, t *client.Task, a Action) 
 		lines = append(lines, d.What+" ("+what+")")
 	}
 	switch {
-	case refused != "" && strings.Contains(p.Reason, refused): // otherwise the reason is not a difference
+	// If the reason is not a difference, the verdict keeps the reason.
+	case refused != "" && strings.Contains(p.Reason, refused):
 		v.Reason = "the definitions differ: " + strings.Join(lines, "; ")
 	case len(lines) > 0 && v.Accepted:
 		v.Reason = strings.TrimPrefix(v.Reason+"; the definitions differ: "+strings.Join(lines, "; "), "; ")
@@ -267,12 +272,12 @@ func wouldMove(ctx context.Context, c *client.Client, t *client.Task, a Action) 
 	return v, nil
 }
 
-// Send sends the command to an order. number is the command number on which the decision was made, and id the
-// ID of the command (P5).
+// Send sends the command to an order. number is the order's command number at the time of the decision. id is
+// the ID of the command (P5).
 func (a *Action) Send(ctx context.Context, c *client.Client, order string, number int, id string,
 	more ...client.CommandOption) (client.Verdict, error) {
 	opts := append(more, client.CommandID(id), client.By(a.By, a.Reason))
-	if a.Command == "cancel" { // a cancel carries no number
+	if a.Command == "cancel" { // A cancel has no command number.
 		return c.Cancel(ctx, order, opts...)
 	}
 	opts = append(opts, client.IfCommand(number))
@@ -281,7 +286,8 @@ func (a *Action) Send(ctx context.Context, c *client.Client, order string, numbe
 		return c.Undo(ctx, order, opts...)
 	case "close":
 		return c.Close(ctx, order, a.By, a.Reason, opts...)
-	case "erase": // Commands lacks it, so that a selection is never erased
+	// Commands does not contain erase, so that a bulk command never erases orders.
+	case "erase":
 		return c.Erase(ctx, order, a.By, a.Reason, opts...)
 	case "resolve":
 		return c.Resolve(ctx, order, a.Step, a.Fact, opts...)
@@ -293,8 +299,8 @@ func (a *Action) Send(ctx context.Context, c *client.Client, order string, numbe
 	return client.Verdict{}, fmt.Errorf("%w: there is no command %.50q", client.ErrInvalid, a.Command)
 }
 
-// commandID returns the ID of a command, made of the list's ID and the order's. It hashes the order's ID if
-// that is too long, or contains characters that an ID of a command may not have, such as the ID of a child.
+// commandID returns the ID of the command to an order. It consists of the list's ID and the order's ID. If
+// this is not a valid command ID, a hash of the order's ID replaces the order's ID.
 func commandID(bulk, order string) string {
 	id := bulk + ":" + order
 	if !message.IsCommandID(id) {
@@ -303,7 +309,8 @@ func commandID(bulk, order string) string {
 	return id
 }
 
-// becameOf returns the result for an order whose command was accepted, or "" while the result is not known.
+// becameOf returns the result for an order whose command was accepted. It returns "" while the result is not
+// known.
 func becameOf(h *Header, o *Order, t *client.Task) (Result, string) {
 	switch {
 	case h.Command == "resolve" || h.Command == "move" || h.Command == "close":
@@ -330,7 +337,7 @@ func becameOf(h *Header, o *Order, t *client.Task) (Result, string) {
 	return "", ""
 }
 
-// passed reports whether the step at which the order had stopped is done.
+// passed reports whether the given step is done.
 func passed(t *client.Task, step string) bool {
 	i := slices.IndexFunc(t.Steps, func(s view.Step) bool { return s.Name == step })
 	return i >= 0 && t.Steps[i].State == core.Processed

@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	mostInFlight = 50 // orders whose command was sent and has no result yet
+	mostInFlight = 50 // maximum number of sent commands without a result
 	lookAgain    = time.Second
-	fewest       = 5 // smallest number of results at which StopAt applies
-	mostSilent   = 5 // consecutive commands without an answer, after which no more are sent
+	fewest       = 5 // smallest number of results to which StopAt applies
+	mostSilent   = 5 // number of consecutive commands without a response after which the list stops
 )
 
-// each calls f with 0 to n-1, several calls at once.
+// each calls f with the numbers from 0 to n-1. It makes several calls at once.
 func each(ctx context.Context, n int, f func(i int) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(8)
@@ -34,20 +34,25 @@ func each(ctx context.Context, n int, f func(i int) error) error {
 	return g.Wait()
 }
 
-// work is one process's run through a list.
+// work is a run of one process through a list.
 type work struct {
 	*List
 	c        *client.Client
 	look     time.Duration
 	mu       sync.Mutex
-	stopped  string // reason why no more commands are sent
+	stopped  string // reason why the list stopped; "" while it runs
 	silent   int
 	report   func(Report)
-	failures error // failed writes to the file
+	failures error // errors of writes to the file
 }
 
-// Run sends the remaining commands, waits for the result of each order, and reports. It ends early if the
-// canary is not fixed, if too many orders fail again, or when ctx ends. Another Run continues.
+// Run sends the remaining commands and waits for the result of each order. It calls report, if not nil, after
+// each result. If Run stops early, a later call of Run can continue. Run stops early in these cases:
+//   - The result of an order of the canary is neither Fixed nor Refused.
+//   - Too many orders failed again.
+//   - Several commands in a row got no response.
+//   - The file of the list cannot be written.
+//   - The context ended.
 func (l *List) Run(ctx context.Context, c *client.Client, report func(Report)) (Report, error) {
 	w := &work{List: l, c: c, look: lookAgain, report: report}
 	left, fixed := []int{}, 0
@@ -110,7 +115,7 @@ func (w *work) why(ctx context.Context) string {
 	return w.stopped
 }
 
-// send sends the commands of some orders at the list's rate, and waits for their results.
+// send sends the commands to some orders at the list's rate, and waits for the results.
 func (w *work) send(ctx context.Context, some []int) {
 	pace := time.NewTicker(time.Duration(float64(time.Second) / w.Rate))
 	inFlight := make(chan struct{}, mostInFlight)
@@ -144,13 +149,13 @@ func (w *work) send(ctx context.Context, some []int) {
 	}
 }
 
-// skip reports whether to leave out an order, because the list was stopped and the order's command was not
-// sent.
+// skip reports whether to leave out an order. After the list has stopped, only orders with an accepted
+// command continue.
 func (w *work) skip(ctx context.Context, i int) bool {
 	return w.why(ctx) != "" && w.order(i).Result != Accepted
 }
 
-// one sends the command of an order, and waits for its result.
+// one sends the command to an order and waits for the result.
 func (w *work) one(ctx context.Context, i int) {
 	o := w.order(i)
 	v, err := w.command(ctx, &o)
@@ -173,7 +178,8 @@ func (w *work) one(ctx context.Context, i int) {
 	w.watch(ctx, i, &o)
 }
 
-// command sends the command of an order. A Cancel carries no number, so command compares the number here.
+// command sends the command to an order. A cancel has no command number. Therefore command itself refuses a
+// cancel if the order has accepted a different command since the list was made.
 func (w *work) command(ctx context.Context, o *Order) (client.Verdict, error) {
 	if w.Command == "cancel" {
 		t, err := w.c.Get(ctx, o.OrderID)
@@ -191,7 +197,7 @@ func (w *work) command(ctx context.Context, o *Order) (client.Verdict, error) {
 	return w.Send(ctx, w.c, o.OrderID, o.Number, commandID(w.Bulk, o.OrderID))
 }
 
-// answered counts consecutive commands without an answer. If there are too many, it stops the list.
+// answered counts consecutive commands without a response. If there are too many, answered stops the list.
 func (w *work) answered(answer bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -203,7 +209,8 @@ func (w *work) answered(answer bool) {
 	}
 }
 
-// watch waits until the result of an accepted command is known, or until its time is over.
+// watch waits until the result of an accepted command is known, or until the time in the field Patience has
+// passed.
 func (w *work) watch(ctx context.Context, i int, o *Order) {
 	again := time.NewTicker(w.look)
 	until := time.After(time.Duration(w.Patience * float64(time.Second)))
@@ -234,7 +241,8 @@ func (w *work) watch(ctx context.Context, i int, o *Order) {
 	}
 }
 
-// set records a result, and stops the list if too many orders have failed again.
+// set records and reports a result. It stops the list if the file cannot be written, or if too many orders
+// have failed again.
 func (w *work) set(i int, r Result, text string) {
 	if err := w.record(i, r, text, time.Now().UTC()); err != nil {
 		w.mu.Lock()
@@ -242,7 +250,7 @@ func (w *work) set(i int, r Result, text string) {
 		w.mu.Unlock()
 		w.stop("the file of the list cannot be written: " + err.Error())
 	}
-	if r != Again && w.report == nil { // report counts the whole list
+	if r != Again && w.report == nil { // The report counts the whole list. It is made only if needed.
 		return
 	}
 	now := w.Report()

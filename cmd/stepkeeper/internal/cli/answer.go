@@ -19,10 +19,10 @@ import (
 
 type answerOptions struct {
 	orderCommand
-	event bool // the step argument is the name of an event
+	event bool // true if the argument names an event instead of a step
 	value string
-	round int    // round of the step; 0 means the present one
-	token string // token that states the step and the person
+	round int    // round of the step; 0 means the present round
+	token string // token that names the step and the person
 }
 
 func newAnswer(a *app.App) *cobra.Command {
@@ -61,7 +61,8 @@ func runAnswer(ctx context.Context, o *answerOptions) error {
 	return o.each(ctx, o.one)
 }
 
-// one sends the value. An event gets it as JSON if it is valid JSON. Otherwise it is sent as a text.
+// one sends the answer to an order. A value for an event is sent as JSON if the value is valid JSON. Any
+// other value is sent as a string.
 func (o *answerOptions) one(ctx context.Context, c *client.Client, id string) (verdictLine, error) {
 	ctx, cancel := o.app.Bounded(ctx, app.DefaultTimeout)
 	defer cancel()
@@ -90,8 +91,8 @@ func (o *answerOptions) one(ctx context.Context, c *client.Client, id string) (v
 	return verdictOf(c.Answer(ctx, id, r, client.CommandID(o.id)))
 }
 
-// answered returns an error if a step does not exist or takes no answer. The error lists the steps that take
-// answers.
+// answered returns an error if the step does not exist or takes no answer. The error lists the steps that
+// take answers.
 func answered(task *view.Task, step string) error {
 	if s := stepOf(task, step); s != nil && s.Answers != nil {
 		return nil

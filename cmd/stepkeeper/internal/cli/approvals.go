@@ -17,7 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// approval is an open approval with --output json.
+// approval is the JSON output for an open approval.
 type approval struct {
 	OrderID  string    `json:"orderId"`
 	Workflow string    `json:"workflow"`
@@ -55,7 +55,7 @@ func newApprovals(a *app.App) *cobra.Command {
 	})
 }
 
-// openApprovals returns the approvals that orders of a workflow wait for. "" means all workflows.
+// openApprovals returns the open approvals in the orders of a workflow. The name "" means all workflows.
 func openApprovals(ctx context.Context, c *client.Client, workflow string) (all []approval, err error) {
 	q := client.Query{State: core.Processing, Workflow: workflow, PageSize: pageSize}
 	for s, err := range c.List(ctx, q) {

@@ -12,14 +12,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/bulk"
 )
 
-// askedOptions are the options of undo, close and erase. These commands cannot be reverted, so on a terminal
-// they ask first.
+// askedOptions holds the options of undo, close and erase. On a terminal these commands first ask for
+// confirmation, because their effect cannot be reverted.
 type askedOptions struct {
 	orderCommand
-	yes    bool   // skip the question
-	signed bool   // require a sender and a reason, which are stored
-	doubt  string // question to the user; %s stands for the orders
-	done   string // participle of the command
+	yes    bool   // true to skip the question
+	signed bool   // true if the command needs a sender and a reason
+	doubt  string // question to the user; "%s" stands for the orders
+	done   string // past participle of the command, for messages
 }
 
 func newUndo(a *app.App) *cobra.Command {

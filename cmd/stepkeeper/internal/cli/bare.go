@@ -8,16 +8,16 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/rawjson"
 )
 
-// bare wraps an order without an envelope. Without an id it makes one from the order's content and its number
-// in the file. So the same file gives the same IDs, a repeated submission is harmless, and two equal orders
-// in the file are two orders.
+// bare adds an envelope to an order. If id is "", bare makes an ID from the order's content and from number,
+// the position of the order in the file. The same file therefore always gives the same IDs, and submitting
+// the file again is harmless. Two equal orders in a file get different IDs.
 func bare(data []byte, workflow, id string, number int) (message.SubmitOrder, error) {
 	var envelope struct {
 		OrderID  *string          `json:"orderId"`
 		Workflow *string          `json:"workflow"`
 		Order    *json.RawMessage `json:"order"`
 	}
-	// check the order before it is wrapped, because the envelope adds a level of nesting
+	// Check the order before the envelope adds a level of nesting.
 	if err := rawjson.Check(data, rawjson.MaxLevels); err != nil {
 		return message.SubmitOrder{}, err
 	}
@@ -30,13 +30,13 @@ func bare(data []byte, workflow, id string, number int) (message.SubmitOrder, er
 		hash := message.ContentHash(message.SubmitOrder{Workflow: workflow, Order: data})
 		id = fmt.Sprintf("%s-%s-%d", workflow, hash[:16], number)
 	}
-	// DecodeSubmit checks the order by the rules of every submission
+	// DecodeSubmit applies the checks of every submission.
 	return message.DecodeSubmit(fmt.Appendf(nil, `{"schema":%d,"orderId":%s,"workflow":%s,"order":%s}`,
 		message.Schema, quoted(id), quoted(workflow), data))
 }
 
-// envelopeHint returns the fix for a record that is an order without its envelope, and "" for any other
-// record.
+// envelopeHint returns a fix for a record that seems to be an order without an envelope. It returns "" for
+// any other record.
 func envelopeHint(data []byte) string {
 	var envelope map[string]json.RawMessage
 	if json.Unmarshal(data, &envelope) != nil {
@@ -50,7 +50,7 @@ func envelopeHint(data []byte) string {
 
 func quoted(text string) []byte {
 	b, err := json.Marshal(text)
-	if err != nil { // Marshal cannot fail for a string
+	if err != nil { // Marshal never fails for a string.
 		return []byte(`""`)
 	}
 	return b

@@ -112,7 +112,7 @@ func runBulk(ctx context.Context, o *bulkOptions) error {
 	return o.work(ctx, c)
 }
 
-// work processes the list in the file.
+// work runs the list that o.file contains.
 func (o *bulkOptions) work(ctx context.Context, c *client.Client) error {
 	l, err := bulk.Open(o.file)
 	switch {
@@ -146,7 +146,7 @@ func (o *bulkOptions) work(ctx context.Context, c *client.Client) error {
 	return o.report(&r)
 }
 
-// report prints the results. The exit code is Refused unless all orders were fixed.
+// report prints the results. It returns an error with the code Refused unless all orders were fixed.
 func (o *bulkOptions) report(r *bulk.Report) error {
 	a := o.app
 	if a.JSON() {
@@ -178,7 +178,7 @@ func (o *bulkOptions) report(r *bulk.Report) error {
 	return nil
 }
 
-// advise prints the next commands if orders are left.
+// advise prints the next commands for the orders that were not fixed.
 func (o *bulkOptions) advise(r *bulk.Report) {
 	out, program := o.app.Streams.Out, o.app.Program()
 	if len(r.Again) > 0 {
@@ -203,7 +203,7 @@ func some(ids []string) string {
 	return strings.Join(ids, " ")
 }
 
-// planLine is an order of a dry run with --output json.
+// planLine is the JSON output of a dry run for one order.
 type planLine struct {
 	OrderID  string `json:"orderId"`
 	Command  string `json:"command"`
@@ -212,7 +212,8 @@ type planLine struct {
 	DryRun   bool   `json:"dryRun"`
 }
 
-// printPlan prints the expected effects: the number of orders of each kind, and each order in a dry run.
+// printPlan prints how many orders have each expected effect. whole is true for a dry run. The JSON output of
+// a dry run has one line for each order.
 func (o *bulkOptions) printPlan(orders []bulk.Order, whole bool) error {
 	a := o.app
 	if a.JSON() {

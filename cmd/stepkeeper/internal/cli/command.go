@@ -22,28 +22,29 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// orderCommand holds the common parts of all commands to orders.
+// orderCommand holds the options that all commands to orders share.
 type orderCommand struct {
 	app    *app.App
 	action bulk.Action
 	ids    []string
-	id     string // ID of the command; "" makes one (P5)
-	number int    // command number to send; -1 means the order's present number (P5)
+	id     string // ID of the command; "" means a new ID
+	number int    // command number to send; -1 means the order's present number
 	dryRun bool
 }
 
-// verdictLine is one verdict with --output json, one per line.
+// verdictLine is the JSON output for the verdict on one order.
 type verdictLine struct {
 	OrderID  string            `json:"orderId"`
-	Command  string            `json:"command"` // cancel, undo, resubmit, resolve, move, close, erase
+	Command  string            `json:"command"`
 	Accepted bool              `json:"accepted"`
 	Reason   string            `json:"reason,omitempty"`
-	DryRun   bool              `json:"dryRun,omitempty"` // nothing was sent
+	DryRun   bool              `json:"dryRun,omitempty"` // true if nothing was sent
 	Report   *author.Simulated `json:"simulated,omitempty"`
-	Exit     failure.Code      `json:"exit"` // exit code that this order alone would cause
+	Exit     failure.Code      `json:"exit"` // exit code for this order alone
 }
 
-// orderCmd returns the cobra command of a command that takes the IDs of several orders.
+// orderCmd returns the cobra command for a command to orders. The argument own holds the flags that only this
+// command has.
 func (o *orderCommand) orderCmd(name string, own app.Flags, run func(context.Context) error) *cobra.Command {
 	flags := app.Flags{"by": &o.action.By, "reason": &o.action.Reason, "command-id": &o.id}
 	maps.Copy(flags, own)
@@ -53,7 +54,7 @@ func (o *orderCommand) orderCmd(name string, own app.Flags, run func(context.Con
 	})
 }
 
-// checkDefinition refuses a --definition that is neither latest nor a hash.
+// checkDefinition returns an error if the flag --definition is set to a value other than "latest" or a hash.
 func (o *orderCommand) checkDefinition() error {
 	if o.action.Definition == "" || message.IsDefinition(o.action.Definition) {
 		return nil
@@ -64,7 +65,7 @@ func (o *orderCommand) checkDefinition() error {
 const whichDefinition = "give --definition latest, or the hash that `show` and `workflow list` print: 32 " +
 	"hexadecimal digits"
 
-// checkSender checks the flags --by and --reason. Without --by it sets the user of this computer.
+// checkSender checks the flags --by and --reason. The default of --by is the user of this computer.
 func (o *orderCommand) checkSender() error {
 	if len(o.action.Reason) > core.MaxMessage {
 		return failure.New(failure.Usage, fmt.Sprintf("write at most %d bytes", core.MaxMessage),
@@ -86,7 +87,7 @@ func noReason(not string) error {
 		core.MaxMessage), "--reason is missing, and %s", not)
 }
 
-// sender returns the sender of a command: by, or the user of this computer.
+// sender returns the argument by, or the name of this computer's user if the argument is "".
 func sender(by string) string {
 	if u, err := user.Current(); by == "" && err == nil {
 		return u.Username
@@ -94,7 +95,8 @@ func sender(by string) string {
 	return by
 }
 
-// checkOrders checks the orders' IDs, and the flags that belong to one order only.
+// checkOrders checks the IDs of the orders. It also returns an error if the user gave several orders and a
+// flag that applies to only one order.
 func (o *orderCommand) checkOrders() error {
 	for _, id := range o.ids {
 		if err := app.CheckID(id); err != nil {
@@ -112,7 +114,8 @@ func (o *orderCommand) checkOrders() error {
 	return nil
 }
 
-// confirm asks the user to confirm a command. If the user declines, it returns an error with the text not.
+// confirm asks the user to confirm a command. If the user declines, the last parameter is the text of
+// the returned error.
 func confirm(a *app.App, question, what, not string) (bool, error) {
 	ok, err := a.Streams.Confirm(question)
 	if err != nil {
@@ -124,7 +127,8 @@ func confirm(a *app.App, question, what, not string) (bool, error) {
 	return true, nil
 }
 
-// each sends the command to each order and prints its verdict. It returns the worst exit code.
+// each calls send for each order and prints the verdict. It returns an error with the worst exit code of the
+// orders. It stops at the first error with a code other than Refused and NotFound.
 func (o *orderCommand) each(ctx context.Context,
 	send func(ctx context.Context, c *client.Client, id string) (verdictLine, error)) error {
 	c, err := o.app.Client(ctx)
@@ -152,8 +156,8 @@ func (o *orderCommand) each(ctx context.Context,
 	return nil
 }
 
-// send reads the order's command number, and sends the command with it (P5, commands have a number and an
-// ID). A dry run sends nothing.
+// send sends the command to an order with a command number (P5, commands have a number and an ID). If the
+// user gave no number, send uses the order's present number. A dry run sends nothing.
 func (o *orderCommand) send(ctx context.Context, c *client.Client, id string,
 	opts ...client.CommandOption) (verdictLine, error) {
 	ctx, cancel := o.app.Bounded(ctx, app.DefaultTimeout)
@@ -162,7 +166,7 @@ func (o *orderCommand) send(ctx context.Context, c *client.Client, id string,
 	if err != nil {
 		return verdictLine{}, err
 	}
-	if o.action.Step != "" && o.action.Definition == "" { // another definition may have other steps
+	if o.action.Step != "" && o.action.Definition == "" { // A new definition may have other steps.
 		if err := hasStep(task, o.action.Step); err != nil {
 			return verdictLine{}, err
 		}
@@ -196,7 +200,7 @@ func hasStep(task *view.Task, step string) error {
 		"order %s has no step %.60q", task.OrderID, step)
 }
 
-// stepOf returns a step of an order, or nil.
+// stepOf returns the named step of an order. It returns nil if the order does not have this step.
 func stepOf(task *view.Task, name string) *view.Step {
 	for i := range task.Steps {
 		if task.Steps[i].Name == name {
@@ -230,7 +234,7 @@ func (o *orderCommand) print(id string, line verdictLine) error {
 
 type cancelOptions struct {
 	orderCommand
-	unknown bool // cancel even an order that has not arrived
+	unknown bool // true to cancel an order that may not have arrived yet
 }
 
 func newCancel(a *app.App) *cobra.Command {

@@ -20,10 +20,10 @@ import (
 
 type deadLetterOptions struct {
 	app    *app.App
-	action string // redrive or discard
+	action string // "redrive" or "discard"
 	client.Handling
-	number int  // number of messages to show
-	body   bool // show the body
+	number int  // maximum number of messages to show
+	body   bool // true to show the body of each message
 	file   string
 	yes    bool
 }
@@ -80,11 +80,11 @@ func runDeadLettersList(ctx context.Context, a *app.App) error {
 		})
 }
 
-// deadLetterLine is a message with --output json.
+// deadLetterLine is the JSON output for one message.
 type deadLetterLine struct {
 	client.DeadLetter
-	Body   *string `json:"body,omitempty"`       // body that is valid UTF-8
-	Base64 []byte  `json:"bodyBase64,omitempty"` // body that is not valid UTF-8
+	Body   *string `json:"body,omitempty"`       // body of the message if it is valid UTF-8
+	Base64 []byte  `json:"bodyBase64,omitempty"` // body of the message if it is not valid UTF-8
 }
 
 func runDeadLettersLook(ctx context.Context, o *deadLetterOptions) error {
@@ -111,7 +111,7 @@ func runDeadLettersLook(ctx context.Context, o *deadLetterOptions) error {
 }
 
 func (o *deadLetterOptions) show(l *client.DeadLetter) error {
-	a, body := o.app, core.RedactJSON(l.Body) // only the agent may see the tokens of a request
+	a, body := o.app, core.RedactJSON(l.Body) // Hide the tokens of a request, which only the agent may see.
 	if a.JSON() {
 		line := deadLetterLine{DeadLetter: *l}
 		if text := string(body); o.body && utf8.ValidString(text) {
@@ -140,7 +140,7 @@ func (o *deadLetterOptions) show(l *client.DeadLetter) error {
 	return nil
 }
 
-// whose returns a description of a message and the order it belongs to.
+// whose returns a text that names the order of a message.
 func whose(l *client.DeadLetter) string {
 	if l.OrderID == "" {
 		return "of no order that can be read"
@@ -181,7 +181,7 @@ func runHandling(ctx context.Context, o *deadLetterOptions) error {
 			return failure.Wrap(err, failure.Usage, "name another one with --file",
 				"what is done cannot be recorded, and nothing was done")
 		}
-		defer func() { _ = file.Close() }() // each line was synced when it was written
+		defer func() { _ = file.Close() }() // Record has synced each line.
 		o.Record = func(h client.Handled) error {
 			return errors.Join(file.Record(h), o.print(h, &reported, &code))
 		}
@@ -203,7 +203,8 @@ func runHandling(ctx context.Context, o *deadLetterOptions) error {
 	return nil
 }
 
-// confirmed asks before all messages of a queue are handled, and before any is deleted.
+// confirmed asks the user before the command handles all messages of a queue or discards any message. Without
+// a terminal it does not ask. It then returns an error if the command would handle all messages.
 func (o *deadLetterOptions) confirmed(ctx context.Context, c *client.Client) (bool, error) {
 	a := o.app
 	switch {
@@ -232,7 +233,8 @@ func (o *deadLetterOptions) confirmed(ctx context.Context, c *client.Client) (bo
 		o.Queue), "dead-letters "+o.action, "nothing was done")
 }
 
-// print prints the result of a message, and keeps the worst exit code.
+// print prints the result for one message. It counts the message in reported, and stores the worst exit code
+// in code.
 func (o *deadLetterOptions) print(h client.Handled, reported *int, code *failure.Code) error {
 	if h.Result == client.Begun {
 		return nil

@@ -451,7 +451,7 @@ func TestGuideShowsTheProject(t *testing.T) {
 // productFile matches a file of the product in a recipe of CONTRIBUTING.md.
 var productFile = regexp.MustCompile(`\*\*[^*]+\*\*`)
 
-// TestSizes: the README has at most 80 lines before its table, the glossary 60; a kind of step touches at
+// TestSizes: the README has at most 80 lines before its table, the glossary 70; a kind of step touches at
 // most nine files, and an event seven.
 func TestSizes(t *testing.T) {
 	screen, _, found := strings.Cut(documents(t)["README.md"], "## Where to go next")
@@ -464,7 +464,7 @@ func TestSizes(t *testing.T) {
 			t.Errorf("README.md:%d has more than 100 columns", i+1)
 		}
 	}
-	if n := strings.Count(documents(t)["docs/reference/glossary.md"], "\n"); n > 60 {
+	if n := strings.Count(documents(t)["docs/reference/glossary.md"], "\n"); n > 70 {
 		t.Errorf("the glossary has %d lines", n)
 	}
 	for recipe, files := range map[string]int{"## Add an event": 7, "## Add a kind of step": 9} {

@@ -16,7 +16,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-const pageSize = 1000 // the server's limit
+const pageSize = 1000 // size of the largest page that the server returns
 
 type listOptions struct {
 	app       *app.App
@@ -50,11 +50,11 @@ func runList(ctx context.Context, o *listOptions) error {
 	q := client.Query{State: core.State(o.state), Workflow: o.workflow, Step: o.step, Code: o.code,
 		IDPrefix: o.prefix, OlderThan: o.olderThan, PageSize: pageSize}
 	children := o.children || o.prefix != ""
-	if !o.all && o.step+o.code+o.prefix == "" { // these filters apply to the orders of a page
-		// one more than the limit shows whether there are more orders
+	if !o.all && o.step+o.code+o.prefix == "" { // The client applies these filters after it has read a page.
+		// One order more than the limit shows whether there are more orders.
 		q.PageSize = min(o.limit, pageSize-1) + 1
 	}
-	var shown []view.Summary // rows of the text output, which aligns them all
+	var shown []view.Summary // orders for the table
 	count, left, more := 0, 0, false
 	for s, err := range c.List(ctx, q) {
 		if err != nil {
@@ -93,7 +93,7 @@ func runList(ctx context.Context, o *listOptions) error {
 	return nil
 }
 
-// patience returns the time limit. Many pages may take longer.
+// patience returns the time limit. With --all there is no limit, because reading many pages may take long.
 func (o *listOptions) patience() time.Duration {
 	if o.all {
 		return 0
@@ -130,14 +130,12 @@ func summaryRows(a *app.App, orders []view.Summary) [][]string {
 		why := ""
 		if s.Error != nil {
 			why = strings.TrimSpace(s.Error.Step + " " + s.Error.Code)
-			if s.Error.Message != "" { // an erased order has only the code
+			if s.Error.Message != "" { // An erased order has only the code.
 				why = strings.TrimPrefix(why+": "+s.Error.Message, ": ")
 			}
 		}
-		for _, w := range s.Waits {
-			if why == "" && w.For == view.WaitRetry {
-				why = w.Step + ": waits for its next attempt"
-			}
+		if why == "" {
+			why = render.Wait(s.Waits, now)
 		}
 		if s.Damaged != "" {
 			state, why = state+" (damaged)", "its document cannot be read; restore it from a backup"

@@ -16,7 +16,7 @@ import (
 
 type moveOptions struct {
 	orderCommand
-	seeds int // number of seeds of the simulation before the move; 0 means no simulation
+	seeds int // number of seeds for the simulation before the move; 0 means no simulation
 }
 
 func newMove(a *app.App) *cobra.Command {
@@ -36,7 +36,8 @@ func runMove(ctx context.Context, o *moveOptions) error {
 	return o.each(ctx, o.one)
 }
 
-// one moves an order, unless the requested simulation finds a violation.
+// one moves an order. If the user asked for a simulation and the simulation finds a problem, the order is not
+// moved.
 func (o *moveOptions) one(ctx context.Context, c *client.Client, id string) (line verdictLine, err error) {
 	var report *author.Simulated
 	if o.seeds > 0 {

@@ -16,53 +16,53 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// submitLine is the result of one record with --output json, one per line. With --wait it is written when the
-// order has ended.
+// submitLine is the JSON output for one record. With --wait, an accepted order is printed after its end.
 type submitLine struct {
 	File     string       `json:"file"`
-	Line     int          `json:"line,omitempty"` // first line of the record; absent if the file broke off
+	Line     int          `json:"line,omitempty"` // first line of the record; 0 for the whole file
 	OrderID  string       `json:"orderId,omitempty"`
-	Accepted bool         `json:"accepted"`         // the server has accepted the order
-	Known    bool         `json:"known"`            // the order existed before
-	Queued   bool         `json:"queued,omitempty"` // the order is in the intake queue of a stack
+	Accepted bool         `json:"accepted"`         // true if the server has accepted the order
+	Known    bool         `json:"known"`            // true if the order existed before
+	Queued   bool         `json:"queued,omitempty"` // true if the order is in the intake queue of a stack
 	Notes    []string     `json:"notes,omitempty"`  // parts of the order that have no effect
 	State    core.State   `json:"state,omitempty"`  // final state; only with --wait
-	Ended    bool         `json:"ended"`            // only with --wait
+	Ended    bool         `json:"ended"`            // true if the order has ended; only with --wait
 	Error    *submitError `json:"error,omitempty"`
 
-	// request queues of the workflow without a consumer
+	// Unattended lists the request queues of the workflow that have no consumer.
 	Unattended []view.Unattended `json:"unattended,omitempty"`
 }
 
 type submitError struct {
-	Code    string `json:"code"` // "unreadable" if the record was not sent; otherwise the server's code
+	Code    string `json:"code"` // "unreadable", "refused", or the error code from the server
 	Message string `json:"message"`
-	Step    string `json:"step,omitempty"` // with --wait: the step that failed
+	Step    string `json:"step,omitempty"` // step that failed; only with --wait
 }
 
 // barFrom is the smallest number of records for which a progress bar is shown.
 const barFrom = 50
 
-// waiters is the number of orders to wait for at the same time.
+// waiters is how many orders the command waits for at the same time.
 const waiters = 16
 
-// report collects the results and prints them, while the records are still being read.
+// report collects and prints the results while the command reads further records.
 type report struct {
 	*submitOptions
 	mu        sync.Mutex
 	bar       *streams.Progress
 	taken     []submitLine
-	answers   int       // number of orders with an answer
-	held      []badLine // records to print when the orders before them have a result
-	bad       int       // number of unreadable records, which were not sent
+	answers   int       // number of sent orders with a response
+	held      []badLine // unreadable records that are printed after the orders before them
+	bad       int       // number of unreadable records
 	refused   int
 	known     int
 	states    map[core.State]int // number of orders by final state, with --wait
-	reported  map[string]bool    // queues without a consumer that were reported
+	reported  map[string]bool    // queues without a consumer that were already reported
 	writeFail error
 }
 
-// badLine is a record that was not sent. behind is the number of sent orders before it.
+// badLine is the result for a record that was not sent. behind is the number of orders that were sent before
+// the record was read.
 type badLine struct {
 	submitLine
 	behind int
@@ -73,7 +73,8 @@ func newReport(o *submitOptions) *report {
 		bar: &streams.Progress{}}
 }
 
-// expect sets the number of records to come. 0 means unknown.
+// expect shows a progress bar for n records, if n is large enough. The value 0 means that the number is
+// unknown.
 func (r *report) expect(n int) {
 	if n >= barFrom {
 		r.bar = r.app.Streams.Progress("submitting", int64(n))
@@ -92,8 +93,8 @@ func (r *report) acknowledged() int {
 	return len(r.taken)
 }
 
-// unreadable records a record that is not sent. behind is the number of orders before it. The record is
-// printed in the order of the file.
+// unreadable adds a record that is not sent. behind is the number of orders that were sent before the record
+// was read. The results are printed in the sequence of the file.
 func (r *report) unreadable(at place, behind int, id, why string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,7 +106,7 @@ func (r *report) unreadable(at place, behind int, id, why string) {
 	r.release()
 }
 
-// release prints the held records if all orders before them have an answer.
+// release prints each held record if all orders before the record have a response.
 func (r *report) release() {
 	for len(r.held) > 0 && r.held[0].behind <= r.answers {
 		r.problem(r.held[0].submitLine)
@@ -135,7 +136,8 @@ func (r *report) answered(l submitLine) {
 	r.release()
 }
 
-// unattended prints each queue without a consumer once. With JSON the order's line contains them.
+// unattended prints each queue without a consumer once. In JSON output, the line of the order contains the
+// queues.
 func (r *report) unattended(l submitLine) {
 	for _, u := range l.Unattended {
 		if !r.reported[u.Queue] && !r.app.JSON() {
@@ -171,7 +173,7 @@ func (r *report) problem(l submitLine) {
 		render.Clean(l.Error.Message))
 }
 
-// waitForAll waits for the end of every order that the server has accepted.
+// waitForAll waits until every accepted order has ended.
 func (r *report) waitForAll(ctx context.Context, c *client.Client) error {
 	r.close()
 	if len(r.taken) >= barFrom {
@@ -181,7 +183,7 @@ func (r *report) waitForAll(ctx context.Context, c *client.Client) error {
 	all.SetLimit(waiters)
 	for i := range r.taken {
 		all.Go(func() error {
-			// no lock is needed, because another goroutine changes only other elements
+			// No lock is needed, because each goroutine reads and changes a different element.
 			id := r.taken[i].OrderID
 			task, err := c.Wait(within, id)
 			if err != nil {
@@ -229,7 +231,7 @@ func whyOf(e *submitError) string {
 	return ": " + e.Step + ": " + render.Clean(e.Message)
 }
 
-// finish prints the summary and returns the exit code.
+// finish prints the summary. It returns an error with the worst exit code of all records.
 func (r *report) finish() error {
 	r.close()
 	if r.writeFail != nil {
@@ -255,7 +257,7 @@ func (r *report) finish() error {
 	return failure.Silent(failure.Worst(codes...), "some orders were not sent, refused or not processed")
 }
 
-// notes prints each note once, with the number of its orders.
+// notes prints each note once, with the number of orders that have the note.
 func (r *report) notes() {
 	count := map[string]int{}
 	var texts []string
@@ -272,7 +274,7 @@ func (r *report) notes() {
 	}
 }
 
-// single reports whether there was one order, which the summary prints in full.
+// single reports whether there was one record and the server accepted its order.
 func (r *report) single() bool { return len(r.taken) == 1 && r.bad+r.refused == 0 }
 
 func (r *report) sum() {

@@ -21,7 +21,7 @@ import (
 type resubmitOptions struct {
 	orderCommand
 	deadline string
-	input    string // STEP=FILE
+	input    string // new input of a step, in the form STEP=FILE
 }
 
 func newResubmit(a *app.App) *cobra.Command {
@@ -49,7 +49,8 @@ func runResubmit(ctx context.Context, o *resubmitOptions) error {
 	})
 }
 
-// until returns the new deadline. The zero time means that the order has no deadline.
+// until returns the new deadline. Without the flag --deadline it returns the zero time, which removes a
+// deadline that the order had before.
 func (o *resubmitOptions) until(now time.Time) (deadline time.Time, err error) {
 	if o.deadline == "" {
 		return deadline, nil
@@ -88,7 +89,7 @@ func (o *resubmitOptions) readInput() (json.RawMessage, error) {
 
 type resolveOptions struct {
 	orderCommand
-	output string // file with the step's output
+	output string // file with the output of the step
 }
 
 func newResolve(a *app.App) *cobra.Command {
@@ -130,7 +131,8 @@ func runResolve(ctx context.Context, o *resolveOptions) error {
 	})
 }
 
-// checkValue returns an error if a message with the command would be refused because of its value.
+// checkValue returns an error if the server would refuse the command because of the input or output in the
+// command. The parameter what describes the input or output.
 func (o *orderCommand) checkValue(what string, ev core.Event) error {
 	c := message.Control{OrderID: o.ids[0], Event: core.Stamped(ev, "x", core.Sender{}, 0)}
 	if err := c.Check(); err != nil {

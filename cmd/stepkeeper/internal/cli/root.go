@@ -1,6 +1,6 @@
-// Package cli holds the tree of commands, and the commands for orders and operators. Each command is an
-// options struct, a constructor that parses into it, and a run function that does the work. Packages author
-// and local hold the other commands.
+// Package cli implements the commands for orders and operators, and assembles all commands. Each command has
+// an options struct, a constructor that parses flags into the struct, and a run function. The packages author
+// and local implement the other commands.
 package cli
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/local"
 )
 
-// Root returns the tree of commands.
+// Root returns the root command with all commands.
 func Root(a *app.App) *cobra.Command {
 	return a.Root(author.NewInit(a), local.NewDev(a), local.NewDemo(a), newSubmit(a), newShow(a), newList(a),
 		newWatch(a), newAnswer(a), newApprovals(a), newSchedules(a), local.NewConsole(a), newResubmit(a),

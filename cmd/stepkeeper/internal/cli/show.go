@@ -20,15 +20,15 @@ type showOptions struct {
 	messages bool
 }
 
-// shown is the output of `show --output json`: the task as GET /v1/orders/{id} returns it, its timeline, and
-// the possible next commands.
+// shown is the JSON output of `show`. It contains the task as GET /v1/orders/{id} returns it, the timeline,
+// and the commands that the user can run next.
 type shown struct {
 	view.Task
-	Order    json.RawMessage `json:"order,omitempty"`   // order as it was submitted
-	Receipt  *cost.Receipt   `json:"receipt,omitempty"` // nil for a server: only a stack is billed
+	Order    json.RawMessage `json:"order,omitempty"`   // content of the order
+	Receipt  *cost.Receipt   `json:"receipt,omitempty"` // cost of the order on AWS; nil for a server
 	Timeline []view.Moment   `json:"timeline"`
-	Next     []render.Advice `json:"next"`            // empty if no command is useful
-	Later    []render.Advice `json:"later,omitempty"` // commands that will be accepted later, with the times
+	Next     []render.Advice `json:"next"`            // commands that are useful now; may be empty
+	Later    []render.Advice `json:"later,omitempty"` // commands that the order will accept at a later time
 }
 
 func newShow(a *app.App) *cobra.Command {
@@ -78,8 +78,8 @@ func runShow(ctx context.Context, o *showOptions) error {
 	return o.app.PrintJSON(doc)
 }
 
-// submitted returns an order as it was submitted. The result is nil if a cancel came before the order, or if
-// the order's record has expired.
+// submitted returns the content of an order. It returns nil if a cancel came before the order, or if the
+// order was erased or has expired.
 func submitted(ctx context.Context, a *app.App, id string) (json.RawMessage, error) {
 	return app.Ask(ctx, a, "order "+id, func(c *client.Client, ctx context.Context) (json.RawMessage, error) {
 		order, err := c.Submitted(ctx, id)

@@ -25,7 +25,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// smokeContent is an order of the workflow `order` with one item to ship and one without shipping.
+// smokeContent is an order for the workflow "order". One of its items is shipped.
 const smokeContent = `{"customer":{"id":"smoke","name":"Smoke Test","email":"smoke@example.com","country":"DE"},` +
 	`"currency":"EUR","items":[{"sku":"EBOOK-GO-7","quantity":1,"unitPrice":1999,"physical":false},` +
 	`{"sku":"TEE-S-11","quantity":1,"unitPrice":2450,"physical":true}],"payment":{"card":"tok_visa_1"},` +
@@ -39,23 +39,23 @@ type smokeOptions struct {
 	within   time.Duration
 }
 
-// smokeReport is the output with --output json.
+// smokeReport is the JSON output of `smoke`.
 type smokeReport struct {
 	Workflow string             `json:"workflow"`
-	Prefix   string             `json:"prefix"` // prefix of the orders' IDs
+	Prefix   string             `json:"prefix"` // prefix of the order IDs
 	Orders   int                `json:"orders"`
 	Ends     map[core.State]int `json:"ends"`
-	Open     int                `json:"open"`     // orders that did not end in time
-	Problems []smokeProblem     `json:"problems"` // problems that the audit found; may be empty
+	Open     int                `json:"open"`     // number of orders that did not end in time
+	Problems []smokeProblem     `json:"problems"` // problems that the audit found
 	Submit   float64            `json:"submitSeconds"`
-	Total    float64            `json:"totalSeconds"` // time until the last order ended
+	Total    float64            `json:"totalSeconds"` // time until the last order ended or the time limit
 	TookP50  float64            `json:"tookP50Seconds"`
 	TookP95  float64            `json:"tookP95Seconds"`
-	TookMax  float64            `json:"tookMaxSeconds"` // longest time of one order, received to ended
-	Attempts int                `json:"attempts"`       // claims of steps, undos included
-	Failures int                `json:"failures"`       // failed or timed out attempts of steps
+	TookMax  float64            `json:"tookMaxSeconds"` // longest time from receipt to end
+	Attempts int                `json:"attempts"`       // number of claims, including claims for an undo
+	Failures int                `json:"failures"`       // number of attempts that failed or timed out
 
-	// queues that had no consumer before the first order
+	// Unattended lists the queues that had no consumer before the test started.
 	Unattended []view.Unattended `json:"unattended,omitempty"`
 }
 
@@ -68,7 +68,7 @@ func newSmoke(a *app.App) *cobra.Command {
 	o := &smokeOptions{app: a, orders: 20, workflow: "order"}
 	return a.Command("smoke", app.Flags{"orders": &o.orders, "workflow": &o.workflow, "order": &o.file,
 		"within": &o.within}, func(cmd *cobra.Command, _ []string) error {
-		if o.within == 0 { // an emulator on one machine can finish only a few orders per second
+		if o.within == 0 { // An emulator on one machine can finish only a few orders per second.
 			o.within = 5*time.Minute + time.Duration(o.orders)*time.Second
 		}
 		return runSmoke(cmd.Context(), o)
@@ -92,7 +92,7 @@ func (o *smokeOptions) contents() ([]json.RawMessage, error) {
 	var bad error
 	err = source.Records(f, func(r source.Record) bool {
 		if bad = r.Err; bad == nil {
-			_, bad = bare(r.Data, o.workflow, "", len(all)+1) // the checks that submit also runs
+			_, bad = bare(r.Data, o.workflow, "", len(all)+1) // the checks of the command submit
 		}
 		all = append(all, r.Data)
 		return bad == nil
@@ -155,8 +155,8 @@ func runSmoke(ctx context.Context, o *smokeOptions) error {
 	return s.print()
 }
 
-// warnOfRoom warns before the first order if the deployment's functions cannot all run in its account.
-// Throttled batches look like faults of the agents.
+// warnOfRoom warns if the functions of the stack need more concurrent executions than the account allows.
+// Throttled calls would look like faults of the agents.
 func warnOfRoom(ctx context.Context, a *app.App) {
 	if a.Stack == "" {
 		return
@@ -176,7 +176,7 @@ func warnOfRoom(ctx context.Context, a *app.App) {
 
 func (s *smoke) id(i int) string { return fmt.Sprintf("%s-%d", s.report.Prefix, i) }
 
-// submit sends all orders. A refused order ends the test.
+// submit sends all orders. It returns an error if an order is refused.
 func (s *smoke) submit(ctx context.Context) error {
 	var refused error
 	err := s.client.SubmitAll(ctx, func(yield func(client.Order) bool) {
@@ -197,11 +197,11 @@ func (s *smoke) submit(ctx context.Context) error {
 	return refused
 }
 
-// wait follows each order to its end, and audits it there.
+// wait waits for the end of each order and audits the order.
 func (s *smoke) wait(ctx context.Context) {
 	bar := s.app.Streams.Progress("waiting", int64(s.orders))
 	defer bar.Done()
-	var all errgroup.Group // each goroutine ends with the context at the latest
+	var all errgroup.Group // The end of ctx ends each goroutine.
 	all.SetLimit(waiters)
 	for i := range s.orders {
 		all.Go(func() error {
@@ -210,7 +210,7 @@ func (s *smoke) wait(ctx context.Context) {
 			return nil
 		})
 	}
-	_ = all.Wait() // no goroutine returns an error
+	_ = all.Wait() // No goroutine returns an error.
 }
 
 func (s *smoke) one(ctx context.Context, i int) {
@@ -248,13 +248,14 @@ func (s *smoke) problem(i int, what string) {
 	s.report.Problems = append(s.report.Problems, smokeProblem{s.id(i), what})
 }
 
-// sameJSON compares two documents without white space. Fields keep their order in transit.
+// sameJSON reports whether two documents are equal apart from white space. The fields must have the same
+// order.
 func sameJSON(a, b []byte) bool {
 	var x, y bytes.Buffer
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// inconsistent returns the contradictions between the end of a task and the states of its steps (P7, undo
+// inconsistent returns the contradictions between the state of a task and the states of its steps (P7, undo
 // covers every attempted step).
 func inconsistent(t *client.Task) []string {
 	var found []string

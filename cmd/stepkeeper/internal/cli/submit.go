@@ -21,9 +21,9 @@ import (
 
 type submitOptions struct {
 	app      *app.App
-	files    []string // names of files; "-" is standard input
+	files    []string // names of files; "-" means standard input
 	wait     bool
-	workflow string // workflow of bare orders; "" if the records have envelopes
+	workflow string // workflow of orders without an envelope; "" if the records have envelopes
 	id       string
 }
 
@@ -36,31 +36,32 @@ func newSubmit(a *app.App) *cobra.Command {
 		})
 }
 
-// place is the position of an order in a file, with its workflow.
+// place is the position of an order in a file, and the order's workflow.
 type place struct {
 	file     string
 	line     int
 	workflow string
 }
 
-// submission is one run of the command. One goroutine reads the orders, and another one handles the answers.
+// submission is one run of the command `submit`. One goroutine reads the orders, and another goroutine
+// handles the responses.
 type submission struct {
 	*submitOptions
 	report *report
 	number int // number of the record in the present file
 	err    error
-	// unattended returns the queues without a consumer that a workflow needs; nil if the receipts contain
-	// them
+	// unattended returns the queues that a workflow needs and that have no consumer. The function is nil for
+	// a server, whose receipts contain these queues.
 	unattended func(workflow string) []view.Unattended
 	queues     map[string][]view.Unattended // results of unattended, by workflow
-	// schemaOf returns the schema of a workflow's orders, or nil if it is unknown. The function is nil for a
-	// server, which checks orders itself.
+	// schemaOf returns the schema for a workflow's orders, or nil if the schema is unknown. The function is
+	// nil for a server, which checks the orders itself.
 	schemaOf func(workflow string) *client.OrderSchema
 	schemas  map[string]*client.OrderSchema // results of schemaOf, by workflow
-	stored   func(id string) bool           // reports whether the stack has the order
+	stored   func(id string) bool           // function that reports whether the stack already has the order
 
 	mu     sync.Mutex
-	places map[int]place // places of the orders without an answer, by their number
+	places map[int]place // places of the orders without a response, by order number
 	sent   int
 }
 
@@ -79,7 +80,8 @@ func runSubmit(ctx context.Context, o *submitOptions) error {
 	if o.app.Stack != "" {
 		s.unattended = func(workflow string) []view.Unattended { return o.app.Unattended(ctx, c, workflow) }
 		s.schemaOf = func(workflow string) *client.OrderSchema {
-			known, _ := c.OrderSchema(ctx, workflow) // after an error only the Scheduler checks the orders
+			// If the schema cannot be read, only the Scheduler checks the orders.
+			known, _ := c.OrderSchema(ctx, workflow)
 			return known
 		}
 		s.stored = func(id string) bool { _, err := c.Get(ctx, id); return err == nil }
@@ -88,7 +90,7 @@ func runSubmit(ctx context.Context, o *submitOptions) error {
 	if o.app.Streams.ErrIsTerminal() {
 		s.report.expect(o.records())
 	}
-	// SubmitAll ends only after the source has ended or failed, so s.err is safe to read then.
+	// If SubmitAll returns nil, s.orders has returned. It is then safe to read s.err.
 	if err := c.SubmitAll(ctx, s.orders, s.answered); err != nil {
 		return s.interrupted(o.app.Explain(err, "submission"))
 	}
@@ -129,7 +131,7 @@ func (o *submitOptions) check() error {
 	return nil
 }
 
-// interrupted returns an error with the number of acknowledged orders, which stay.
+// interrupted prints how many orders were acknowledged, and returns err. An acknowledged order continues.
 func (s *submission) interrupted(err error) error {
 	s.report.close()
 	if n := s.report.acknowledged(); n > 0 && !s.app.JSON() {
@@ -139,7 +141,8 @@ func (s *submission) interrupted(err error) error {
 	return err
 }
 
-// records counts the records of the files for the progress bar. It returns 0 if the number is unknown.
+// records returns the number of records in the files, for the progress bar. It returns 0 if the number is
+// unknown.
 func (o *submitOptions) records() int {
 	n := 0
 	for _, name := range o.files {
@@ -151,7 +154,7 @@ func (o *submitOptions) records() int {
 		if err != nil {
 			return 0
 		}
-		// the second reading reports the errors
+		// An error is ignored here, because the submission reads the file again and reports the error.
 		_ = source.Records(f, func(source.Record) bool { n++; return true })
 		_ = f.Close()
 	}
@@ -170,7 +173,8 @@ func (s *submission) orders(yield func(client.Order) bool) {
 	}
 }
 
-// alone yields the order that gets the ID of --id. It is an error if the files contain several orders.
+// alone yields the single order that gets the ID of the flag --id. It sets s.err if the files contain several
+// orders.
 func (s *submission) alone(yield func(client.Order) bool) {
 	var only []client.Order
 	for _, name := range s.files {
@@ -188,7 +192,7 @@ func (s *submission) alone(yield func(client.Order) bool) {
 	}
 }
 
-// file reads one file. It returns false if no more orders are wanted.
+// file yields the orders of one file. It returns false if the submission must end.
 func (s *submission) file(name string, yield func(client.Order) bool) bool {
 	in, label, err := s.open(name)
 	if err != nil {
@@ -205,7 +209,7 @@ func (s *submission) file(name string, yield func(client.Order) bool) bool {
 		}
 		return more
 	})
-	if err != nil { // records before the error are valid
+	if err != nil { // The orders before the error were already yielded.
 		s.report.unreadable(place{file: label}, s.count(), "", err.Error())
 	}
 	return more
@@ -225,7 +229,7 @@ func (s *submission) open(name string) (io.ReadCloser, string, error) {
 	return io.NopCloser(s.app.Streams.In), "standard input", nil
 }
 
-// record parses one record by the server's own rules. It reports an invalid one and does not send it.
+// record parses one record and applies the server's checks. It reports an invalid record and returns false.
 func (s *submission) record(file string, r source.Record) (client.Order, bool) {
 	s.number++
 	at := place{file: file, line: r.Line}
@@ -263,8 +267,8 @@ func (s *submission) record(file string, r source.Record) (client.Order, bool) {
 	return sent, true
 }
 
-// matches checks an order for a stack against the schema of its workflow, because the Scheduler reports a
-// refusal only after the command has ended.
+// matches checks an order for a stack against the schema of the order's workflow. Without this check, the
+// Scheduler could refuse the order only after `submit` has ended.
 func (s *submission) matches(o client.Order) error {
 	if s.schemaOf == nil {
 		return nil
@@ -279,20 +283,20 @@ func (s *submission) matches(o client.Order) error {
 	}
 	err := known.Check(o)
 	if err != nil && s.stored(o.ID) {
-		// an order that exists stays accepted even if the schema has changed (P14, submit creates once)
+		// An existing order stays accepted even if the schema has changed (P14, submit creates once).
 		return nil
 	}
 	return err
 }
 
-// count returns the number of orders that were handed over for sending.
+// count returns how many orders were given to the client.
 func (s *submission) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sent
 }
 
-// answered records the server's answer to one order.
+// answered records the response to one order.
 func (s *submission) answered(r client.Result) {
 	s.mu.Lock()
 	at := s.places[r.Line]

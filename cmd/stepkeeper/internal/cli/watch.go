@@ -21,13 +21,13 @@ import (
 
 type watchOptions struct {
 	app      *app.App
-	id       string // "" watches the newest orders
+	id       string // "" means the newest orders
 	interval time.Duration
 	limit    int
 }
 
-// stackInterval is the polling interval for the list of a stack. It is longer, because AWS bills the queries
-// of each poll.
+// stackInterval is the default polling interval for the list of a stack. It is longer than the interval for a
+// server, because AWS bills each query.
 const stackInterval = 5 * time.Second
 
 func newWatch(a *app.App) *cobra.Command {
@@ -48,7 +48,7 @@ func runWatch(ctx context.Context, o *watchOptions) error {
 	ctx, cancel := o.app.Patient(ctx)
 	defer cancel()
 	if o.id == "" {
-		c, err := o.app.Client(ctx) // the list retries by itself
+		c, err := o.app.Client(ctx) // The method list retries by itself.
 		if err != nil {
 			return err
 		}
@@ -91,7 +91,8 @@ func (o *watchOptions) order(ctx context.Context, c *client.Client) error {
 	return o.timedOut(ctx)
 }
 
-// timedOut returns the error of a watch whose order has not ended. An interrupt is not an error.
+// timedOut returns the error for an order that did not end within the time limit. An interrupt by the user is
+// not an error.
 func (o *watchOptions) timedOut(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return failure.New(failure.General, "give a longer --timeout, or none",
@@ -118,7 +119,7 @@ func (o *watchOptions) draw(s *screen, last, task view.Task) error {
 	return nil
 }
 
-// changes returns the differences between two versions of a task, the steps first.
+// changes describes the differences between two versions of a task. The steps come first.
 func changes(last, task view.Task, now time.Time) []string {
 	var lines []string
 	before := map[string]view.Step{}
@@ -154,7 +155,7 @@ func changes(last, task view.Task, now time.Time) []string {
 	return lines
 }
 
-// list shows the newest orders repeatedly. If the server cannot be reached, it tries again, because the
+// list shows the newest orders repeatedly. If a request after the first fails, list tries again, because the
 // server may be restarting.
 func (o *watchOptions) list(ctx context.Context, c *client.Client) error {
 	seen := map[string]view.Summary{}
@@ -208,7 +209,7 @@ func (o *watchOptions) drawList(s *screen, seen map[string]view.Summary, orders 
 		})
 	}
 	present := map[string]bool{}
-	for i := len(orders) - 1; i >= 0; i-- { // oldest first, in the order of events
+	for i := len(orders) - 1; i >= 0; i-- { // Print the oldest order first.
 		order := orders[i]
 		present[order.OrderID] = true
 		if before, ok := seen[order.OrderID]; ok && before.State == order.State && before.Run == order.Run {
@@ -227,7 +228,7 @@ func (o *watchOptions) drawList(s *screen, seen map[string]view.Summary, orders 
 			return app.Written(err)
 		}
 	}
-	for id := range seen { // keeps the map as small as one page
+	for id := range seen { // Limit the map to the orders of one page.
 		if !present[id] {
 			delete(seen, id)
 		}
@@ -240,7 +241,7 @@ type screen struct {
 	begun bool
 }
 
-// frame writes a whole frame at once, so that it does not flicker.
+// frame writes a whole picture at once, so that the terminal does not flicker.
 func (s *screen) frame(draw func(io.Writer)) error {
 	var b bytes.Buffer
 	if !s.begun {

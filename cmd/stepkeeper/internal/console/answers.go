@@ -11,14 +11,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-const mostAnswers = 50 // approximate number of orders with questions on a page
+const mostAnswers = 50 // approximate maximum number of waiting orders on a page
 
 type question struct {
 	OrderID, Workflow, Step string
 	Since, Until            core.Time
 	Run, Round              int
 	Text                    string
-	Show                    string // JSON
+	Show                    string // JSON document that helps to answer the question
 	Values, Who             []string
 	Need                    int
 	Votes                   []core.Vote
@@ -65,9 +65,9 @@ func (s *server) answers(ctx context.Context, r *http.Request, _ *kept) (content
 	return content{Title: "Answers", Template: "answers", Data: data}, nil
 }
 
-// asking returns about one page of orders that wait for an answer, and the cursor of the next page. It reads
-// large pages, because most orders may wait for something else. If a large page contains too many such
-// orders, it reads that page again in small pages.
+// asking returns the IDs of about one page of orders that wait for an answer, and the cursor of the next
+// page. It reads large pages, because few orders may wait for an answer. If the first large page contains too
+// many waiting orders, asking reads it again in small pages. It stops before a later page that has too many.
 func (s *server) asking(ctx context.Context, q client.Query, cursor string) (ids []string, next string,
 	err error,
 ) {
@@ -97,7 +97,7 @@ func (s *server) asking(ctx context.Context, q client.Query, cursor string) (ids
 	}
 }
 
-// questions returns the questions of one order that wait for an approval.
+// questions returns the open approvals of an order.
 func (s *server) questions(t *client.Task) (all []question) {
 	for i := range t.Steps {
 		st := &t.Steps[i]

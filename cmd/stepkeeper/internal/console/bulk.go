@@ -23,7 +23,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// bulks holds the lists of this process, in progress or finished, the newest last.
+// bulks holds the lists that this process has started, the newest last.
 type bulks struct {
 	mu  sync.Mutex
 	all []*running
@@ -35,7 +35,7 @@ type running struct {
 	stop context.CancelFunc
 	list *bulk.List
 	mu   sync.Mutex
-	end  *bulk.Report // final report; nil while the command runs
+	end  *bulk.Report // final report; nil while the list runs
 	err  error
 }
 
@@ -57,15 +57,15 @@ func (b *bulks) list() []*running {
 	return all
 }
 
-// plan is the expected effect of a bulk command when its page was made.
+// plan is the expected effect of a bulk command at the time when the page was made.
 type plan struct {
 	Groups []bulk.Group
-	Count  int // number of orders that the command would be sent to
+	Count  int // number of orders that would accept the command
 	Seen   string
 }
 
-// planOf groups the orders by the expected effect. Seen is a hash of the orders, which shows whether they
-// have changed.
+// planOf groups the orders by the expected effect. The field Seen is a hash of the orders, for checking later
+// whether the orders have changed.
 func planOf(orders []bulk.Order) *plan {
 	p := &plan{Groups: bulk.Groups(orders)}
 	hash := sha256.New()
@@ -80,7 +80,7 @@ func planOf(orders []bulk.Order) *plan {
 	return p
 }
 
-// selection is a bulk command as an address or a form describes it.
+// selection is a bulk command, read from a form or from the query of a page's address.
 type selection struct {
 	bulk.Action
 	Where bulk.Where
@@ -99,8 +99,8 @@ func selectionOf(values url.Values) selection {
 	return x
 }
 
-// Line returns the command line that does the same. It quotes values for a shell, because they come from the
-// page's address.
+// Line returns the equivalent command line. It quotes the values for a shell, because the values come from
+// the page's address.
 func (x *selection) Line(program string) string {
 	var where []string
 	for _, key := range bulk.Keys {
@@ -118,12 +118,12 @@ func (x *selection) Line(program string) string {
 	return line + " --where " + message.Quoted(strings.Join(where, ",")) + ` --reason "…"`
 }
 
-// planBulk shows the orders of a bulk command, its expected effect, and the lists of this process.
+// planBulk shows the expected effect of a bulk command, and the lists of this process.
 func (s *server) planBulk(ctx context.Context, r *http.Request, k *kept) (content, error) {
 	x := selectionOf(r.URL.Query())
 	data := struct {
 		menus
-		States    []core.State // states to choose from; the first one is the default
+		States    []core.State // states in the menu; the first state is the default
 		Selection selection
 		Plan      *plan
 		Line      string
@@ -154,8 +154,8 @@ func (s *server) planBulk(ctx context.Context, r *http.Request, k *kept) (conten
 	return content{Title: "Bulk", Template: "bulk", Data: &data}, err
 }
 
-// startBulk starts the bulk command whose orders the form's page has shown. It first writes the list of
-// orders to a file.
+// startBulk starts a bulk command. It first writes the list of orders to a file. It sends nothing if the
+// orders have changed since the page was loaded.
 func (s *server) startBulk(w http.ResponseWriter, r *http.Request) {
 	if !s.mayAct(w, r) {
 		return
@@ -237,7 +237,7 @@ func (b *running) ended(r bulk.Report, err error) {
 	b.end, b.err = &r, err
 }
 
-// Now returns the present report, and whether the list is still in progress.
+// Now returns the present report. The result on reports whether the list is still running.
 func (b *running) Now() (r bulk.Report, on bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -275,7 +275,7 @@ func (s *server) showBulk(_ context.Context, r *http.Request, _ *kept) (content,
 		on, s.ReadOnly, text, s.secret, s.Program + " bulk continue " + b.File}}, nil
 }
 
-// stopBulk ends the processing of a list. Commands that were sent stay sent.
+// stopBulk stops a list. The list then sends no more commands.
 func (s *server) stopBulk(w http.ResponseWriter, r *http.Request) {
 	if !s.mayAct(w, r) {
 		return

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// cached holds a value that all pages share. While one page reads it, the others wait.
+// cached holds a value that all pages share. While one page reads the value, other pages wait.
 type cached[T any] struct {
 	mu    sync.Mutex
 	value T
-	at    time.Time // time of the read
-	until time.Time // time at which the value must be read again
+	at    time.Time // time of the last read
+	until time.Time // time at which the value expires
 }
 
-// get returns the value and the time of its read. If the value is too old, get reads it again. read also
-// returns the time for which the new value is valid.
+// get returns the value and the time of the last read. If the value has expired, get calls read. The function
+// read returns a new value and the time for which the new value is valid.
 func (c *cached[T]) get(now time.Time, read func() (T, time.Duration, error)) (T, time.Time, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -28,7 +28,7 @@ func (c *cached[T]) get(now time.Time, read func() (T, time.Duration, error)) (T
 	return value, c.at, err
 }
 
-// drop makes the next get read the value again.
+// drop makes the value expire.
 func (c *cached[T]) drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,11 +15,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// maxForm is the largest form, in bytes. A form may contain the output of a step, and its encoding may need
-// three bytes for each byte.
+// maxForm is the maximum size of a form in bytes. A form may contain the output of a step, and the encoding
+// may need three bytes for each byte of the output.
 const maxForm = 3*core.MaxOutput + 16<<10
 
-// command sends the command of a form. The next page shows the result.
+// command sends the command of a form to an order. It redirects to the order's page, which shows the result.
 func (s *server) command(w http.ResponseWriter, r *http.Request) {
 	if !s.mayAct(w, r) {
 		return
@@ -34,14 +34,14 @@ func (s *server) command(w http.ResponseWriter, r *http.Request) {
 		http.StatusSeeOther)
 }
 
-// refuse writes a page that states why a form was refused and what to do.
+// refuse shows a page with the reason for a refusal and with advice.
 func (s *server) refuse(w http.ResponseWriter, r *http.Request, status int, what, do string) {
 	s.page(func(context.Context, *http.Request, *kept) (content, error) {
 		return refusal("Refused", status, what, do), nil
 	})(w, r)
 }
 
-// mayAct refuses a form that is not from a page of this console, and every form if the console is read-only.
+// mayAct reports whether the server may act on a form. If not, mayAct shows a page with the reason.
 func (s *server) mayAct(w http.ResponseWriter, r *http.Request) bool {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	err := r.ParseForm()
@@ -76,7 +76,7 @@ func wholeNumber(form url.Values, name string) (int, error) {
 	return n, nil
 }
 
-// outcome is the result of a command, for the next page.
+// outcome is the result of a command, kept for the next page.
 type outcome struct {
 	Accepted bool
 	Text     string
@@ -94,11 +94,11 @@ func outcomeText(v client.Verdict, err error) string {
 	return v.Command + " was accepted"
 }
 
-// forms is the name space of the IDs that commandID makes.
+// forms is the UUID name space of commandID.
 var forms = uuid.MustParse("7b0f1c52-6f0e-4b53-9d63-3f0c6f2a1a77")
 
-// commandID returns the ID of the command that a form asks for. It depends on the form's content, so that a
-// form that is sent twice, or from two windows, is one command (P5, commands have a number and an ID).
+// commandID returns the command ID for a form. Equal forms get the same ID, so that a form that is sent twice
+// counts as one command (P5, commands have a number and an ID).
 func commandID(order string, form url.Values) string {
 	name := order
 	for _, field := range []string{"kind", "number", "step", "fact", "run", "round", "value", "input",

@@ -1,9 +1,11 @@
-// Package console serves the operator's pages for a deployment. They show the orders that are stuck, the
-// reasons, and the next commands.
+// Package console serves web pages for the operator of a deployment. The pages show the orders that need
+// attention, the reasons, and the next commands.
 //
-// It uses only package client, so that a user's program can do everything that the console does. It is for
-// the loopback interface and one person, because every program that reaches it acts with the credentials of
-// the process.
+// The console reaches the deployment only through package client. Therefore a user's program can do
+// everything that the console does.
+//
+// The console is made for one person on the loopback interface. Every program that reaches the console acts
+// with the credentials of the console's process.
 package console
 
 import (
@@ -33,27 +35,28 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// Options are the options of New. Client, Name and Program are required.
+// Options configures New. Client, Name and Program are required.
 type Options struct {
 	Client   *client.Client
-	Name     string // name of the server or stack, for people
-	Program  string // command line that reaches it: "stepkeeper --stack shop"
-	ReadOnly bool   // refuse every action
+	Name     string // name of the server or stack, as shown on the pages
+	Program  string // command line for the deployment, such as "stepkeeper --stack shop"
+	ReadOnly bool   // true to refuse every action
 	Folder   string // folder for the files of bulk commands; "" means the working directory
 	Redact   Redaction
 	Log      *slog.Logger
-	Now      func() time.Time // nil means the system's clock
-	// Every is the interval at which an open page checks for changes; 0 means one second.
+	Now      func() time.Time // clock; nil means time.Now
+	// Every is the interval at which the server checks an open page for changes; 0 means one second.
 	Every time.Duration
 }
 
-// mostCached is the number of outcomes of commands, and of results of reads, that are kept.
+// mostCached is the maximum number of entries in each cache.
 const mostCached = 256
 
-// answerTime bounds the time of a page's requests to the deployment.
+// answerTime is the time limit for reading a page's data from the deployment.
 const answerTime = 20 * time.Second
 
-// policy allows only content of this package: no inline script, no style attribute, no frame.
+// policy is the content security policy. It allows only content of this package. It forbids inline scripts,
+// style attributes and frames.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
 	"connect-src 'self'; " +
 	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -66,8 +69,8 @@ var sources embed.FS
 
 type server struct {
 	Options
-	boot     string // names this process in the IDs of events
-	secret   string // secret in forms, which a page of another origin cannot read
+	boot     string // random name of this process, used in the IDs of events
+	secret   string // secret in each form, against forged requests
 	pages    *template.Template
 	files    map[string]file
 	outcomes *expirable.LRU[string, *outcome]
@@ -79,17 +82,17 @@ type server struct {
 	counted     cached[counted]
 	deadQueues  cached[[]client.DeadLetterQueue]
 	letters     *expirable.LRU[string, lettersLooked]     // messages by queue
-	agentsOf    *expirable.LRU[string, map[string]string] // agents of steps, by the hash of the definition
+	agentsOf    *expirable.LRU[string, map[string]string] // agents by step, for the hash of each definition
 	simulations simulations
 }
 
-// file is an asset under a name that changes with its content.
+// file is the content and the media type of an asset.
 type file struct {
 	body []byte
 	kind string
 }
 
-// New returns the handler of all pages. Each page has a path of its own, and its address holds its state.
+// New returns the handler of all pages.
 func New(o Options) http.Handler {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -134,7 +137,8 @@ func New(o Options) http.Handler {
 	return secured(mux)
 }
 
-// Paths lists the patterns that New serves, for a handler that also serves other paths.
+// Paths lists the patterns that the handler of New serves. A server that also has other handlers needs these
+// patterns.
 var Paths = []string{"GET /{$}", "GET /orders", "GET /orders/{id}", "GET /orders/{id}/move",
 	"POST /orders/{id}/command", "GET /incidents", "GET /waiting", "GET /answers",
 	"GET /workflows", "GET /workflows/{name}", "GET /health", "GET /dead-letters",
@@ -156,7 +160,7 @@ func (s *server) loadAssets() map[string]string {
 	names := map[string]string{}
 	entries, err := assets.ReadDir("assets")
 	if err != nil {
-		panic(err) // the templates are embedded in the program
+		panic(err) // The embedded folder always exists.
 	}
 	kinds := map[string]string{"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8",
 		"svg": "image/svg+xml", "txt": "text/plain; charset=utf-8"}
@@ -193,6 +197,8 @@ func (s *server) functions(assets map[string]string) template.FuncMap {
 		"json":      s.shown,
 		"state":     stateClass,
 		"clean":     render.Clean,
+		"back":      render.HandedBack,
+		"waitsFor":  func(w view.Wait) string { return render.WaitTexts[w.For] },
 		"lower":     strings.ToLower,
 		"count":     view.Count,
 		"number":    func(n int) string { return humanize.Comma(int64(n)) },
@@ -208,7 +214,7 @@ func (s *server) functions(assets map[string]string) template.FuncMap {
 	}
 }
 
-// link is an entry of the navigation.
+// link is an entry of the navigation, with its shortcut key.
 type link struct{ Title, Path, Key string }
 
 var links = []link{{"Overview", "/", "h"}, {"Orders", "/orders", "o"}, {"Incidents", "/incidents", "i"},
@@ -223,8 +229,8 @@ func lastStart(all []client.ScheduledStart) *client.ScheduledStart {
 	return &all[len(all)-1]
 }
 
-// timeElement returns a time as HTML, in UTC, and in the viewer's zone once the script has run. With the
-// class ago it is an age that the script updates.
+// timeElement returns an HTML element with a time in UTC. A script converts the time to the viewer's time
+// zone. If the class is "ago", the script shows the age instead.
 func timeElement(t core.Time, class string) template.HTML {
 	if t == 0 {
 		return "–"
@@ -236,28 +242,28 @@ func timeElement(t core.Time, class string) template.HTML {
 
 func stateClass(s core.State) string { return "state " + strings.ToLower(string(s)) }
 
-// shown returns a document for people: indented and redacted.
+// shown returns a document as indented and redacted text.
 func (s *server) shown(doc json.RawMessage) string {
 	if len(doc) == 0 {
 		return ""
 	}
 	v := jsontext.Value(bytes.Clone(s.Redact.Apply(doc)))
 	_ = v.Format(jsontext.Multiline(true), jsontext.WithIndent("  "),
-		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) // it was read as JSON
+		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) // the document was valid
 	return render.CleanLines(v.String())
 }
 
-// content is a page between its head and its foot.
+// content is the part of a page between the head and the foot.
 type content struct {
 	Title    string
 	Template string
 	Data     any
-	Charts   bool // the page needs the script for charts
+	Charts   bool // true if the page needs the script for charts
 	Status   int  // HTTP status; 0 means 200
 }
 
-// pageFunc reads the content of a page. kept is nil for a single read. For the stream of an open page it
-// holds the state between two reads.
+// pageFunc returns the content of a page. For an open page, kept holds the state between two reads. For a
+// page that is read only once, kept is nil.
 type pageFunc func(ctx context.Context, r *http.Request, kept *kept) (content, error)
 
 func (s *server) trouble(err error) content {
@@ -281,7 +287,7 @@ func (s *server) trouble(err error) content {
 		"It is tried again by itself; the log of the deployment may say more.")
 }
 
-// read returns the content of a page, or of the page that explains an error.
+// read returns the content of a page. If p fails, read returns a page that explains the error.
 func (s *server) read(ctx context.Context, r *http.Request, p pageFunc, k *kept) content {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -300,7 +306,7 @@ func (s *server) fragment(c content) (template.HTML, error) {
 	return template.HTML(b.String()), nil //nolint:gosec // a template of this package has escaped it
 }
 
-// whole is the data of the frame around each page.
+// whole is the data for the frame of a page.
 type whole struct {
 	Title, Name, Live, Path string
 	ReadOnly, Charts        bool

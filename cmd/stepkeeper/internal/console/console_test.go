@@ -50,7 +50,8 @@ func TestPages(t *testing.T) {
 		"/": {
 			"Processing", "Compensating", "charge", `"blocked"`, "None. Every queue has a consumer.",
 		},
-		"/orders":              {"o-1", "o-2", "e-1", "decide (answer)", "charge: the card is"},
+		"/orders": {"o-1", "o-2", "e-1", "decide: waits for an answer or event",
+			"charge: the card is"},
 		"/orders?state=Error":  {"o-1", "o-2"},
 		"/orders?id=e-":        {"e-1"},
 		"/orders?step=charge":  {"o-1"},
@@ -190,7 +191,8 @@ func TestMove(t *testing.T) {
 	_, list := w.get("/bulk?command=move&definition=latest&workflow=order&state=error")
 	wants(t, list, "1 the definitions differ: ")
 	simulated()
-	wants(t, page, "No violation in 2000 seeds", "Ends: ", ">Processed</span>", "move o-1 --definition")
+	wants(t, page, "No violation in ", "With 95 % confidence", "Ends: ", ">Processed</span>",
+		"move o-1 --definition")
 	if same, err := w.client.Get(t.Context(), "o-1"); err != nil || same.Definition != before.Definition ||
 		same.Command != 0 {
 		t.Errorf("a simulation has changed the order: %+v, %v", same, err)

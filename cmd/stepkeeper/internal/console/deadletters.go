@@ -22,11 +22,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// mostLetters is the number of a queue's messages on a page.
+// mostLetters is the maximum number of messages on the page of a queue.
 const mostLetters = 20
 
-// lettersLooked holds the messages of the last read of a queue. An open page does not read again, because
-// each read hides messages from other readers.
+// lettersLooked holds the messages from the last read of a queue. An open page shows these messages without a
+// new read, because each read hides the messages from other consumers.
 type lettersLooked struct {
 	At      time.Time
 	Letters []client.DeadLetter
@@ -44,8 +44,8 @@ func (s *server) deadLetters(ctx context.Context, _ *http.Request, _ *kept) (con
 	}{at, s.Program, queues}}, err
 }
 
-// deadQueue shows messages of a queue. It reads them when the page is opened. A page with the body of one
-// message uses the messages of the last read.
+// deadQueue shows the messages of a queue. It reads the queue when the page is opened, unless the page shows
+// the body of a message from the last read. Updates of an open page use the last read.
 func (s *server) deadQueue(ctx context.Context, r *http.Request, k *kept) (content, error) {
 	queue, body := r.PathValue("queue"), r.URL.Query().Get("body")
 	shows := func(l client.DeadLetter) bool { return l.ID == body }
@@ -80,8 +80,8 @@ func (s *server) deadQueue(ctx context.Context, r *http.Request, k *kept) (conte
 		s.ReadOnly, became}}, nil
 }
 
-// body returns the body of a message for people. It redacts fields at any depth, because the message contains
-// an order, and hides the tokens of a request.
+// body returns the body of a message as text. It redacts fields at any depth, because the order is nested in
+// the message. It also hides the tokens of a request.
 func (s *server) body(l client.DeadLetter) string {
 	doc := core.RedactJSON(l.Body)
 	var b bytes.Buffer
@@ -99,7 +99,7 @@ func (r Redaction) anywhere() Redaction {
 	return all
 }
 
-// handleDead redrives or discards the chosen messages. The next page shows the results.
+// handleDead redrives or discards the chosen messages. It redirects to a page that shows the results.
 func (s *server) handleDead(w http.ResponseWriter, r *http.Request) {
 	if !s.mayAct(w, r) {
 		return

@@ -12,19 +12,19 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// bar is a period in which a step ran, or waited for one thing.
+// bar is a period in which a step ran or waited.
 type bar struct {
 	from, to core.Time
-	kind     string // class: queued, work, backoff, time, answer, children, operator, undo, failed
+	kind     string // CSS class; barTexts lists the classes
 	text     string
 }
 
-// barTexts lists the kinds of bars with their names in the legend.
+// barTexts lists the classes of bars, and their names in the legend.
 var barTexts = [][2]string{{"work", "running"}, {"failed", "failed attempt"}, {"backoff", "backoff"},
 	{"queued", "not started"}, {"time", "waiting for a time"}, {"answer", "waiting for an answer"},
 	{"children", "waiting for child orders"}, {"undo", "undoing"}, {"operator", "waiting for the operator"}}
 
-// legendOf returns the kinds of bars that the picture of a task contains, with their names.
+// legendOf returns the classes of bars in the picture of a task, and their names.
 func legendOf(t *client.Task, now core.Time) (legend [][2]string) {
 	drawn := map[string]bool{}
 	for i := range t.Steps {
@@ -40,7 +40,7 @@ func legendOf(t *client.Task, now core.Time) (legend [][2]string) {
 	return legend
 }
 
-// barsOf returns a step's periods as bars. It leaves out periods whose times the document does not store.
+// barsOf returns the bars of a step. It leaves out periods whose times the task does not store.
 func barsOf(t *client.Task, st *client.Step, now core.Time) (all []bar) {
 	end := now
 	if t.EndedAt != 0 && t.Ended && t.State != core.Error {
@@ -55,7 +55,7 @@ func barsOf(t *client.Task, st *client.Step, now core.Time) (all []bar) {
 		}
 	}
 	add(ready(t, st), st.FirstAt, "queued", "not started")
-	done := st.FirstAt // end of the bars so far
+	done := st.FirstAt // end of the last bar
 	for _, a := range t.Attempts {
 		if a.Step != st.Name || a.Began < done {
 			continue
@@ -98,7 +98,7 @@ func barsOf(t *client.Task, st *client.Step, now core.Time) (all []bar) {
 	return all
 }
 
-// working returns the kind and the text of the bar of a step that runs.
+// working returns the class and the text of the bar for a running step.
 func working(st *client.Step) (kind, text string) {
 	switch st.Kind {
 	case view.KindWait:
@@ -111,7 +111,7 @@ func working(st *client.Step) (kind, text string) {
 	return "work", fmt.Sprintf("attempt %d", st.Attempts)
 }
 
-// ready returns the time when everything before a step was done.
+// ready returns the time at which all predecessors of a step had finished.
 func ready(t *client.Task, st *client.Step) core.Time {
 	at := t.Created
 	for _, name := range st.After {
@@ -124,9 +124,9 @@ func ready(t *client.Task, st *client.Step) core.Time {
 	return at
 }
 
-// undone returns the latest possible time at which the undo of a step was done. The document does not store
-// that time. It is not later than the next event: the undo of an earlier step or, if the order went on
-// without the step, the start of a later step.
+// undone returns the latest time at which the undo of a step can have ended. The task does not store the
+// exact time. The undo ended before the undo of a predecessor was claimed. If the order continued without the
+// step, the undo also ended before a successor started. The result is the earliest such time, or end.
 func undone(t *client.Task, st *client.Step, end core.Time) core.Time {
 	for i := range t.Steps {
 		other := &t.Steps[i]
@@ -145,13 +145,13 @@ func undone(t *client.Task, st *client.Step, end core.Time) core.Time {
 	return end
 }
 
-// gantt draws the steps over time as HTML: a name and a picture for each step, and a scale.
-// Positions in time are percentages of the picture's width, so that it fits each page.
+// gantt returns HTML that draws the steps over time: a name and a picture for each step, and a scale.
+// Positions are percentages of the picture's width, so that the picture fits every page.
 func gantt(t *client.Task, now core.Time) string {
 	end := now
 	if t.Ended && t.State != core.Error {
 		end = t.EndedAt
-	} else { // round up, so that an open page rarely changes
+	} else { // Round up, so that an open page rarely changes.
 		step := core.Time(core.Second)
 		for end-t.Created > 64*step {
 			step *= 2
@@ -176,7 +176,7 @@ func gantt(t *client.Task, now core.Time) string {
 		st := &t.Steps[i]
 		fmt.Fprintf(&b, `<span>%s</span><svg width="100%%" height="28">%s`, html.EscapeString(st.Name), grid)
 		for _, bar := range barsOf(t, st, end) {
-			const least = 0.4 // percent, so that a short bar is visible
+			const least = 0.4 // smallest width in percent, so that a short bar is visible
 			width := max(at(bar.to)-at(bar.from), least)
 			fmt.Fprintf(&b,
 				`<rect class="bar %s" x="%.2f%%" y="7" width="%.2f%%" height="14" rx="2"><title>%s</title></rect>`,

@@ -12,27 +12,27 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// livePrefix is the prefix of a stream's path. The path of its page follows.
+// livePrefix precedes the path of a page. The result is the path of the page's stream.
 const livePrefix = "/live"
 
 const (
 	heartbeat    = 2 * time.Second
 	writeTimeout = 10 * time.Second
-	// mostStreams is the largest number of streams for one host. Browsers open six connections to a server
-	// with HTTP/1.1, and pages and commands need some of them.
+	// mostStreams is the maximum number of open streams for one host. Browsers open at most six HTTP/1.1
+	// connections to a server, and pages and commands need some of these connections.
 	mostStreams = 4
-	// reopenAfter is the time after which a page opens its stream again, if the stream was ended in favour of
-	// another page.
+	// reopenAfter is how long a page waits before it reopens a stream that the server has ended.
 	reopenAfter = 3 * time.Second
 )
 
-// streams holds the open streams by the reader's host, oldest first.
+// streams holds the open streams of each host, oldest first.
 type streams struct {
 	mu   sync.Mutex
 	open map[string][]chan struct{}
 }
 
-// begin adds a stream. If the host has too many, it ends the oldest one by closing its channel.
+// begin adds a stream and returns the stream's channel. If the host has too many streams, begin removes the
+// oldest stream and closes the channel of the oldest stream.
 func (s *streams) begin(host string) chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,15 +54,16 @@ func (s *streams) end(host string, over chan struct{}) {
 	}
 }
 
-// kept is the state of an open page's stream. It holds the orders that the reader sees, so that no row moves
-// under the mouse.
+// kept is the state of an open page's stream. It holds the visible orders, so that no row moves under the
+// mouse.
 type kept struct {
 	rows  []view.Summary
 	begun bool
-	plan  *plan // plan of a bulk command
+	plan  *plan // plan of a bulk command; nil on other pages
 }
 
-// live sends a page again whenever it changes, and a heartbeat that shows that the connection is alive.
+// live sends a page whenever the page changes. It also sends heartbeats, which show that the connection
+// works.
 func (s *server) live(p pageFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		host, _, _ := net.SplitHostPort(r.RemoteAddr)
@@ -90,7 +91,7 @@ func (s *server) live(p pageFunc) http.HandlerFunc {
 				spoken = now
 			}
 			if err != nil {
-				return // the browser has closed the connection
+				return // The browser has closed the connection.
 			}
 			select {
 			case <-r.Context().Done():
@@ -117,7 +118,8 @@ type stream struct {
 
 func (s *stream) beat() error { return s.send("beat", "") }
 
-// send writes one event. Its ID names the process too, because the numbers start again after a restart.
+// send writes one event. The ID of the event contains the name of the process, because the numbers start
+// again after a restart.
 func (s *stream) send(event, data string) error {
 	if err := s.control.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
 		return err

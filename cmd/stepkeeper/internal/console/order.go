@@ -22,31 +22,31 @@ import (
 type orderPage struct {
 	Task         *client.Task
 	Name         string
-	Down, Across template.HTML // graph of the steps, from top to bottom and from left to right
+	Down, Across template.HTML // graphs of the steps, drawn from top to bottom and from left to right
 	Gantt        template.HTML
-	Legend       [][2]string // kinds of bars in Gantt, with their names
+	Legend       [][2]string // classes of the bars in Gantt, and their names
 	Advice       []advice
 	Later        []render.Advice
 	Questions    []question
 	Timeline     []view.Moment
-	Show         string        // compact, timeline, events or messages
-	Receipt      *cost.Receipt // nil unless the order runs on AWS
-	Order        string        // order as it was submitted
+	Show         string        // "compact", "timeline", "events" or "messages"
+	Receipt      *cost.Receipt // cost of the order on AWS; nil for a server
+	Order        string        // content of the order
 	OrderProblem string
 	Token        string
 	ReadOnly     bool
-	Outcome      *outcome // result of the command that led here
-	Movable      bool     // the order accepts a move to the definition that new orders get
+	Outcome      *outcome // result of the command that led to this page; nil if there was no command
+	Movable      bool     // true if the order accepts a move to the definition for new orders
 }
 
-// advice is a possible command of the operator, with the properties of its form.
+// advice is a command that the operator can send, with the properties of the command's form.
 type advice struct {
 	render.Advice
 	Label      string
 	Danger     bool
 	NeedReason bool
-	NeedInput  bool // the form needs an input of the step
-	MayOutput  bool // the form may set an output of the step
+	NeedInput  bool // true if the form must contain an input for the step
+	MayOutput  bool // true if the form may contain an output of the step
 }
 
 func (s *server) order(ctx context.Context, r *http.Request, _ *kept) (content, error) {
@@ -101,7 +101,7 @@ func withoutPlans(all []view.Moment) (some []view.Moment) {
 	return some
 }
 
-// withAttempts adds the unsuccessful attempts, and the answers of people.
+// withAttempts adds the unsuccessful attempts and the answers of people to a timeline.
 func withAttempts(all []view.Moment, t *client.Task) []view.Moment {
 	for _, a := range t.Attempts {
 		of := fmt.Sprintf("attempt %d", a.Number)
@@ -140,8 +140,9 @@ func adviceOf(a render.Advice) advice {
 	return v
 }
 
-// move compares an order with another definition of its workflow, as two graphs and step by step. It uses the
-// definition of new orders unless the address names another. Its form sends the compared definition.
+// move shows the differences between an order's definition and a second definition of the same workflow. The
+// address names the second definition. By default, the second definition is the definition for new orders.
+// The form on the page moves the order to the second definition.
 func (s *server) move(ctx context.Context, r *http.Request, _ *kept) (content, error) {
 	t, err := s.Client.Get(ctx, r.PathValue("id"))
 	if err != nil {
@@ -155,7 +156,7 @@ func (s *server) move(ctx context.Context, r *http.Request, _ *kept) (content, e
 		Task      *client.Task
 		Plan      client.Plan
 		Now, Then template.HTML
-		Unknown   string // reason why the other definition has no picture
+		Unknown   string // reason why there is no picture of the second definition
 		Simulated *simulation
 		Token     string
 		ReadOnly  bool
@@ -182,7 +183,7 @@ func picture(nodes []diagram.Node, d diagram.Direction, label string) template.H
 	return template.HTML(diagram.SVG(nodes, d, label, false)) //nolint:gosec // the diagram escapes texts
 }
 
-// compared returns the steps of the other definition as boxes that show the differences.
+// compared returns the steps of the second definition as nodes that show the differences.
 func compared(t *client.Task, def client.Definition, plan client.Plan) []diagram.Node {
 	nodes := nodesOf(&client.Task{Steps: def.Steps})
 	for i := range nodes {
@@ -255,7 +256,7 @@ func (s *server) commandOf(ctx context.Context, id string, r *http.Request,
 	return action.Send(ctx, s.Client, id, number, command)
 }
 
-// answer sends the answer of a form to a step that waits for it.
+// answer sends the answer in a form to a waiting step.
 func (s *server) answer(ctx context.Context, id string, r *http.Request, a bulk.Action,
 	named client.CommandOption) (client.Verdict, error) {
 	reply := client.Reply{Step: a.Step, Value: r.PostFormValue("value"), By: a.By, Reason: a.Reason}

@@ -16,11 +16,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// states lists the states by which a listing can be filtered.
+// states lists the states that the listing of orders can be filtered by.
 var states = []core.State{core.Processing, core.Compensating, core.Error, core.Processed, core.Compensated,
 	core.Cancelled, core.Closed}
 
-// filter is the selection of orders in an address.
+// filter is the selection of orders in the address of a page.
 type filter struct {
 	State, Workflow, Step, Code, Older, Prefix, Children, Cursor string
 }
@@ -31,17 +31,17 @@ func filterOf(r *http.Request) filter {
 		q.Get("id"), q.Get("children"), q.Get("cursor")}
 }
 
-// Address returns the address of the page of orders with the filter and a cursor.
+// Address returns the address of the listing of orders, with the filter and a cursor.
 func (f filter) Address(cursor string) string { return f.on("/orders", cursor) }
 
-// on returns the address of a page with the filter and a cursor.
+// on returns the address of the given page, with the filter and a cursor.
 func (f filter) on(page, cursor string) string {
 	return address(page, map[string]string{"state": f.State, "workflow": f.Workflow, "step": f.Step,
 		"code": f.Code, "older": f.Older, "id": f.Prefix, "children": f.Children,
 		"cursor": cursor})
 }
 
-// address returns the address of a page with the values that are not empty.
+// address returns the address of a page. The query of the address contains the values that are not empty.
 func address(page string, values map[string]string) string {
 	q := url.Values{}
 	for name, value := range values {
@@ -78,31 +78,31 @@ func (f filter) query() (client.Query, error) {
 
 type row struct {
 	view.Summary
-	Gone bool // the order does not match the filter any more
+	Gone bool // true if the order no longer matches the filter
 }
 
-// choice is a state that the listing can be restricted to, with the number of its orders.
+// choice is an entry in the menu of states, with the number of orders in the state.
 type choice struct {
 	number
 	Address string
 	Now     bool
 }
 
-// menus holds the values of a filter that the deployment knows, so that no reader has to type them.
+// menus holds the values that a reader can choose for a filter.
 type menus struct {
 	States                  []choice
 	Workflows, Steps, Codes []string
-	Total                   string // number of orders that match; "" if it is not known
+	Total                   string // number of matching orders; "" if unknown
 }
 
-// counted holds the numbers of orders by state, and the error codes.
+// counted holds the numbers of orders by state, and the error codes of the orders in Error.
 type counted struct {
 	states []number
 	codes  []string
 }
 
-// counts returns the numbers of open orders by state, and the codes of the orders in Error. It caches both
-// for ten seconds, because AWS bills each read of a stack.
+// counts returns the numbers of orders in the states Processing, Compensating and Error, and the error codes
+// of the orders in Error. It caches the result for ten seconds, because AWS bills each read of a stack.
 func (s *server) counts(ctx context.Context) (counted, error) {
 	c, _, err := s.counted.get(s.Now(), func() (c counted, _ time.Duration, err error) {
 		open, err := s.underWay(ctx)
@@ -119,7 +119,8 @@ func (s *server) counts(ctx context.Context) (counted, error) {
 	return c, err
 }
 
-// menus returns the possible values of a filter, with the steps of the chosen workflow or of all.
+// menus returns the values that a reader can choose for a filter. The steps are the steps of the chosen
+// workflow. If no workflow is chosen, the steps are the steps of all workflows.
 func (s *server) menus(ctx context.Context, f filter) (m menus, err error) {
 	known, err := s.counts(ctx)
 	if err != nil {
@@ -131,7 +132,7 @@ func (s *server) menus(ctx context.Context, f filter) (m menus, err error) {
 		c := choice{number: number{State: state, N: -1}, Address: of.Address(""), Now: of.State == f.State}
 		if i := slices.IndexFunc(known.states, func(n number) bool { return n.State == state }); i >= 0 {
 			c.number = known.states[i]
-			if f.Children == "" { // the list leaves child orders out
+			if f.Children == "" { // The listing leaves out child orders.
 				c.N -= c.Children
 			}
 			if c.Now && f == (filter{State: f.State, Children: f.Children, Cursor: f.Cursor}) {
@@ -160,7 +161,7 @@ func (s *server) menus(ctx context.Context, f filter) (m menus, err error) {
 	return m, nil
 }
 
-// chosen returns the sorted values of a menu. It adds the value in the page's address.
+// chosen returns the sorted values of a menu. It adds the parameter now, the value in the page's address.
 func chosen(values []string, now string) []string {
 	values = append(values, now)
 	slices.Sort(values)
@@ -181,7 +182,7 @@ func (s *server) orders(ctx context.Context, r *http.Request, k *kept) (content,
 	data := struct {
 		menus
 		Filter        filter
-		All           string // address without a state
+		All           string // address of the listing without a filter for the state
 		Rows          []row
 		New, Looked   int
 		Next, Again   string
@@ -204,17 +205,18 @@ func (s *server) orders(ctx context.Context, r *http.Request, k *kept) (content,
 	return content{Title: "Orders", Template: "orders", Data: data}, nil
 }
 
-// found is the result of a search.
+// found is the result of a search for orders.
 type found struct {
 	orders []view.Summary
-	next   string // cursor; "" if the search has seen all orders
-	looked int    // number of orders read; may count missing ones of the last page
+	next   string // cursor of the next page; "" after the last page
+	looked int    // number of orders read; too high if the last page was not full
 }
 
 func isChild(o *view.Summary) bool { return strings.Contains(o.OrderID, core.ChildMark) }
 
-// find reads pages of the listing until it has enough rows for one page of the console. It leaves out child
-// orders unless the filter selects them or an ID.
+// find reads pages of the listing until it has enough rows for a page of the console, the listing ends, or it
+// has read mostLookedAt orders. It leaves out child orders, unless the filter asks for child orders or for an
+// ID.
 func (s *server) find(ctx context.Context, q client.Query, f filter) (x found, err error) {
 	for x.next = f.Cursor; ; {
 		var some []view.Summary
@@ -232,8 +234,8 @@ func (s *server) find(ctx context.Context, q client.Query, f filter) (x found, e
 	}
 }
 
-// hold keeps the rows that the reader sees in place. It updates changed rows, marks rows that no longer
-// match, and counts new ones.
+// hold keeps the visible rows in place while a page is open. It updates changed rows and marks rows that no
+// longer match the filter. The result fresh is the number of new orders.
 func (s *server) hold(ctx context.Context, k *kept, found []view.Summary) (rows []row, fresh int) {
 	now := map[string]view.Summary{}
 	for _, o := range found {

@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	rowsOnPage   = 50   // orders
-	mostLookedAt = 5000 // largest number of orders that a page reads to find its rows
-	mostCounted  = 1000 // largest number of counted orders in a state; above it a page shows 1,000+
+	rowsOnPage   = 50   // number of rows with which a page of the listing is full; it may have more
+	mostLookedAt = 5000 // maximum number of orders that are read to fill a page
+	mostCounted  = 1000 // maximum count of the orders in Processing or Compensating; more are shown as 1,000+
 	mostGrouped  = 10000
 	mostExamples = 5
 )
 
-// incident is a group of orders in Error with the same cause.
+// incident is a group of orders in Error with the same workflow, step and error code.
 type incident struct {
 	Workflow, Step, Code string
 	Phase                core.Phase
@@ -35,13 +35,13 @@ type incident struct {
 	Address              string
 }
 
-// Bulk returns the address of the page that repairs all orders of the incident.
+// Bulk returns the address of the page that resubmits all orders of the incident.
 func (i incident) Bulk() string {
 	return address("/bulk", map[string]string{"command": "resubmit", "workflow": i.Workflow, "step": i.Step,
 		"code": i.Code})
 }
 
-// stopped holds the orders in Error, grouped by cause.
+// stopped holds the orders in Error, grouped into incidents.
 type stopped struct {
 	Incidents []incident
 	Count     int
@@ -50,11 +50,12 @@ type stopped struct {
 }
 
 const (
-	fewInError = 1000             // largest number of orders in Error that are read each time
-	holdsMany  = 10 * time.Second // time for which a larger number is cached
+	fewInError = 1000             // maximum number of orders in Error that are not cached
+	holdsMany  = 10 * time.Second // how long the orders are cached if there are more
 )
 
-// inError returns the orders in Error, grouped by cause. If there are many, it caches them for all pages.
+// inError returns the orders in Error, grouped into incidents. If there are many orders, inError caches the
+// result for all pages.
 func (s *server) inError(ctx context.Context) (stopped, error) {
 	x, _, err := s.stopped.get(s.Now(), func() (stopped, time.Duration, error) {
 		x, err := s.readInError(ctx)
@@ -159,7 +160,8 @@ func (s *server) overview(ctx context.Context, _ *http.Request, _ *kept) (conten
 	return content{Title: "Overview", Template: "overview", Data: data, Charts: true}, nil
 }
 
-// listed returns the workflows, or none for a stack, which cannot list them.
+// listed returns the workflows of the deployment. For a stack it returns none, because a stack cannot list
+// its workflows.
 func (s *server) listed(ctx context.Context) ([]client.Workflow, error) {
 	all, err := s.Client.Workflows(ctx)
 	if errors.Is(err, client.ErrInvalid) {
@@ -180,15 +182,15 @@ func (s *server) workflows(ctx context.Context, _ *http.Request, _ *kept) (conte
 	}{all, schedules}}, err
 }
 
-// version holds the orders that run one definition of a workflow.
+// version describes the open orders that run one definition of a workflow.
 type version struct {
 	Hash           string
-	UnderWay, Stop int // orders
+	UnderWay, Stop int // numbers of running orders and of orders in Error
 	Oldest         core.Time
 }
 
-// workflow shows one version of a workflow, and the versions that open orders run. It shows the version of
-// new orders unless the address names another.
+// workflow shows a definition of a workflow, and the definitions that open orders run. The address names the
+// shown definition. By default, the page shows the definition for new orders.
 func (s *server) workflow(ctx context.Context, r *http.Request, _ *kept) (content, error) {
 	name, definition := r.PathValue("name"), cmp.Or(r.URL.Query().Get("definition"), client.Latest)
 	data := struct {
@@ -207,7 +209,7 @@ func (s *server) workflow(ctx context.Context, r *http.Request, _ *kept) (conten
 		return content{}, err
 	}
 	nodes := nodesOf(&client.Task{Steps: data.Def.Steps})
-	for i := range nodes { // a step of a definition has no state
+	for i := range nodes { // A step of a definition has no state.
 		_, nodes[i].Detail, _ = strings.Cut(nodes[i].Detail, ", ")
 	}
 	label := "steps of workflow " + name
@@ -224,7 +226,7 @@ func (s *server) workflow(ctx context.Context, r *http.Request, _ *kept) (conten
 	return content{Title: name, Template: "workflow", Data: data}, err
 }
 
-// versions counts the orders of a workflow by the definition that they run.
+// versions counts the open orders of a workflow by definition.
 func (s *server) versions(ctx context.Context, workflow string) (all []version, more bool, err error) {
 	by := map[string]*version{}
 	for _, state := range []core.State{core.Processing, core.Compensating, core.Error} {
@@ -260,21 +262,22 @@ func (s *server) versions(ctx context.Context, workflow string) (all []version, 
 	return all, more, nil
 }
 
-// looksEvery is the time for which health results are cached. For a stack, one run of all checks takes some
-// dozens of calls.
+// looksEvery is how long the health checks and the list of dead-letter queues are cached. Running all checks
+// of a stack takes dozens of calls.
 const looksEvery = 30 * time.Second
 
-// checked is the result of a run of all checks.
+// checked is the result of running all checks.
 type checked struct {
 	checks []client.Check
 	err    error
 }
 
-// health shows the results of `stepkeeper doctor`.
+// health shows the results of the checks that `stepkeeper doctor` runs.
 func (s *server) health(ctx context.Context, _ *http.Request, _ *kept) (content, error) {
 	x, at, err := s.checked.get(s.Now(), func() (checked, time.Duration, error) {
 		checks, err := s.Client.Checks(ctx)
-		return checked{checks, err}, looksEvery, ctx.Err() // ctx ends if the page is closed
+		// If the reader closed the page, the result is not cached.
+		return checked{checks, err}, looksEvery, ctx.Err()
 	})
 	if err = cmp.Or(err, x.err); err != nil {
 		return content{}, err

@@ -9,13 +9,14 @@ import (
 	"strings"
 )
 
-// Redaction lists the hidden fields of orders, inputs and outputs. A pattern is a path such as payment.card
-// or customer.*. In it * stands for any one name or index, and ** for any number of them.
+// Redaction lists the fields of orders, inputs and outputs to hide. Each pattern is a path, such as
+// payment.card or customer.*. In a pattern, * matches any name or index, and ** matches any number of names
+// or indexes.
 type Redaction [][]string
 
 const hidden = `"(hidden)"`
 
-// LoadRedaction reads patterns from a file, one on each line; # begins a comment.
+// LoadRedaction reads patterns from a file with one pattern on each line. The character # begins a comment.
 func LoadRedaction(name string) (Redaction, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -37,7 +38,8 @@ func LoadRedaction(name string) (Redaction, error) {
 	return r, nil
 }
 
-// Apply replaces the hidden fields. It hides a text that is not JSON completely.
+// Apply replaces the hidden fields of a document. If the document is not valid JSON, Apply hides the whole
+// document.
 func (r Redaction) Apply(doc json.RawMessage) json.RawMessage {
 	if len(r) == 0 || len(doc) == 0 {
 		return doc

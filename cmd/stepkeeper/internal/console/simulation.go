@@ -15,7 +15,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
-// Bounds of the simulation of a move that a page shows.
+// Limits for the simulation of a move.
 const (
 	simulatedSeeds = 2000
 	simulatedTime  = 20 * time.Second
@@ -27,20 +27,21 @@ type simulation struct {
 	Problem  string // reason why the order cannot be simulated
 	Findings []simulate.Finding
 	Report   *simulate.Report
-	Broken   string // meaning of the broken invariant
+	Broken   string // explanation of the broken invariant
 	Diagram  string
 	Command  string // command that runs the same simulation
 }
 
-// simulations caches the last simulations. Only one runs at a time, because it uses the whole processor.
+// simulations caches the latest simulations. Only one simulation runs at a time, because a simulation uses
+// all processor cores.
 type simulations struct {
 	mu      sync.Mutex
 	by      *expirable.LRU[string, *simulation]
 	running bool
 }
 
-// of returns the cached simulation of a move. If none is cached and no other simulation runs, it starts one.
-// A later page shows the result.
+// of returns the cached simulation of a move. If the cache does not contain the simulation and no other
+// simulation is running, the method starts the simulation. A later page then shows the result.
 func (s *simulations) of(plan client.Plan, t *client.Task, program string, at core.Time) simulation {
 	s.mu.Lock()
 	defer s.mu.Unlock()

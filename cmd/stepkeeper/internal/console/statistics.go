@@ -17,17 +17,17 @@ import (
 )
 
 const (
-	mostLines = 6  // most lines of a chart
-	chartRows = 12 // most rows of the table below a chart
+	mostLines = 6  // maximum number of lines in a chart
+	chartRows = 12 // maximum number of rows in the table below a chart
 )
 
-// chart is a line chart over time. The script draws it. A table below has the same values as text.
+// chart is a line chart over time, which a script draws. A table below the chart shows the values as text.
 type chart struct {
 	ID, Title, Unknown string
-	Data               string // JSON, for the script
+	Data               string // JSON for the script
 	Lines              []line
 	Rows               []chartRow
-	Per                string // length of a row's period
+	Per                string // length of the period that a row covers
 }
 
 type line struct {
@@ -41,15 +41,15 @@ type chartRow struct {
 	Values []string
 }
 
-// Colours of lines by their subject. The lines of agents use them in turn.
+// colors maps the subject of a line to a colour. turns lists the colours for the lines of agents.
 var (
 	colors = map[string]string{view.OrdersInFlight: "work", string(core.Error): "bad",
 		string(core.Processed): "done", string(core.Compensated): "undo", string(core.Closed): "wait"}
 	turns = [mostLines]string{"work", "answer", "children", "operator", "wait", "done"}
 )
 
-// chartOf returns the chart of a kind of series. If the chart would have too many lines, it draws the ones
-// with the highest values.
+// chartOf returns the chart of one kind of series. If there are too many series, it draws the series with the
+// highest values.
 func chartOf(s *client.Statistics, kind, title, unknown string) chart {
 	c := chart{ID: "chart-" + kind, Title: title, Unknown: unknown}
 	var found []view.Series
@@ -79,15 +79,15 @@ func chartOf(s *client.Statistics, kind, title, unknown string) chart {
 	data, err := json.Marshal(map[string]any{"from": s.From.Std().Unix(), "every": s.Interval.Std().Seconds(),
 		"lines": c.Lines})
 	if err != nil {
-		panic(err) // numbers and names always encode
+		panic(err) // Numbers and names always encode.
 	}
 	c.Data = string(data)
 	c.table(s, kind != view.SeriesEnded && kind != view.SeriesReceived)
 	return c
 }
 
-// table adds a few rows, newest first. Each covers several intervals and has their sum. For a level, such as
-// the number of orders in flight, it has their maximum.
+// table adds the rows of the table, newest first. Each row covers several intervals and shows the sum of
+// their values. If level is true, the row shows the maximum instead.
 func (c *chart) table(s *client.Statistics, level bool) {
 	n := len(c.Lines[0].Values)
 	each := max((n+chartRows-1)/chartRows, 1)
@@ -128,7 +128,7 @@ func highest(values []*int) (n int) {
 	return n
 }
 
-// length returns a duration for a title that begins with "per": 10 seconds, minute, 5 minutes.
+// length returns a duration as a text that can follow "per": "10 seconds", "minute" or "5 minutes".
 func length(d time.Duration) string {
 	if d == 0 {
 		return ""
@@ -157,7 +157,7 @@ type figures struct {
 	Unknown []string
 }
 
-// orderCost is the cost of a million orders in dollars, from the stack's consumption.
+// orderCost is the cost of a million orders in dollars. It is calculated from the stack's consumption.
 type orderCost struct{ Range, How string }
 
 func costOf(u *view.Usage) *orderCost {
@@ -197,7 +197,8 @@ func figuresOf(s *client.Statistics, err error) figures {
 	return f
 }
 
-// rateOf returns the number of orders that came, or ended, in the last minute with values.
+// rateOf returns the number of orders per minute, calculated from the last minute with values. kind selects
+// received or ended orders.
 func rateOf(s *client.Statistics, kind string) string {
 	of := max(int(time.Minute/max(s.Interval.Std(), 1)), 1)
 	all, known, measured := 0, false, 0

@@ -10,11 +10,12 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/stepkeeper/stepkeeper/client"
+	"github.com/stepkeeper/stepkeeper/cmd/stepkeeper/internal/render"
 	"github.com/stepkeeper/stepkeeper/shared/core"
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// number is a count up to mostCounted.
+// number is the number of orders in a state. If More is true, the state has more orders than N.
 type number struct {
 	State    core.State
 	N        int
@@ -22,7 +23,7 @@ type number struct {
 	More     bool
 }
 
-// String returns the number for people.
+// String returns the number as text.
 func (n number) String() string {
 	if n.More {
 		return humanize.Comma(int64(n.N)) + "+"
@@ -33,8 +34,8 @@ func (n number) String() string {
 // waits is a group of open orders that wait for the same thing.
 type waits struct {
 	For, Workflow, Step string
-	Agent               string // agent of the step; "" if the step has none, or if it is not known
-	Asks                bool   // the step asks an agent
+	Agent               string // agent of the step; "" if the step has no agent or the agent is unknown
+	Asks                bool   // true if the step calls an agent
 	Count               int
 	Oldest              core.Time
 	Example             string
@@ -42,15 +43,9 @@ type waits struct {
 	Text                string
 }
 
-var waitTexts = map[string]string{
-	view.WaitAgent: "an agent's reply", view.WaitRetry: "the next attempt", view.WaitTime: "a time",
-	view.WaitAnswer:   "an answer or event",
-	view.WaitChildren: "child orders", view.WaitUndo: "an undo",
-}
-
-// agent returns the agent that a step of an order asks. If the listing does not name it, agent reads it from
-// the definition. It returns "" if the definition cannot be read. missing lists the definitions that could
-// not be read, so that a page tries each only once.
+// agent returns the agent that a step of an order calls. If the wait w does not name the agent, the result
+// comes from the order's definition. The result is "" if the definition cannot be read. The map missing lists
+// these definitions, so that a page tries each definition only once.
 func (s *server) agent(ctx context.Context, missing map[string]bool, o *client.Summary, w *view.Wait) string {
 	if w.Agent != "" || o.Definition == "" || missing[o.Definition] {
 		return w.Agent
@@ -60,8 +55,8 @@ func (s *server) agent(ctx context.Context, missing map[string]bool, o *client.S
 	return agents[w.Step]
 }
 
-// agents returns the agents of a definition by step; "" for a step without one. It caches them, because
-// definitions never change.
+// agents returns the agent of each step of a definition. The agent is "" if the step has no agent. The method
+// caches the result, because definitions never change.
 func (s *server) agents(ctx context.Context, workflow, hash string) (map[string]string, error) {
 	if agents, known := s.agentsOf.Get(hash); known {
 		return agents, nil
@@ -78,9 +73,9 @@ func (s *server) agents(ctx context.Context, workflow, hash string) (map[string]
 	return agents, nil
 }
 
-// askers holds the orders that wait for an agent, at any step.
+// askers describes the orders that wait for one agent, at any step.
 type askers struct {
-	Agent   string // name of the agent; "" if it is not known
+	Agent   string // name of the agent; "" if unknown
 	Orders  int
 	Oldest  core.Time
 	Example string
@@ -94,7 +89,7 @@ func byAgent(all map[string]*askers, agent string, o *client.Summary, w *view.Wa
 		a = &askers{Agent: agent, Oldest: w.Since, Example: o.OrderID}
 		all[agent] = a
 	}
-	if a.last != o.OrderID { // the waits of an order follow each other
+	if a.last != o.OrderID { // The waits of one order are adjacent.
 		a.Orders, a.last = a.Orders+1, o.OrderID
 	}
 	if w.Since < a.Oldest {
@@ -106,10 +101,11 @@ type open struct {
 	Waits  []waits
 	Agents []askers
 	Counts []number
-	Oldest core.Time // creation of the oldest counted order; 0 if there is none
+	Oldest core.Time // creation time of the oldest counted order; 0 if no order was counted
 }
 
-// underWay reads the orders that have not ended.
+// underWay reads the orders in Processing and Compensating. It groups the orders by the thing that they wait
+// for.
 func (s *server) underWay(ctx context.Context) (x open, err error) {
 	groups, agents, missing := map[[4]string]*waits{}, map[string]*askers{}, map[string]bool{}
 	for _, state := range []core.State{core.Processing, core.Compensating} {
@@ -134,7 +130,7 @@ func (s *server) underWay(ctx context.Context) (x open, err error) {
 				g := groups[key]
 				if g == nil {
 					g = &waits{For: w.For, Workflow: o.Workflow, Step: w.Step, Agent: agent, Asks: asks,
-						Oldest: w.Since, Example: o.OrderID, Text: waitTexts[w.For]}
+						Oldest: w.Since, Example: o.OrderID, Text: render.WaitTexts[w.For]}
 					g.Address = filter{State: string(state), Workflow: o.Workflow, Step: w.Step,
 						Children: "on"}.Address("")
 					groups[key] = g
@@ -166,8 +162,8 @@ func (s *server) underWay(ctx context.Context) (x open, err error) {
 	return x, nil
 }
 
-// oldest returns the creation time of the oldest order, including orders that were not counted. It returns 0
-// if there is none.
+// oldest returns the creation time of the oldest order in Processing or Compensating. It includes the orders
+// that underWay did not count. It returns 0 if there are no orders.
 func (s *server) oldest(ctx context.Context, x open) (core.Time, error) {
 	for _, n := range x.Counts {
 		if !n.More {
@@ -184,7 +180,7 @@ func (s *server) oldest(ctx context.Context, x open) (core.Time, error) {
 	return x.Oldest, nil
 }
 
-// older returns the earlier of two times. It ignores a if a is 0.
+// older returns the earlier of two times. If a is 0, it returns b.
 func older(a, b core.Time) core.Time {
 	if a == 0 {
 		return b

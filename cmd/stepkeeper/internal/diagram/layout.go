@@ -1,5 +1,5 @@
-// Package diagram draws the steps of a workflow as a layered graph in SVG. Every step is in a layer after its
-// predecessors, and no line crosses a box.
+// Package diagram draws the steps of a workflow as a layered graph in SVG. Every step is in a later layer
+// than its predecessors. No line crosses a box.
 package diagram
 
 import (
@@ -10,43 +10,43 @@ import (
 // Node is a box of the graph.
 type Node struct {
 	ID     string
-	After  []string // IDs of the boxes from which lines lead to this one; unknown IDs are ignored
-	Title  string   // the first line
-	Detail string   // the second line
+	After  []string // IDs of the predecessors; unknown IDs are ignored
+	Title  string   // first line of text
+	Detail string   // second line of text
 	Class  string   // class in the style sheet, such as the state of the step
-	Link   string   // address that a click opens; "" if the box is not a link
+	Link   string   // address that a click opens; "" for a box without a link
 }
 
-// Sizes in pixels. In the direction Across, the layers follow each other from left to right.
+// Sizes in pixels, except orderings and straighten, which are numbers of passes.
 const (
 	boxWidth   = 208
 	boxHeight  = 52
-	laneWidth  = 16 // space for a line that passes a layer
-	sideGap    = 24 // gap between boxes beside each other
+	laneWidth  = 16 // width of a line that passes a layer
+	sideGap    = 24 // gap between boxes in a layer
 	layerGap   = 44 // gap between layers
 	margin     = 8
-	orderings  = 8 // number of sweeps that reorder the layers
+	orderings  = 8 // passes that reorder the layers
 	straighten = 12
 )
 
 type point struct{ x, y float64 }
 
-// cell is a box, or the position where a line passes a layer.
+// cell is a box, or the position at which a line passes a layer.
 type cell struct {
-	node   int // index of the box; -1 if a line passes
+	node   int // index of the box; -1 for a line
 	layer  int
 	side   float64 // coordinate of the centre within the layer
 	size   float64 // extent within the layer
-	in     []int   // cells of the layer before
-	out    []int   // cells of the layer after
-	weight float64 // sort key of the cell while the layers are ordered
+	in     []int   // cells in the previous layer that are connected to the cell
+	out    []int   // cells in the next layer that are connected to the cell
+	weight float64 // sort key while the layers are reordered
 }
 
 type layout struct {
 	nodes  []Node
 	cells  []cell
-	layers [][]int // cells of each layer, in sequence
-	chains [][]int // cells that a line connects, one chain per line
+	layers [][]int // cells of each layer, in order
+	chains [][]int // cells that each line connects
 }
 
 func newLayout(nodes []Node, boxSize float64) *layout {
@@ -82,7 +82,7 @@ func (l *layout) add(c cell) int {
 	return at
 }
 
-// edgesOf returns the lines as pairs of nodes. It omits lines that would close a cycle.
+// edgesOf returns the lines as pairs of node indexes. It leaves out lines that would close a cycle.
 func edgesOf(nodes []Node) [][2]int {
 	index := make(map[string]int, len(nodes))
 	for i, n := range nodes {
@@ -119,7 +119,8 @@ func edgesOf(nodes []Node) [][2]int {
 	return edges
 }
 
-// depths returns the layer of each node: the layer after its last predecessor.
+// depths returns the layer of each node. A node without predecessors is in layer 0. Any other node is in the
+// layer after its last predecessor.
 func depths(n int, edges [][2]int) []int {
 	before := make([][]int, n)
 	for _, e := range edges {
@@ -146,8 +147,8 @@ func depths(n int, edges [][2]int) []int {
 	return depth
 }
 
-// order moves the cells of each layer towards their adjacent nodes, and keeps the order with the fewest
-// crossings.
+// order sorts the cells of each layer to reduce crossings of lines. It makes several passes and keeps the
+// result with the fewest crossings.
 func (l *layout) order() {
 	best, fewest := l.copyOrder(), l.crossings()
 	for sweep := range orderings {
@@ -175,8 +176,8 @@ func (l *layout) copyOrder() [][]int {
 	return c
 }
 
-// reorder sorts a layer by the mean position of each cell's joined cells. A cell without joined cells keeps
-// its position.
+// reorder sorts the cells of a layer by the mean position of their joined cells. For a cell without joined
+// cells, its own position counts.
 func (l *layout) reorder(layer []int, joined func(*cell) []int) {
 	place := l.places()
 	for i, at := range layer {
@@ -204,7 +205,7 @@ func (l *layout) places() []int {
 	return place
 }
 
-// crossings returns the number of crossings between the lines of two layers.
+// crossings returns the number of crossings between the lines.
 func (l *layout) crossings() int {
 	place := l.places()
 	count := 0
@@ -229,8 +230,8 @@ func (l *layout) crossings() int {
 	return count
 }
 
-// place sets the coordinate of each cell within its layer: near its adjacent nodes in other layers, and clear
-// of the cells beside it.
+// place sets the coordinate of each cell within its layer. It moves the cell towards the connected cells in
+// other layers. It keeps the minimum distance between the cells of a layer.
 func (l *layout) place() {
 	for _, layer := range l.layers {
 		l.settle(layer, nil)
@@ -267,8 +268,8 @@ func (l *layout) place() {
 	}
 }
 
-// settle moves the cells of a layer as near to their wished positions as the distances between them allow. It
-// makes one pass from each end. Each pass keeps the distances. The result, the mean of both, keeps them too.
+// settle moves the cells of a layer towards the positions in wish, and keeps the minimum distances. It makes
+// one pass from each end of the layer. Each pass keeps the distances, and so does the mean of both results.
 func (l *layout) settle(layer []int, wish []float64) {
 	n := len(layer)
 	if wish == nil {

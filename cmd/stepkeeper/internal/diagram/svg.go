@@ -10,16 +10,16 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// Direction is the direction in which the layers follow each other.
+// Direction is the direction from one layer to the next.
 type Direction int
 
-// Directions. Down fits a narrow screen, Across a wide one.
+// The directions. Down fits a narrow screen, and Across fits a wide screen.
 const (
 	Down Direction = iota
 	Across
 )
 
-// style is the style of a picture outside a page. A page has its own style.
+// style is the style of a picture in a file of its own. An HTML page has its own style sheet.
 const style = `<style>
 .graph text{font:13px system-ui,sans-serif;fill:#1c2733}.graph .detail{font-size:11px;fill:#5b6b7b}
 .graph rect{fill:#fff;stroke:#8496a8;stroke-width:1.2}.graph path{fill:none;stroke:#8496a8;stroke-width:1.4}
@@ -27,8 +27,9 @@ const style = `<style>
 @media (prefers-color-scheme:dark){.graph text{fill:#e6edf3}.graph .detail{fill:#9fb0c0}.graph rect{fill:#182028}}
 </style>`
 
-// SVG draws the graph. With alone the result is a file with its own style. Otherwise it is a part of an HTML
-// page, whose style sheet has the classes graph, detail and head, and the classes of the nodes.
+// SVG draws the graph. If alone is true, the result is a complete file with a style. Otherwise the result is
+// a part of an HTML page. The page's style sheet must define the classes graph, detail and head, and the
+// classes of the nodes.
 func SVG(nodes []Node, d Direction, label string, alone bool) string {
 	size := float64(boxWidth)
 	if d == Across {
@@ -37,7 +38,7 @@ func SVG(nodes []Node, d Direction, label string, alone bool) string {
 	p := picture{layout: newLayout(nodes, size), across: d == Across}
 	width, height := p.extent()
 	var b strings.Builder
-	attributes := ` role="group"` // the boxes of an embedded picture are links
+	attributes := ` role="group"` // Boxes in a page can be links.
 	if alone {
 		attributes = ` role="img" xmlns="http://www.w3.org/2000/svg"`
 	}
@@ -69,7 +70,7 @@ func (p *picture) boxAlong() float64 {
 	return boxHeight
 }
 
-// at converts a position in the layout into one in the picture.
+// at converts a position in the layout to a point in the picture.
 func (p *picture) at(along, side float64) point {
 	if p.across {
 		return point{along, side}
@@ -93,7 +94,7 @@ func (p *picture) corner(i int) point {
 	return p.at(p.start(c.layer), c.side-c.size/2)
 }
 
-// line draws the path of a chain: curved in the gaps between the layers, straight through a layer.
+// line draws the line of a chain. The line is curved between layers, and straight where it passes a layer.
 func (p *picture) line(b *strings.Builder, chain []int) {
 	const arrow = 6.0
 	from, to := &p.cells[chain[0]], &p.cells[chain[len(chain)-1]]
@@ -144,13 +145,13 @@ func (p *picture) box(b *strings.Builder, i int) {
 	}
 }
 
-// Of returns the steps of a workflow as boxes.
+// Of returns the steps of a workflow as nodes.
 func Of(d *core.Definition) []Node {
 	nodes := make([]Node, len(d.Steps))
 	for i := range d.Steps {
 		s := &d.Steps[i]
 		n := Node{ID: s.Name, Title: s.Name, Detail: workflow.Summary(s), After: s.After}
-		if s.Answer != nil && s.Answer.Ask != "" { // the ask comes after all other predecessors
+		if s.Answer != nil && s.Answer.Ask != "" { // The step in Ask runs after all other predecessors.
 			n.After = []string{s.Answer.Ask}
 		}
 		if s.PointOfNoReturn {

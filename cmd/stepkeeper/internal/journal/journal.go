@@ -1,4 +1,4 @@
-// Package journal records operators' handlings of messages in a file of JSON Lines.
+// Package journal records how operators handled dead letters. The file has one line of JSON for each record.
 package journal
 
 import (
@@ -10,16 +10,17 @@ import (
 	"github.com/stepkeeper/stepkeeper/client"
 )
 
-// Name is the default name of the file.
+// Name is the default name of the journal's file.
 const Name = "dead-letters.jsonl"
 
-// Journal is an open file. Several processes may append to one file.
+// Journal is an open journal file. Several processes may append to the same file.
 type Journal struct {
 	mu   sync.Mutex
 	file *os.File
 }
 
-// Open opens a file, or makes it, readable for its owner only.
+// Open opens a file for appending. If the file does not exist, Open creates it with access for the owner
+// only.
 func Open(name string) (*Journal, error) {
 	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -28,7 +29,8 @@ func Open(name string) (*Journal, error) {
 	return &Journal{file: f}, nil
 }
 
-// Record implements client.Handling.Record: when it returns nil, the line is on the disk.
+// Record appends a line to the file. If Record returns nil, the line is on the disk. The field Record of
+// client.Handling takes this method.
 func (j *Journal) Record(h client.Handled) error {
 	line, err := json.Marshal(h)
 	if err != nil {

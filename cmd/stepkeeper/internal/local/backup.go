@@ -15,14 +15,14 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
-// backupReport is the output with --output json.
+// backupReport is the JSON output of `backup`.
 type backupReport struct {
 	File  string `json:"file"`
 	Bytes int64  `json:"bytes"`
-	Keys  string `json:"keys,omitempty"` // file of token keys, which the backup does not hold
+	Keys  string `json:"keys,omitempty"` // file of token keys, which the backup does not contain
 }
 
-// NewBackup returns the command backup.
+// NewBackup returns the command `backup`.
 func NewBackup(a *app.App) *cobra.Command {
 	data := "data"
 	return a.Command("backup", app.Flags{"data": &data}, func(cmd *cobra.Command, args []string) error {

@@ -24,13 +24,13 @@ type consoleOptions struct {
 	redact   string
 }
 
-// consoleReady is the ready line with --output json.
+// consoleReady is the JSON line that reports that the console is ready.
 type consoleReady struct {
 	Ready bool   `json:"ready"`
 	URL   string `json:"url"`
 }
 
-// NewConsole returns the command console.
+// NewConsole returns the command `console`.
 func NewConsole(a *app.App) *cobra.Command {
 	o := &consoleOptions{app: a, listen: "127.0.0.1:8380"}
 	return serving(a.Command("console", app.Flags{"listen": &o.listen, "read-only": &o.readOnly,
@@ -38,7 +38,7 @@ func NewConsole(a *app.App) *cobra.Command {
 		func(cmd *cobra.Command, _ []string) error { return runConsole(cmd.Context(), o) }))
 }
 
-// serving marks a command that continues to serve without a reader of its output.
+// serving marks a command that serves requests. The command continues even if its output is closed.
 func serving(cmd *cobra.Command) *cobra.Command {
 	cmd.Annotations = map[string]string{app.Serves: "true"}
 	return cmd
@@ -94,11 +94,12 @@ func loadRedaction(file string) (console.Redaction, error) {
 	return r, nil
 }
 
-// pages returns the console's pages, which `dev` serves beside its HTTP API. They read from that API.
+// pages returns a function that makes the console's handler for a server. The command `dev` serves this
+// handler. The console sends its requests to the HTTP API of `dev`.
 func (o *devOptions) pages(log *slog.Logger, redaction console.Redaction) func(server string) http.Handler {
 	return func(server string) http.Handler {
 		c, err := client.New(server, client.WithRetry(app.QuickAttempts, app.QuickPatience))
-		if err != nil { // cannot happen, because the address is the server's own
+		if err != nil { // The server's own address is always valid.
 			return http.NotFoundHandler()
 		}
 		program := "stepkeeper"

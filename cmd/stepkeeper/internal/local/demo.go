@@ -24,7 +24,7 @@ type demoOptions struct {
 	keep      bool
 }
 
-// NewDemo returns the command demo.
+// NewDemo returns the command `demo`.
 func NewDemo(a *app.App) *cobra.Command {
 	o := &demoOptions{app: a, seed: 1}
 	return a.Command("demo", app.Flags{"orders": &o.orders, "workflows": &o.workflows, "seed": &o.seed,
@@ -54,7 +54,7 @@ func runDemo(ctx context.Context, o *demoOptions) error {
 		Orders: o.orders, Seed: o.seed, Report: o.report, Binary: binary, Workflows: shipped,
 		Out: o.app.Streams.Out, Terminal: o.app.Streams.IsTerminal(),
 	}
-	if o.app.JSON() { // only the report goes to the output
+	if o.app.JSON() { // Only the report goes to the output.
 		options.Out, options.Terminal = o.app.Streams.Err, o.app.Streams.ErrIsTerminal()
 	}
 	if o.keep {
@@ -86,10 +86,11 @@ func (o *demoOptions) conclude(ctx context.Context, options runner.Options, repo
 		"demo --keep --seed %d", o.seed), "the demo failed")
 }
 
-// shippedWorkflow is the file of the workflow for which the demo has services.
+// shippedWorkflow is the file of the built-in workflow. The services of the demo belong to this workflow.
 const shippedWorkflow = "order.yaml"
 
-// workflowFolder returns the folder of the workflows. Without --workflows it writes the built-in workflow.
+// workflowFolder returns the folder with the workflows. Without the flag --workflows, it writes the built-in
+// workflow to a temporary folder, which remove deletes.
 func (o *demoOptions) workflowFolder() (dir string, remove func(), err error) {
 	if o.workflows != "" {
 		return o.workflows, func() {}, nil
@@ -98,7 +99,7 @@ func (o *demoOptions) workflowFolder() (dir string, remove func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	remove = func() { _ = os.RemoveAll(dir) } // the folder is temporary, so an error does not matter
+	remove = func() { _ = os.RemoveAll(dir) }
 	if err := writeShipped(dir); err != nil {
 		remove()
 		return "", nil, err
@@ -106,7 +107,7 @@ func (o *demoOptions) workflowFolder() (dir string, remove func(), err error) {
 	return dir, remove, nil
 }
 
-// writeShipped writes the built-in workflow into a folder.
+// writeShipped writes the built-in workflow to a folder.
 func writeShipped(dir string) error {
 	text, err := workflows.Files.ReadFile(shippedWorkflow)
 	if err != nil {

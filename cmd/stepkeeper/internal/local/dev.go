@@ -1,5 +1,5 @@
-// Package local has the commands that run a server or keep files on this machine: dev, demo, console, backup
-// and token-key.
+// Package local implements the commands that run a server or keep files on this machine: dev, demo, console,
+// backup and token-key.
 package local
 
 import (
@@ -33,13 +33,13 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// drainTime is the longest time that `dev` takes to end after a signal.
+// drainTime is how long `dev` may continue after a signal.
 const drainTime = 5 * time.Second
 
 type devOptions struct {
 	app       *app.App
 	listen    string
-	answers   string // address of the listener for answers; "" means no listener
+	answers   string // address that serves only the answer pages; "" means none
 	data      string
 	workflows string
 	agents    string
@@ -47,33 +47,33 @@ type devOptions struct {
 	sweep     time.Duration
 	keep      string
 	replyTo   []string
-	example   string                     // name of the example; "" if none was chosen
-	next      func(server string) string // returns the first command to run; nil without an example
-	orders    string                     // file with orders of the example
+	example   string                     // name of the example; "" means no example
+	next      func(server string) string // function that returns the first command to run; may be nil
+	orders    string                     // file with the orders of the example
 	logLevel  string
 	logFormat string
 	clockFile string
-	newKey    bool // make a new key for tokens
+	newKey    bool // true to make a new token key
 	redact    string
 	onAlert   embedded.OnAlert
-	command   string // command to run on alerts
-	otlp      string // collector of spans; "" means that no spans are recorded
+	command   string // command that runs for each alert
+	otlp      string // address of the trace collector; "" means no spans
 }
 
-// devReady is the ready line with --output json.
+// devReady is the JSON line that reports that the server is ready.
 type devReady struct {
 	Ready     bool   `json:"ready"`
 	URL       string `json:"url"`
-	Answers   string `json:"answers,omitempty"` // address that serves the pages of answers only
+	Answers   string `json:"answers,omitempty"` // address that serves only the answer pages
 	Data      string `json:"data"`
 	Workflows int    `json:"workflows"`
 	Agents    int    `json:"agents"`
-	// true if the whole database file was checked; otherwise the check continues
+	// Checked is true if the server has checked the whole database file. Otherwise the check continues.
 	Checked bool   `json:"checked"`
-	Orders  string `json:"orders,omitempty"` // file with orders of the example to submit
+	Orders  string `json:"orders,omitempty"` // file with the orders of the example
 }
 
-// NewDev returns the command dev.
+// NewDev returns the command `dev`.
 func NewDev(a *app.App) *cobra.Command {
 	o := &devOptions{app: a, data: "data", listen: strings.TrimPrefix(app.DefaultServer, "http://"),
 		workflows: "workflows", agents: "agents.yaml", maxOpen: 20000, sweep: 500 * time.Millisecond,
@@ -133,7 +133,7 @@ func (o *devOptions) check() error {
 	return nil
 }
 
-// keeping reads --keep in days, because shorter times make no sense.
+// keeping parses the flag --keep, which is a number of days such as 30d. It returns 0 if the flag is not set.
 func (o *devOptions) keeping() (time.Duration, error) {
 	if o.keep == "" {
 		return 0, nil
@@ -149,7 +149,8 @@ func (o *devOptions) keeping() (time.Duration, error) {
 	return time.Duration(days) * day, nil
 }
 
-// checkLoopback refuses an address outside the loopback interface, because the server has no passwords.
+// checkLoopback returns an error if the address is not on the loopback interface. Other machines must not
+// reach the server, because it has no passwords.
 func checkLoopback(flag, listen string) error {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
@@ -165,11 +166,11 @@ func checkLoopback(flag, listen string) error {
 	return nil
 }
 
-// outliveReaders keeps the process alive when nothing reads its output any more. A write then returns an
-// error instead of ending the process by SIGPIPE, which systemd would regard as a clean end. Unlike
-// signal.Ignore it does not affect the programs that the process starts.
+// outliveReaders keeps the process alive after the reader of its output has ended. A write then returns an
+// error. Without outliveReaders, SIGPIPE would end the process, and systemd would regard this end as clean.
+// Unlike signal.Ignore, outliveReaders does not affect child processes.
 func outliveReaders() (stop func()) {
-	unread := make(chan os.Signal, 1) // no goroutine receives from it
+	unread := make(chan os.Signal, 1) // No goroutine receives from this channel.
 	signal.Notify(unread, syscall.SIGPIPE)
 	return func() { signal.Stop(unread) }
 }
@@ -218,7 +219,7 @@ func runDev(ctx context.Context, o *devOptions) error {
 	})
 }
 
-// serve runs the server until it ends, or until drainTime after the end of ctx.
+// serve runs the server. If ctx ends, serve waits for the server for at most drainTime.
 func (o *devOptions) serve(ctx context.Context, options embedded.Options) (err error) {
 	ended := make(chan error, 1)
 	go func() {
@@ -240,7 +241,7 @@ func (o *devOptions) serve(ctx context.Context, options embedded.Options) (err e
 	return failure.Wrap(err, failure.General, addressAdvice(err), "stepkeeper dev ended")
 }
 
-// addressAdvice returns what to do if an address is in use, and "" after any other error.
+// addressAdvice returns the advice for an address that is in use. It returns "" for any other error.
 func addressAdvice(err error) string {
 	if !errors.Is(err, syscall.EADDRINUSE) {
 		return ""
@@ -249,7 +250,8 @@ func addressAdvice(err error) string {
 		"port with --listen or --answers-listen, 0 takes a free one"
 }
 
-// tracer returns a tracer, nil without a collector, and a function that closes it.
+// tracer returns a tracer and a function that closes the tracer. The tracer is nil if no collector is set, or
+// if the environment variable has no valid address.
 func (o *devOptions) tracer(ctx context.Context) (port.Tracer, func(), error) {
 	endpoint := cmp.Or(o.otlp, o.app.Getenv(deployment.VarTraces))
 	if endpoint == "" {
@@ -257,7 +259,7 @@ func (o *devOptions) tracer(ctx context.Context) (port.Tracer, func(), error) {
 	}
 	t, err := tracing.New(ctx, endpoint, "stepkeeper", app.ReadVersion().Version)
 	switch {
-	case err != nil && o.otlp == "": // the variable may be set for other programs
+	case err != nil && o.otlp == "": // The variable may be set for other programs.
 		o.app.Warn("no spans are sent, for " + deployment.VarTraces + " cannot be used: " + err.Error())
 		return nil, func() {}, nil
 	case err != nil:
@@ -266,11 +268,11 @@ func (o *devOptions) tracer(ctx context.Context) (port.Tracer, func(), error) {
 	return t, func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		_ = t.Close(ctx) // spans that the collector does not take are lost
+		_ = t.Close(ctx) // The collector may lose the last spans.
 	}, nil
 }
 
-// clock returns the clock that a test may have moved; nil means the machine's.
+// clock returns the clock that a test can shift. It returns nil if the server uses the system clock.
 func (o *devOptions) clock() (port.Clock, error) {
 	if o.clockFile == "" {
 		return nil, nil
@@ -283,8 +285,8 @@ func (o *devOptions) clock() (port.Clock, error) {
 	return c, nil
 }
 
-// ready prints the one line that scripts wait for. If it cannot be written the server continues, because its
-// work does not depend on the output.
+// ready prints the line that scripts wait for. If the write fails, the server continues, because the server
+// does not need the output.
 func (o *devOptions) ready(s embedded.Started) {
 	warnUnprinted(o.app, s.Address, o.printReady(s))
 }
@@ -324,7 +326,7 @@ func (o *devOptions) printReady(s embedded.Started) error {
 
 func (o *devOptions) logger() *slog.Logger {
 	var level slog.Level
-	_ = level.UnmarshalText([]byte(o.logLevel)) // one of the values of the flag
+	_ = level.UnmarshalText([]byte(o.logLevel)) // The flag accepts only valid levels.
 	options := &slog.HandlerOptions{Level: level}
 	if o.logFormat == "json" {
 		return slog.New(slog.NewJSONHandler(o.app.Streams.Err, options))

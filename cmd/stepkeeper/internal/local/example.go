@@ -27,20 +27,21 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-// exampleOrders is the number of orders in the example: enough that a service refuses some of them.
+// exampleOrders is the number of orders in the example. It is so large that a service refuses some orders.
 const exampleOrders = 40
 
-// exampleOrder is the name of the example with the services of `stepkeeper demo`, which record their calls.
+// exampleOrder is the name of the example with the services of `stepkeeper demo`. These services record their
+// calls.
 const exampleOrder = "order"
 
-// example is a shipped workflow with its remote services in a folder of its own. The services inject no
-// faults here. The example's state is removed at the end, because the services always start without records.
+// example is a built-in workflow with its remote services, in a temporary folder. The services inject no
+// faults. At the end the folder is removed, because the services always start without records.
 type example struct {
 	name   string
 	dir    string
-	listen string          // address of the server, for links in workflows
-	fleet  *services.Fleet // services of exampleOrder
-	stop   func() error    // ends the services of other examples; nil if there are none
+	listen string          // address of the server, for links in the workflows
+	fleet  *services.Fleet // services of the example exampleOrder; nil for other examples
+	stop   func() error    // function that stops the service of the other examples; nil for exampleOrder
 }
 
 func exampleNames() []string {
@@ -49,7 +50,7 @@ func exampleNames() []string {
 	for _, file := range files {
 		names = append(names, path.Dir(file))
 	}
-	return slices.Compact(names) // one folder can hold several workflows
+	return slices.Compact(names) // One folder can hold several workflows.
 }
 
 func startExample(ctx context.Context, name, listen string) (_ *example, err error) {
@@ -77,14 +78,14 @@ func startExample(ctx context.Context, name, listen string) (_ *example, err err
 	if err := os.WriteFile(e.orders(), someOrders(), 0o600); err != nil {
 		return nil, err
 	}
-	// The services outlive ctx, for the calls that end while the runtime drains.
+	// The services outlive ctx, because the server may call the services while the server shuts down.
 	if e.fleet, err = services.Start(context.WithoutCancel(ctx), services.Options{Dir: books}); err != nil {
 		return nil, err
 	}
 	return e, os.WriteFile(e.agents(), agents.File(e.fleet.URL, nil), 0o600)
 }
 
-// writeWorkflows writes the workflows of an example folder, and returns the agents that they name.
+// writeWorkflows writes the workflows of an example. It returns the names of the agents in the workflows.
 func (e *example) writeWorkflows() (agents []string, err error) {
 	if err := os.Mkdir(e.workflows(), 0o755); err != nil {
 		return nil, err
@@ -95,7 +96,7 @@ func (e *example) writeWorkflows() (agents []string, err error) {
 	}
 	for _, flow := range flows {
 		text, err := examples.Files.ReadFile(flow)
-		if !strings.HasSuffix(e.listen, ":0") { // port 0 means that the real port is not known yet
+		if !strings.HasSuffix(e.listen, ":0") { // If the port is 0, the real port is not known yet.
 			text = bytes.ReplaceAll(text, []byte("127.0.0.1:8377"), []byte(e.listen))
 		}
 		if err == nil {
@@ -116,7 +117,7 @@ func (e *example) writeWorkflows() (agents []string, err error) {
 	return slices.Compact(agents), err
 }
 
-// startOne writes the workflows, an order and the agents of an example folder, and starts the services.
+// startOne writes the files of an example and starts the service that the agents call.
 func (e *example) startOne() error {
 	names, err := e.writeWorkflows()
 	if err != nil {
@@ -152,8 +153,9 @@ func (e *example) startOne() error {
 		os.WriteFile(e.orders(), order, 0o600))
 }
 
-// exampleService is a service that succeeds at every operation, with two exceptions that the examples need.
-// Shipping with fedex always fails, and the first request for "collected" gets the answer not-yet.
+// exampleService is an HTTP service for the examples. Every operation succeeds, with two exceptions. The
+// operation ship of the agent fedex always fails. The operation collected returns "not yet" to the first
+// request with each key.
 type exampleService struct{ asked sync.Map }
 
 func (s *exampleService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -172,8 +174,8 @@ func (s *exampleService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		"regions": []string{"north", "south"}, "customers": []string{"c-1", "c-2", "c-3"}})
 }
 
-// next returns the first steps for the user in another terminal. server holds the flags that the commands
-// need to find it.
+// next returns the first commands for the user to run in another terminal. server contains the flags that
+// select the server.
 func (e *example) next(server string) string {
 	if e.name == exampleOrder {
 		return "stepkeeper" + server + " submit --wait " + e.orders()
@@ -183,7 +185,7 @@ func (e *example) next(server string) string {
 		id, e.orders(), server, id)
 }
 
-// someOrders returns orders as JSON Lines for `stepkeeper submit`.
+// someOrders returns the orders of the example exampleOrder as JSON Lines.
 func someOrders() []byte {
 	var b bytes.Buffer
 	n := 0
@@ -201,7 +203,7 @@ func (e *example) data() string      { return filepath.Join(e.dir, "data") }
 func (e *example) workflows() string { return filepath.Join(e.dir, "workflows") }
 func (e *example) agents() string    { return filepath.Join(e.dir, "agents.yaml") }
 
-// orders returns the name of the file for `stepkeeper submit`, which holds JSON Lines or one order.
+// orders returns the name of the file with one order or JSON Lines.
 func (e *example) orders() string {
 	if e.name == exampleOrder {
 		return filepath.Join(e.dir, "orders.jsonl")

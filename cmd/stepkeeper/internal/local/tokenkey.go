@@ -11,10 +11,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/token"
 )
 
-// maxTokenKeys is an upper bound of the size of the token keys, in bytes.
+// maxTokenKeys is the maximum size of the input in bytes.
 const maxTokenKeys = 64 << 10
 
-// NewTokenKey returns the command token-key.
+// NewTokenKey returns the command `token-key`.
 func NewTokenKey(a *app.App) *cobra.Command {
 	return a.Command("token-key", nil, func(*cobra.Command, []string) error {
 		text, err := io.ReadAll(io.LimitReader(a.Streams.In, maxTokenKeys))

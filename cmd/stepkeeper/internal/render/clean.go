@@ -9,8 +9,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Clean makes a text of a service or a person safe to print. It escapes characters that could control a
-// terminal, forge a line or change the order of neighbouring text, such as \x1b or \u202e.
+// Clean returns a text from a service or a person in a form that is safe to print. It escapes characters that
+// could control the terminal, forge a line or change the direction of text. Examples are \x1b and \u202e.
 func Clean(text string) string {
 	if !strings.ContainsFunc(text, core.Unprintable) {
 		return text
@@ -29,8 +29,8 @@ func Clean(text string) string {
 	return b.String()
 }
 
-// CleanLines is Clean, except that it keeps line ends. It is for texts of this program that quote other
-// texts.
+// CleanLines cleans each line of a text and keeps the line ends. Use it for texts of this program that
+// contain foreign text.
 func CleanLines(text string) string {
 	lines := strings.Split(text, "\n")
 	for i := range lines {
@@ -39,8 +39,8 @@ func CleanLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Cleaned returns a copy of v in which each text is cleaned, at any depth. Raw JSON stays unchanged, and must
-// be cleaned when it is printed.
+// Cleaned returns a deep copy of v in which each string is cleaned. Raw JSON stays unchanged and must be
+// cleaned when it is printed.
 func Cleaned[T any](v T) T {
 	return cleaned(reflect.ValueOf(&v).Elem()).Interface().(T)
 }

@@ -10,20 +10,21 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// Advice is a possible next command for the operator, and its purpose.
+// Advice is a command that the operator can run next, and its purpose.
 type Advice struct {
 	Command string `json:"command"`
 	Why     string `json:"why"`
-	// Do is the command that a page can send itself. If a page cannot send the command, Do.Command is "".
+	// Do is the advised command in the form that a web page can send. If a page cannot send the command,
+	// Do.Command is "".
 	Do view.Command `json:"-"`
-	// From is the time from which the command is accepted. Zero means now.
+	// From is the time from which the order accepts the command. Zero means now.
 	From core.Time `json:"from,omitzero"`
 }
 
-// Later returns the commands that will be accepted once no call can take effect any more.
+// Later returns the commands that the order will accept after no call can take effect any more.
 func Later(t view.Task, program string) (all []Advice) {
 	now := t.Accepts
-	for _, c := range t.AcceptsLater { // each command is tried as if its time had come
+	for _, c := range t.AcceptsLater { // Next gives advice only for the commands in Accepts.
 		t.Accepts = append(slices.Clip(now), c.Command)
 		for _, a := range Next(t, program) {
 			if a.Do == c.Command {
@@ -35,9 +36,8 @@ func Later(t view.Task, program string) (all []Advice) {
 	return all
 }
 
-// Next returns the commands that help a task now, the most useful first. Commands that change the task are
-// among them only if the task accepts them. program is the command line of this program with the flags to
-// repeat.
+// Next returns the commands that help with a task now, the most useful first. It includes a command that
+// changes the task only if the task accepts the command. program is the start of each command line.
 func Next(t view.Task, program string) []Advice {
 	var advice, last []Advice
 	say := func(why, format string, args ...any) Advice {
@@ -92,19 +92,19 @@ func Next(t view.Task, program string) []Advice {
 			say("if it was settled by hand: end it as it stands", "close %s --reason TEXT", t.OrderID)))
 	}
 	resolve, plain := facts(&t, say)
-	// If a step of a plain service is in doubt, the operator must check it first (P31, a plain service needs
-	// a ledger). With any other service another attempt is harmless.
+	// If a step of a plain service is in doubt, the operator must first check the service (P31, a plain
+	// service needs a ledger). For any other service a further attempt is harmless.
 	if plain {
 		return slices.Concat(resolve, advice, last)
 	}
 	return slices.Concat(advice, resolve, last)
 }
 
-// sayer makes an advice from its purpose and its command.
+// sayer returns an Advice with a purpose and a formatted command.
 type sayer = func(why, format string, args ...any) Advice
 
-// facts returns the facts that can be stated about the steps now. plain reports whether one of these steps is
-// in doubt at a plain service.
+// facts returns advice for the facts that the operator can state about the steps. The result plain reports
+// whether one of these steps is in doubt at a plain service.
 func facts(t *view.Task, say sayer) (resolve []Advice, plain bool) {
 	for _, s := range t.Steps {
 		for _, fact := range []core.Fact{core.Happened, core.NotHappened, core.Undone} {
@@ -119,7 +119,7 @@ func facts(t *view.Task, say sayer) (resolve []Advice, plain bool) {
 	return resolve, plain
 }
 
-// MayOutput reports whether a fact about a step can include the step's output.
+// MayOutput reports whether the operator can give a step's output together with the fact.
 func MayOutput(t *view.Task, step string, fact core.Fact) bool {
 	i := slices.IndexFunc(t.Steps, func(s view.Step) bool { return s.Name == step })
 	return fact == core.Happened && t.Phase != core.Undoing && i >= 0 && !undoneAlone(t.Steps[i])
@@ -135,7 +135,8 @@ func answerAdvice(say sayer, t *view.Task, s *view.Step) Advice {
 
 func accepts(t view.Task, c view.Command) bool { return slices.Contains(t.Accepts, c) }
 
-// purpose returns the purpose of a command in the task's state, or "" if it does not help.
+// purpose returns the purpose of a command to a task. It returns "" if the command does not help in the
+// task's state.
 func purpose(t view.Task, command string) string {
 	switch {
 	case command == "resubmit" && t.State == core.Compensated:
@@ -154,12 +155,12 @@ func purpose(t view.Task, command string) string {
 	return ""
 }
 
-// undoneAlone reports whether the undo of the step waits for the operator in an order that goes forward
-// (P42, orders can go on after failures).
+// undoneAlone reports whether the order goes forward while the undo of the step waits (P42, orders can go on
+// after failures).
 func undoneAlone(s view.Step) bool { return s.State == core.UndoWait && s.FailedAs != "" }
 
-// whenToState returns in which case the operator should state a fact about a step. It returns "" if the fact
-// is no help, because of the direction of the task or the step.
+// whenToState returns the case in which the operator should state a fact about a step. It returns "" if the
+// fact does not help in the present direction of the task or step.
 func whenToState(t view.Task, s view.Step, fact core.Fact) string {
 	undo := t.Phase == core.Undoing || undoneAlone(s)
 	switch {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,7 +30,6 @@ func (p Page) steps(w io.Writer, t view.Task) {
 		"NOTE"}, rows)
 }
 
-// attempts prints the unsuccessful attempts.
 func (p Page) attempts(w io.Writer, t view.Task) {
 	if len(t.Attempts) == 0 && t.Earlier == nil {
 		return
@@ -101,18 +101,56 @@ func agentOf(s view.Step) string {
 	return s.Agent + "." + operation
 }
 
-// uncounted describes why a step waits for its agent or polls its service, and for how long it has done so.
+// uncounted describes why a step waits for its agent or polls its service. The text includes the time since
+// the wait began.
 func (p Page) uncounted(s view.Step) string {
-	what := "polls"
-	if core.Uncalled(s.Error.Code) {
-		what = "waits for"
-	}
-	return fmt.Sprintf("%s agent %s: %s for %s, next try %s", what, s.Agent, s.Error.Code,
-		Span(p.Now.Sub(s.Error.Since.Std())), Age(s.WakeAt, p.Now))
+	return fmt.Sprintf("waits for agent %s: %s (%s) for %s, next attempt %s", s.Agent,
+		HandedBack(s.Error.Code), s.Error.Code, Span(p.Now.Sub(s.Error.Since.Std())), Age(s.WakeAt, p.Now))
 }
 
-// atWork describes an attempt in flight: its latest progress (P43, long work reports progress), its deadline,
-// and the instance that claimed it.
+// HandedBack describes why an agent hands a step back without a counted failure. It returns other codes
+// unchanged.
+func HandedBack(code string) string {
+	switch code {
+	case core.CodeBreakerOpen:
+		return "its circuit breaker is open"
+	case core.CodeUnauthorized:
+		return "the service refuses its credentials"
+	case core.CodeNotYet:
+		return "the service is not ready yet"
+	}
+	return code
+}
+
+// WaitTexts describes the values of view.Wait.For.
+var WaitTexts = map[string]string{
+	view.WaitAgent: "an agent's reply", view.WaitRetry: "the next attempt", view.WaitTime: "a time",
+	view.WaitAnswer:   "an answer or event",
+	view.WaitChildren: "child orders", view.WaitUndo: "an undo",
+}
+
+// Wait describes the most urgent wait of an order in one line: a retry, or the first wait. It returns "" if
+// the order waits for nothing.
+func Wait(all []view.Wait, now time.Time) string {
+	if len(all) == 0 {
+		return ""
+	}
+	w := all[max(0, slices.IndexFunc(all, func(w view.Wait) bool { return w.For == view.WaitRetry }))]
+	text := w.Step + ": waits for " + WaitTexts[w.For]
+	if w.Until != 0 {
+		text += ", due " + Age(w.Until, now)
+	}
+	if w.Since != 0 {
+		text += ", " + Span(now.Sub(w.Since.Std())) + " so far"
+	}
+	if n := len(all) - 1; n > 0 {
+		text += fmt.Sprintf(" (+%d)", n)
+	}
+	return text
+}
+
+// atWork describes an attempt in flight. The notes are the latest progress (P43, long work reports progress),
+// the time at which the reply is due, and the lock owner.
 func (p Page) atWork(s view.Step) (notes []string) {
 	if r := s.Progress; r != nil {
 		text := fmt.Sprintf("at %d %%", r.Percent)
@@ -173,7 +211,7 @@ func (p Page) note(s view.Step) string {
 	return strings.Join(notes, ", ")
 }
 
-// effect describes what is known about the effect of a step that failed or was refused.
+// effect describes what is known about the effect of a failed or refused step.
 func effect(s view.Step) []string {
 	switch {
 	case s.State == core.Failed && s.Kind == view.KindFail:
@@ -190,7 +228,7 @@ func effect(s view.Step) []string {
 		return []string{"refused, without effect"}
 	case s.NoEffect != 0:
 		return []string{"without effect"}
-	case s.State == core.Failed && s.Kind != "": // the step asked no agent
+	case s.State == core.Failed && s.Kind != "": // This step called no agent.
 		return decided(s)
 	case s.State == core.Failed:
 		doubt := "in doubt whether it happened"
@@ -202,7 +240,7 @@ func effect(s view.Step) []string {
 	return nil
 }
 
-// withoutIt describes a failed step that does not stop the order.
+// withoutIt describes a failed step whose order goes forward.
 func withoutIt(s view.Step) string {
 	done := "is undone alone"
 	if s.State == core.Compensated {
@@ -211,7 +249,7 @@ func withoutIt(s view.Step) string {
 	return "failed (" + Clean(s.FailedAs) + "), " + done + ": the order goes on without it"
 }
 
-// children describes the progress of a step's child tasks.
+// children describes the progress of a step's child orders.
 func children(c *view.Children) string {
 	done := "have ended"
 	if c.Undo {
@@ -234,7 +272,7 @@ func children(c *view.Children) string {
 	return text
 }
 
-// open describes the answers or the event that an open question waits for.
+// open describes the answers or the event that a step waits for.
 func open(s view.Step) string {
 	a := s.Answers
 	text := "waits for the event " + a.Event
@@ -263,7 +301,7 @@ func open(s view.Step) string {
 	return text
 }
 
-// decided names the person who answered or refused a step, if it was answered from outside.
+// decided describes who answered or refused a step. It returns nil if the step has no answer.
 func decided(s view.Step) []string {
 	var d core.Decided
 	if s.Answers == nil || json.Unmarshal(s.Output, &d) != nil || d.By == "" {

@@ -1,4 +1,4 @@
-// Package render turns the server's answers into text for people.
+// Package render formats data from the server as text for people.
 package render
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Table writes rows under a header, in columns without borders, so that tools such as cut and grep can
-// process the output. No row ends with white space.
+// Table writes a header and rows in aligned columns without borders. Tools such as cut and grep can process
+// this output. No line ends with white space.
 func Table(w io.Writer, style streams.Style, indent string, header []string, rows [][]string) {
 	t := table.NewWriter()
 	t.SetStyle(plainStyle())
@@ -48,10 +48,10 @@ func plainStyle() table.Style {
 var States = []string{string(core.Processing), string(core.Compensating), string(core.Processed),
 	string(core.Compensated), string(core.Cancelled), string(core.Closed), string(core.Error)}
 
-// clock writes the time of day with milliseconds, in UTC.
+// clock returns the time of day in UTC, with milliseconds.
 func clock(t core.Time) string { return t.Std().Format("15:04:05.000") }
 
-// Moment writes date and time, in UTC.
+// Moment returns the date and time in UTC.
 func Moment(t core.Time) string {
 	if t == 0 {
 		return "-"
@@ -59,7 +59,7 @@ func Moment(t core.Time) string {
 	return t.Std().Format("2006-01-02 15:04:05") + " UTC"
 }
 
-// Span returns a duration for people, with two units at most.
+// Span returns a duration as text with at most two units.
 func Span(d time.Duration) string {
 	switch {
 	case d < 0:
@@ -76,7 +76,7 @@ func Span(d time.Duration) string {
 	return fmt.Sprintf("%dd", int(d.Hours())/24)
 }
 
-// Age returns how long ago a time was, or how far ahead it is.
+// Age returns a text for how long ago t was, or how far ahead t is.
 func Age(t core.Time, now time.Time) string {
 	if t == 0 {
 		return "-"

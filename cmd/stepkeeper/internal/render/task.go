@@ -16,20 +16,20 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// Page sets how a task is shown.
+// Page holds the settings for printing a task.
 type Page struct {
 	Style   streams.Style
 	Now     time.Time
-	Program string          // command line of this program, for the commands to run next
-	Width   int             // columns; 0 means no limit
-	Order   json.RawMessage // order as it was submitted; nil if it is not known
-	Receipt string          // cost of the order; "" if it is not known
-	// Messages shows the order's received and sent messages instead of its timeline.
+	Program string          // start of each advised command line
+	Width   int             // columns of the screen; 0 means no limit
+	Order   json.RawMessage // content of the order; nil if unknown
+	Receipt string          // cost of the order; "" if unknown
+	// Messages is true to show the messages of the order instead of the timeline.
 	Messages bool
 }
 
-// Task prints everything about a task for an operator: its state and reason, the steps, the timeline, and the
-// next commands.
+// Task prints a task for an operator: the state and its reason, the steps, the timeline, and the next
+// commands.
 func (p Page) Task(w io.Writer, t view.Task) {
 	t = Cleaned(t)
 	p.head(w, t)
@@ -90,7 +90,7 @@ func (p Page) head(w io.Writer, t view.Task) {
 	}
 }
 
-// UndoWait describes why the undo of an order waits, and until when.
+// UndoWait describes why the undo of an order waits, and how long.
 func UndoWait(t view.Task, now time.Time) string {
 	u := t.UndoWait
 	at := fmt.Sprintf("%s (%s)", clock(u.Until), Age(u.Until, now))
@@ -111,8 +111,8 @@ func UndoWait(t view.Task, now time.Time) string {
 	return fmt.Sprintf("its undo waits %s at most: %s is being undone", until, u.Step)
 }
 
-// Unattended describes a queue without a consumer, with the reason if it is known. Otherwise it asks whether
-// the agent runs.
+// Unattended describes a queue without a consumer. If the reason is unknown, the text asks whether the agent
+// runs.
 func Unattended(u view.Unattended, now time.Time) string {
 	since := ""
 	if u.Since != 0 {
@@ -126,7 +126,7 @@ func Unattended(u view.Unattended, now time.Time) string {
 		view.Count(u.Waiting, "message"), why))
 }
 
-// direction adds details to a task's state: the reason for an undo, or the phase in which the task stopped.
+// direction returns details for the state of a task, such as the reason of its undo, or who closed it.
 func (p Page) direction(t view.Task) string {
 	switch {
 	case t.State == core.Error && t.Phase == core.Undoing:
@@ -134,7 +134,7 @@ func (p Page) direction(t view.Task) string {
 	case t.State == core.Error && !t.Ended:
 		return ", a step is still in flight"
 	case t.State == core.Closed && t.Closed != nil:
-		// an erased order has no reason
+		// An erased order has no reason.
 		return strings.TrimSuffix(", by "+Clean(t.Closed.By)+": "+Clean(t.Closed.Reason), ": ")
 	case t.Why == core.WhyCancel:
 		return ", because the caller cancelled it"
@@ -181,7 +181,7 @@ func (p Page) printCause(w io.Writer, title string, e *view.TaskError) {
 		where = e.Step + ": "
 	}
 	switch {
-	case e.Message == "": // the order is erased
+	case e.Message == "": // The order was erased.
 		code = e.Code
 	case e.Code != "":
 		code = " (" + e.Code + ")"
@@ -191,7 +191,7 @@ func (p Page) printCause(w io.Writer, title string, e *view.TaskError) {
 
 func (p Page) title(w io.Writer, text string) { fmt.Fprintf(w, "\n%s\n", p.Style.Bold(text)) }
 
-// data shows the input and output of the order, and of each step that has either.
+// data prints the input and output of the order and of its steps.
 func (p Page) data(w io.Writer, t view.Task) {
 	var rows [][]string
 	add := func(name string, in, out json.RawMessage) {
@@ -210,7 +210,7 @@ func (p Page) data(w io.Writer, t view.Task) {
 	Table(w, p.Style, "  ", []string{"STEP", "INPUT", "OUTPUT"}, rows)
 }
 
-// shownDocument is the length at which documents are cut. --output json prints them whole.
+// shownDocument is the maximum length of a printed document. JSON output contains whole documents.
 const shownDocument = 100
 
 func (p Page) document(doc json.RawMessage) string {
@@ -255,7 +255,7 @@ func (p Page) messages(w io.Writer, t view.Task) {
 	Table(w, p.Style, "  ", []string{"TIME", "DIRECTION", "MESSAGE", "PEER", "STEP", "NOTE"}, rows)
 }
 
-// MessageRow returns the cells of a message: direction, kind, peer, attempt and notes.
+// MessageRow returns the table cells for a message: direction, kind, peer, step and notes.
 func MessageRow(m view.Message) []string {
 	of := m.Step
 	if m.Attempt > 0 {
@@ -288,7 +288,7 @@ func MessageRow(m view.Message) []string {
 		cmp.Or(strings.Join(notes, ", "), "-")}
 }
 
-// styleMoment colours failures and ends, and prints planned moments faint.
+// styleMoment colours a line of the timeline. It prints planned moments faint.
 func (p Page) styleMoment(m view.Moment, t view.Task, line string) string {
 	switch {
 	case m.At.Std().After(p.Now):
@@ -303,7 +303,7 @@ func (p Page) styleMoment(m view.Moment, t view.Task, line string) string {
 	return line
 }
 
-// cut limits a line to the width of the screen. used is the number of columns before it.
+// cut shortens a text to the rest of the screen's width. used is the number of columns before the text.
 func (p Page) cut(text string, used int) string {
 	room := p.Width - used
 	if p.Width == 0 || room < 20 {
@@ -312,7 +312,7 @@ func (p Page) cut(text string, used int) string {
 	return Cut(text, room)
 }
 
-// Cut shortens a text to most characters. The last character of a shortened text is an ellipsis.
+// Cut returns a text of at most the given number of characters. A shortened text ends with an ellipsis.
 func Cut(text string, most int) string {
 	runes := []rune(text)
 	if len(runes) <= most {
@@ -321,7 +321,7 @@ func Cut(text string, most int) string {
 	return string(runes[:most-1]) + "…"
 }
 
-// verdicts shows the last refused command, because the operator may wonder why nothing happened.
+// verdicts prints the last command if it was refused, because the operator may wonder why nothing happened.
 func (p Page) verdicts(w io.Writer, t view.Task) {
 	if len(t.Verdicts) == 0 {
 		return

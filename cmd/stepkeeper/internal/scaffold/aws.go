@@ -12,21 +12,21 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// ErrNoProject means that a folder holds no project that could be deployed.
+// ErrNoProject means that a folder contains no project.
 var ErrNoProject = errors.New("it holds no project: agents.yaml and the folder workflows are missing")
 
-// AWS describes the files that deploy a project: a CDK app in the folder aws, and a workflow of GitHub
-// Actions. The folder aws is a Go module of its own, so that the project's module depends neither on the CDK
-// nor on packages of npm.
+// AWS describes the files that deploy a project: a CDK app in the folder aws, and a workflow for GitHub
+// Actions. The folder aws has its own Go module, so that the project's module depends on neither the CDK nor
+// npm packages.
 type AWS struct {
-	Go         string // Go release, for go.mod
-	Stepkeeper Module // module to build against
+	Go         string // Go version for go.mod
+	Stepkeeper Module // required module of Stepkeeper
 
-	Name string // first part of the stacks' names; Write sets it to the name of the folder
+	Name string // start of the stacks' names, derived from the name of the project's folder
 }
 
-// Write adds the files to the project in a folder, and returns their names. If one of the files exists
-// already, it writes nothing and returns an ExistsError.
+// Write adds the files to the project in a folder and returns the files' names. If there is no project, or if
+// one of the files already exists, Write returns ErrNoProject or an ExistsError, and writes nothing.
 func (a AWS) Write(dir string) ([]string, error) {
 	for _, name := range []string{"agents.yaml", "workflows"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
@@ -42,14 +42,14 @@ func (a AWS) Write(dir string) ([]string, error) {
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// files returns the files for the project in dir. path is the path of the project's Go module; "" means the
-// one in its go.mod.
+// files returns the files for the project in dir. The project's go.mod determines the path of the Go module.
+// Without a go.mod, the parameter path is used.
 func (a AWS) files(dir, path string) (map[string][]byte, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
-	// A stack's name begins with a letter.
+	// The name of a stack must begin with a letter.
 	a.Name = strings.Trim(notInNames.ReplaceAllString(strings.ToLower(filepath.Base(abs)), "-"), "-")
 	if a.Name == "" || a.Name[0] < 'a' {
 		a.Name = strings.TrimSuffix("app-"+a.Name, "-")
@@ -85,7 +85,7 @@ func (a AWS) files(dir, path string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The CDK's command line has templates of Go files, which do not compile.
+	// The npm package of the CDK contains template files that look like Go code and do not compile.
 	if err := f.AddIgnore("./node_modules"); err != nil {
 		return nil, err
 	}

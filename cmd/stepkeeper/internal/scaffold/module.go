@@ -17,28 +17,30 @@ import (
 
 const modulePath = "github.com/stepkeeper/stepkeeper"
 
-// builtFrom is the working copy that the program was built from. The Makefile links it in, because -trimpath
-// removes it from all other places.
+// builtFrom is the working copy from which the program was built. The Makefile sets builtFrom at link time,
+// because -trimpath removes the path from the rest of the binary.
 var builtFrom string
 
-// ErrNoModule means that no Stepkeeper was found that generated Go code could use.
+// ErrNoModule means that no module of Stepkeeper was found for the generated Go code.
 var ErrNoModule = errors.New("the path of this program's module is not known")
 
-// Module is the Stepkeeper that generated Go code builds against: a working copy, or a release. The zero
+// Module is the module of Stepkeeper that generated Go code requires: a working copy or a release. The zero
 // value means no module.
 type Module struct {
-	Dir     string // folder of a working copy; "" for a release
-	Version string // version of a release
+	Dir     string // folder of the working copy; "" for a release
+	Version string // version of the release; "" for a working copy
 }
 
-// Known reports whether the module is not the zero value.
+// Known reports whether m is not the zero value.
 func (m Module) Known() bool { return m != Module{} }
 
-// Fetch reports whether the go command has to fetch the module. `go mod tidy` does that.
+// Fetch reports whether `go mod tidy` must fetch the module.
 func (m Module) Fetch() bool { return m.Known() && m.Dir == "" }
 
-// FindModule returns the working copy at dir. If dir is "", it returns the release of this program, or else
-// the working copy that it was built from or is started in. It returns ErrNoModule if it finds none of these.
+// FindModule returns the module of Stepkeeper. If dir is set, the module is the working copy at dir.
+// Otherwise the module is the release from which the program was built. If there is no release, the module is
+// the working copy in which the program was built, is stored, or runs. If there is no working copy either,
+// FindModule returns ErrNoModule.
 func FindModule(dir string) (Module, error) {
 	if dir != "" {
 		abs, err := filepath.Abs(dir)
@@ -50,8 +52,8 @@ func FindModule(dir string) (Module, error) {
 		}
 		return Module{Dir: abs}, nil
 	}
-	// Only a module that the go command has downloaded has a sum. The version of a build from a working copy
-	// is derived from its commit, and may not exist elsewhere.
+	// Only a module that the go command has downloaded has a sum. For a build from a working copy, the go
+	// command derives the version from the commit. That version may not be published.
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Path == modulePath && info.Main.Sum != "" {
 		return Module{Version: info.Main.Version}, nil
 	}
@@ -68,8 +70,8 @@ func FindModule(dir string) (Module, error) {
 	return Module{}, ErrNoModule
 }
 
-// candidates returns the folders that may be inside the working copy: where the program was built, where it
-// is stored, and where it runs.
+// candidates returns the folders that may be inside a working copy: the folders in which the program was
+// built, is stored, and runs.
 func candidates() []string {
 	all := []string{builtFrom}
 	if _, file, _, ok := runtime.Caller(0); ok {
@@ -85,7 +87,7 @@ func candidates() []string {
 	}
 	absolute := all[:0]
 	for _, dir := range all {
-		if filepath.IsAbs(dir) { // -trimpath makes the names of source files relative
+		if filepath.IsAbs(dir) { // With -trimpath, the names of source files are relative.
 			absolute = append(absolute, dir)
 		}
 	}
@@ -97,7 +99,7 @@ func isModule(dir string) bool {
 	return err == nil && modfile.ModulePath(text) == modulePath
 }
 
-// Modules of the packages that a new agent and a new project import through Stepkeeper, one per line.
+// Indirect dependencies of a new agent and of a new project, one module per line.
 var (
 	//go:embed agent.modules
 	agentModules string
@@ -105,9 +107,9 @@ var (
 	projectModules string
 )
 
-// files returns go.mod and, for a working copy, go.sum of a new module in the folder dir. It requires the
-// given modules in the versions of the working copy, so that the go command needs no network and changes
-// nothing. An empty modules means all modules that the working copy requires.
+// files returns the go.mod file of a new module in the folder dir. If m is a working copy, the result also
+// contains go.sum, and go.mod requires the same versions as the working copy. The go command then needs no
+// network. modules lists the required modules; "" means all requirements of the working copy.
 func (m Module) files(dir, path, release, modules string) (map[string][]byte, error) {
 	f := new(modfile.File)
 	if err := errors.Join(f.AddModuleStmt(path), f.AddGoStmt(release)); err != nil {
@@ -155,19 +157,19 @@ func (m Module) replace(f *modfile.File, dir string, modules []string) error {
 	return f.AddReplace(modulePath, "", filepath.ToSlash(relative(dir, m.Dir)), "")
 }
 
-// relative returns the path from the folder dir to another one, so that both can be moved together. It
-// returns the absolute path if there is no relative one, as between two drives.
-func relative(dir, to string) string {
+// relative returns the path of a folder relative to dir, so that the user can move both folders together. If
+// there is no relative path, relative returns folder unchanged.
+func relative(dir, folder string) string {
 	from, errDir := filepath.EvalSymlinks(dir)
-	if errors.Is(errDir, fs.ErrNotExist) { // dir is made later, in a folder that exists
+	if errors.Is(errDir, fs.ErrNotExist) { // The folder dir is created later, in an existing folder.
 		from, errDir = filepath.EvalSymlinks(filepath.Dir(dir))
 		from = filepath.Join(from, filepath.Base(dir))
 	}
 	from, errFrom := filepath.Abs(from)
-	target, errTo := filepath.EvalSymlinks(to)
+	target, errTo := filepath.EvalSymlinks(folder)
 	path, err := filepath.Rel(from, target)
 	if errors.Join(errDir, errFrom, errTo, err) != nil {
-		return to
+		return folder
 	}
 	if !strings.HasPrefix(path, "..") {
 		path = "./" + path

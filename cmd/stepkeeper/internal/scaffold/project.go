@@ -9,26 +9,27 @@ import (
 	"github.com/stepkeeper/stepkeeper/examples/booking"
 )
 
-// bookingTest is the file of the project that needs Stepkeeper as a module, and goTest the command that runs
-// it.
+// bookingTest is the file of the project that needs the module of Stepkeeper. goTest is the command that runs
+// this file.
 const (
 	bookingTest = "booking_test.go"
 	goTest      = "go test ./..."
 )
 
-// Project is a small working project: a workflow, the services that it calls, an order, a test.
+// Project is a small complete project: a workflow, the services that the workflow calls, an order, and a
+// test.
 type Project struct {
-	Path       string // path of its Go module
-	Go         string // Go release, for go.mod
-	Stepkeeper Module // module to build against; if unknown, the project has no test of its workflow
-	AWS        bool   // adds the files that deploy the project
+	Path       string // path of the project's Go module
+	Go         string // Go version for go.mod
+	Stepkeeper Module // required module of Stepkeeper; without a module, the project has no test
+	AWS        bool   // true to add the files that deploy the project to AWS
 }
 
-// Check returns an error if the path is not valid.
+// Check returns an error if the module path is not valid.
 func (p Project) Check() error { return checkPath(p.Path, "example.com/shop") }
 
-// Write writes the project into a folder, which it makes, and returns the files' names. If one of the files
-// exists already, it writes nothing and returns an ExistsError.
+// Write creates a folder, writes the project to it and returns the files' names. If one of the files already
+// exists, Write returns an ExistsError and writes no file.
 func (p Project) Write(dir string) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err

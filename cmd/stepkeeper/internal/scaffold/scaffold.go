@@ -1,5 +1,6 @@
-// Package scaffold writes a new user's first files: a small working project, or a new agent. The agent is a
-// program in Go, Python or TypeScript, with its test, a README and a workflow to try it with.
+// Package scaffold writes the first files of a new user: a small project, or a new agent. An agent is a
+// program in Go, Python or TypeScript. The files of an agent include a test, a README, and a workflow for
+// trying the agent.
 package scaffold
 
 import (
@@ -22,26 +23,26 @@ import (
 //go:embed template
 var templates embed.FS
 
-// ErrNotEmpty means that the folder already holds files. None was changed.
+// ErrNotEmpty means that the folder already contains files. No file was changed.
 var ErrNotEmpty = errors.New("the folder is not empty")
 
-// ExistsError means that a file already exists. Nothing was written.
+// ExistsError means that a file already exists. No file was written.
 type ExistsError struct{ File string }
 
 func (e *ExistsError) Error() string { return e.File + " is there already" }
 
-// Agent describes the agent to write.
+// Agent describes a new agent.
 type Agent struct {
-	Name       string // small letters, digits and -, at most 40, a letter first
-	Do         string // name of the operation
-	Undo       string // name of the operation that reverses it
+	Name       string // name of at most 40 lower-case letters, digits and hyphens; begins with a letter
+	Do         string // name of the do operation
+	Undo       string // name of the undo operation
 	Language   string // one of Languages
 	Module     string // path of the new Go module
-	Go         string // Go release, for go.mod
-	Stepkeeper Module // module to build against
+	Go         string // Go version for go.mod
+	Stepkeeper Module // required module of Stepkeeper
 }
 
-// Languages are the languages of new agents.
+// Languages lists the languages of new agents.
 var Languages = []string{"go", "python", "typescript"}
 
 var (
@@ -50,7 +51,7 @@ var (
 	pathPattern      = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._~/-]*$`)
 )
 
-// Check returns an error if a name is not valid.
+// Check returns an error if one of the fields is not valid.
 func (a Agent) Check() error {
 	const form = "small letters, digits and -, at most 40, a letter first"
 	switch {
@@ -76,16 +77,17 @@ func checkPath(module, like string) error {
 	return nil
 }
 
-// Variable returns the name of the environment variable with the service's address.
+// Variable returns the name of the environment variable for the address of the service.
 func (a Agent) Variable() string {
 	return strings.ToUpper(strings.ReplaceAll(a.Name, "-", "_")) + "_URL"
 }
 
-// ErrNoPackage means that the folder with the package for the agent's language is unknown.
+// ErrNoPackage means that the package for the agent's language was not found.
 var ErrNoPackage = errors.New("the packages of sdk are not published yet; they are taken from a clone of " +
 	"Stepkeeper")
 
-// sdk returns the requirement of the package that an agent in Python or TypeScript in the folder dir uses.
+// sdk returns the path that an agent in the folder dir uses to require the SDK. It returns "" for an agent in
+// Go.
 func (a Agent) sdk(dir string) (string, error) {
 	switch {
 	case a.Language == "go":
@@ -100,8 +102,8 @@ func (a Agent) sdk(dir string) (string, error) {
 	return path, nil
 }
 
-// Write writes the files into a folder, which it creates, and returns their names. It returns ErrNotEmpty if
-// the folder is not empty.
+// Write creates a folder, writes the agent's files to it and returns the files' names. It returns ErrNotEmpty
+// if the folder is not empty.
 func (a Agent) Write(dir string) ([]string, error) {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
 		return nil, fmt.Errorf("%w: %s", ErrNotEmpty, dir)
@@ -127,7 +129,8 @@ func (a Agent) Write(dir string) ([]string, error) {
 	return write(dir, files)
 }
 
-// write writes files by their names below dir, and returns the names. It changes no existing file.
+// write writes files below dir and returns their names. If one of the files already exists, write returns an
+// ExistsError and writes no file.
 func write(dir string, files map[string][]byte) ([]string, error) {
 	names := slices.Sorted(maps.Keys(files))
 	for _, name := range names {
@@ -154,8 +157,8 @@ func write(dir string, files map[string][]byte) ([]string, error) {
 	return names, nil
 }
 
-// hidden returns the real name of an embedded file. It adds the dot to names such as .gitignore, because
-// embedding omits files whose names begin with a dot.
+// hidden returns the real name of an embedded file. It adds the leading dot to names such as .gitignore,
+// because go:embed skips files whose names begin with a dot.
 func hidden(name string) string {
 	dir, base := path.Split(name)
 	if base == "gitignore" || base == "npmrc" {
@@ -167,8 +170,8 @@ func hidden(name string) string {
 	return dir + base
 }
 
-// render fills in the common templates and those of the agent's language. It returns the results by file
-// name.
+// render executes the common templates and the templates for the agent's language. It returns the results by
+// file name.
 func (a Agent) render(sdk string) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	data := struct {
@@ -190,7 +193,7 @@ func (a Agent) render(sdk string) (map[string][]byte, error) {
 	return files, err
 }
 
-// fill returns the template at a path, filled in with data. Go code is formatted.
+// fill executes a template with data. It formats Go code.
 func fill(file string, data any) ([]byte, error) {
 	t, err := template.New(path.Base(file)).Option("missingkey=error").ParseFS(templates,
 		"template/partials.tmpl", file)

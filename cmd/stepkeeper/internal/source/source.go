@@ -1,6 +1,8 @@
-// Package source reads orders from a file or from standard input: one JSON object, an array of objects, or
-// JSON Lines. It detects the form from the text. Every record has its first line, so that an error can name
-// it. The records after an invalid one are read too.
+// Package source reads orders from a file or from standard input. The input is one JSON object, an array of
+// objects, or JSON Lines. The package detects the form from the input.
+//
+// Each record has a line number, so that an error can name the line. In JSON Lines, the package continues
+// after an invalid line.
 package source
 
 import (
@@ -13,21 +15,21 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MaxLine is the longest line that is read into memory, in bytes; an order may have 64 KiB.
+// MaxLine is the maximum length of a line in bytes. An order may have only 64 KiB.
 const MaxLine = 1 << 20
 
-// MaxDocument is the largest file that is not JSON Lines, in bytes.
+// MaxDocument is the maximum size in bytes of a file that is not JSON Lines.
 const MaxDocument = 64 << 20
 
-// Record is one order of the file.
+// Record is one order of the input.
 type Record struct {
-	Line int // first line of the record, from 1
+	Line int // first line of the record, counted from 1
 	Data []byte
-	Err  error // reason why the record cannot be read; Data is nil then
+	Err  error // reason why the record cannot be read; Data is then nil
 }
 
-// Records reads r and calls yield for each record until it returns false. The error is a failed read, or a
-// broken document that is not JSON Lines.
+// Records reads r and calls yield for each record, until yield returns false. It returns an error if reading
+// fails, or if a document that is not JSON Lines is not valid.
 func Records(r io.Reader, yield func(Record) bool) error {
 	in := bufio.NewReaderSize(r, 64<<10)
 	if bom, err := in.Peek(3); err == nil && bytes.Equal(bom, []byte("\xef\xbb\xbf")) {
@@ -44,9 +46,9 @@ func Records(r io.Reader, yield func(Record) bool) error {
 	return lines(first, err, in, line, yield)
 }
 
-// isDocument reports whether the text is a document of several lines instead of JSON Lines. first is the
-// first line that is not blank. In a document, first is only the beginning of a value, and the next line does
-// not begin another object.
+// isDocument reports whether the input is one document over several lines, instead of JSON Lines. The
+// argument first is the earliest line that is not blank. The input is a document if first begins an array. It
+// is also a document if first is an incomplete value and the next line does not begin an object.
 func isDocument(first []byte, in *bufio.Reader) bool {
 	trimmed := bytes.TrimSpace(first)
 	if trimmed[0] == '[' {
@@ -62,8 +64,8 @@ func isDocument(first []byte, in *bufio.Reader) bool {
 
 var errLongLine = errors.New("line too long")
 
-// readLine returns the next line with its end. It returns io.EOF only if there is no more text. If a line is
-// longer than MaxLine, it returns the beginning and errLongLine, and skips the rest.
+// readLine returns the next line with its line end. It returns io.EOF only at the end of the input. If a line
+// is longer than MaxLine, readLine skips the rest of the line and returns errLongLine.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var b []byte
 	long := false
@@ -87,7 +89,7 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// lines reads JSON Lines and skips blank lines. b and err are the result of the first read.
+// lines reads JSON Lines and skips blank lines. b and err are the results of the first call of readLine.
 func lines(b []byte, err error, in *bufio.Reader, line int, yield func(Record) bool) error {
 	for ; ; line++ {
 		if trimmed := bytes.TrimSpace(b); len(trimmed) > 0 || errors.Is(err, errLongLine) {
@@ -118,7 +120,7 @@ func lineRecord(data []byte, line int, err error) Record {
 	return Record{Line: line, Data: data}
 }
 
-// document reads one object or an array of them, over any number of lines.
+// document reads a document that is one object or an array of objects.
 func document(r io.Reader, line int, yield func(Record) bool) error {
 	text, err := io.ReadAll(io.LimitReader(r, MaxDocument+1))
 	if err != nil {
@@ -154,21 +156,22 @@ func document(r io.Reader, line int, yield func(Record) bool) error {
 	return nil
 }
 
-// decoder returns a decoder of consecutive values. Its caller checks whether each value is an order.
+// decoder returns a decoder for consecutive JSON values. It accepts duplicate names and invalid UTF-8,
+// because the caller checks each value later.
 func decoder(text []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true),
 		jsontext.AllowInvalidUTF8(true))
 }
 
-// reading is a document with the decoder that reads it.
+// reading is a document and the decoder that reads the document.
 type reading struct {
 	*jsontext.Decoder
 	text []byte
-	at   int64 // lines are counted up to this offset
-	line int   // line of that offset
+	at   int64 // offset up to which lines are counted
+	line int   // line at the offset at
 }
 
-// lineAt returns the line of an offset. The offset must not be smaller than at the last call.
+// lineAt returns the line at an offset. The offset must not be smaller than in the previous call.
 func (d *reading) lineAt(at int64) int {
 	if at > d.at {
 		d.line += bytes.Count(d.text[d.at:at], []byte{'\n'})
@@ -177,7 +180,7 @@ func (d *reading) lineAt(at int64) int {
 	return d.line
 }
 
-// broken returns an error with the line at which a document breaks off.
+// broken returns an error that names the line at which a document is not valid.
 func (d *reading) broken(err error) error {
 	at := d.InputOffset()
 	var syntax *jsontext.SyntacticError

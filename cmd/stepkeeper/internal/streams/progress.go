@@ -5,13 +5,13 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 )
 
-// Progress is a bar on standard error. It writes nothing if standard error is not a terminal.
+// Progress is a progress bar on standard error. It prints nothing if standard error is not a terminal.
 type Progress struct {
 	pool *mpb.Progress
 	bar  *mpb.Bar
 }
 
-// Progress starts a bar over total items. A total of 0 means that the number is not known yet.
+// Progress starts a progress bar for total items. A total of 0 means that the number is unknown.
 func (s *Streams) Progress(label string, total int64) *Progress {
 	if !s.errTerminal {
 		return &Progress{}
@@ -26,14 +26,14 @@ func (s *Streams) Progress(label string, total int64) *Progress {
 	return &Progress{pool: pool, bar: bar}
 }
 
-// Add counts n more items.
+// Add adds n completed items.
 func (p *Progress) Add(n int) {
 	if p.bar != nil {
 		p.bar.IncrBy(n)
 	}
 }
 
-// Done removes the bar. It may be called twice.
+// Done removes the bar. Calling Done twice is harmless.
 func (p *Progress) Done() {
 	if p.bar == nil {
 		return

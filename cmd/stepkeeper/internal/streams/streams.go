@@ -1,5 +1,5 @@
-// Package streams describes the terminal of a command: the streams, whether they are a terminal, its width,
-// and its colours.
+// Package streams provides the input and output streams of a command. It also detects terminals, and provides
+// the width and the colours of the output.
 package streams
 
 import (
@@ -15,7 +15,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Streams holds the three streams of a command. The zero value is not usable; see System and Test.
+// Streams holds the three streams of a command. System and Test return usable values; the zero value is not
+// usable.
 type Streams struct {
 	In  io.Reader
 	Out io.Writer
@@ -26,8 +27,8 @@ type Streams struct {
 	width                                func() int
 }
 
-// System returns the streams of the process. Colours are on if standard output is a terminal, NO_COLOR is
-// not set, and TERM is not "dumb" (https://no-color.org).
+// System returns the streams of the process. Colours are on if standard output is a terminal, NO_COLOR is not
+// set, and TERM is not "dumb" (https://no-color.org).
 func System() *Streams {
 	s := &Streams{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
@@ -53,12 +54,13 @@ func terminalWidth() int {
 
 const defaultWidth = 100
 
-// Buffers holds the streams of a test.
+// Buffers holds the contents of a test's streams.
 type Buffers struct {
 	In, Out, Err bytes.Buffer
 }
 
-// Test returns streams over buffers. With terminal they behave like a terminal, with colours.
+// Test returns streams that read and write buffers. If terminal is true, the streams behave like a terminal
+// with colours.
 func Test(terminal bool) (*Streams, *Buffers) {
 	b := &Buffers{}
 	return &Streams{
@@ -68,7 +70,7 @@ func Test(terminal bool) (*Streams, *Buffers) {
 	}, b
 }
 
-// locked is a writer that several goroutines may use at once, as they may use a file.
+// locked is a writer that several goroutines may use at the same time.
 type locked struct {
 	mu sync.Mutex
 	w  io.Writer
@@ -83,20 +85,20 @@ func (l *locked) Write(p []byte) (int, error) {
 // NoColour turns colours off.
 func (s *Streams) NoColour() { s.colour = false }
 
-// IsTerminal reports whether the output goes to a terminal.
+// IsTerminal reports whether standard output is a terminal.
 func (s *Streams) IsTerminal() bool { return s.outTerminal }
 
-// ErrIsTerminal reports whether messages go to a terminal, so that a progress bar makes sense.
+// ErrIsTerminal reports whether standard error is a terminal.
 func (s *Streams) ErrIsTerminal() bool { return s.errTerminal }
 
-// Interactive reports whether a question can be asked and answered.
+// Interactive reports whether the program can ask the user a question.
 func (s *Streams) Interactive() bool { return s.inTerminal && s.errTerminal }
 
-// Width returns the number of columns of a line.
+// Width returns the number of columns of the terminal.
 func (s *Streams) Width() int { return s.width() }
 
-// Confirm asks a question on standard error. Any answer except y or yes means no, and so does the end of the
-// input.
+// Confirm asks a question on standard error. It returns true if the user answers y or yes, and false for any
+// other answer or at the end of the input.
 func (s *Streams) Confirm(question string) (bool, error) {
 	fmt.Fprintf(s.Err, "%s [y/N] ", question)
 	line, err := bufio.NewReader(s.In).ReadString('\n')

@@ -6,10 +6,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Style colours text. Without colours it leaves the text unchanged.
+// Style colours text. If colours are off, it leaves the text unchanged.
 type Style struct{ on bool }
 
-// Style returns the style of the output.
+// Style returns the style for standard output.
 func (s *Streams) Style() Style { return Style{on: s.colour} }
 
 func (p Style) paint(text string, attributes ...color.Attribute) string {
@@ -17,7 +17,7 @@ func (p Style) paint(text string, attributes ...color.Attribute) string {
 		return text
 	}
 	c := color.New(attributes...)
-	c.EnableColor() // the library's own detection checks the process, not these streams
+	c.EnableColor() // The library checks the output of the process instead of these streams.
 	return c.Sprint(text)
 }
 
@@ -39,7 +39,7 @@ func (p Style) Faint(text string) string { return p.paint(text, color.Faint) }
 // Bold emphasises important text.
 func (p Style) Bold(text string) string { return p.paint(text, color.Bold) }
 
-// State colours a text by the state that it names.
+// State colours a text by the colour of a state.
 func (p Style) State(state core.State, text string) string {
 	switch state {
 	case core.Processed:

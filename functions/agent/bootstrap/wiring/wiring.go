@@ -1,4 +1,5 @@
-// Package wiring assembles the ready agent, for HTTP services and services of AWS, for Lambda.
+// Package wiring assembles the ready-made agent for Lambda. The agent calls an HTTP service or services of
+// AWS.
 package wiring
 
 import (
@@ -24,8 +25,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/lambdaevent"
 )
 
-// New reads the settings, checks everything that needs no values of secrets, and makes the clients once. It
-// makes no calls, because the first batch reads the secrets (rule 13). The error lists all faults.
+// New reads the settings, checks everything except the values of secrets, and makes the clients. It makes no
+// network calls (rule 13 of docs/reference/aws-rules.md). The first batch of requests reads the secrets. The
+// error lists all faults.
 func New(lookup deployment.Lookup, log *slog.Logger) (lambdaevent.Function, error) {
 	settings, err := deployment.ReadAgent(lookup, true)
 	c, errClient := wire.Environment(lookup)
@@ -40,7 +42,7 @@ func New(lookup deployment.Lookup, log *slog.Logger) (lambdaevent.Function, erro
 		return nil, err
 	}
 	reader, tracer := secrets.New(c), spans.New(lookup, settings.Name, log)
-	// The worker is made with the first batch, and again when its secrets are old.
+	// The first batch of requests makes the worker. A later batch makes a new worker if the secrets are old.
 	made := &renewed.Value[*worker.Worker]{
 		Now: time.Now,
 		Get: func(ctx context.Context) (*worker.Worker, error) {
@@ -75,7 +77,7 @@ func New(lookup deployment.Lookup, log *slog.Logger) (lambdaevent.Function, erro
 	}, nil
 }
 
-// placeholder stands for each secret until its value is read. It is a valid header and a valid address.
+// placeholder replaces the value of each secret in check. It is valid as a header and as an address.
 const placeholder = "https://secret.invalid"
 
 func check(data []byte, settings deployment.Agent, lookup deployment.Lookup) error {
@@ -87,7 +89,6 @@ func check(data []byte, settings deployment.Agent, lookup deployment.Lookup) err
 	return err
 }
 
-// with looks up a variable in the secrets first, and then in the environment.
 func with(values map[string]string, lookup deployment.Lookup) deployment.Lookup {
 	return func(name string) (string, bool) {
 		if v, secret := values[name]; secret {

@@ -1,5 +1,5 @@
-// Package agentsfile reads files of agents in YAML or JSON. It is separate from package httpagent so that
-// functions in the cloud, which get compiled settings, contain no YAML parser.
+// Package agentsfile reads agents files in YAML or JSON. It is separate from package httpagent so that
+// functions on Lambda, which read compiled settings, contain no YAML parser.
 package agentsfile
 
 import (
@@ -16,11 +16,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-// maxFile is the largest size of a file, in bytes.
 const maxFile = 1 << 20
 
-// Load reads a file of agents and fills in secrets from the environment. The error lists every
-// problem of the file at once.
+// Load reads and checks an agents file. It replaces references to variables by values of the environment. The
+// error lists every problem of the file.
 func Load(file string) (httpagent.Config, error) {
 	data, err := text(file)
 	if err != nil {
@@ -44,7 +43,8 @@ func text(file string) ([]byte, error) {
 	return data, nil
 }
 
-// Parse reads the text of an agents file. lookup returns the values of variables.
+// Parse reads and checks the text of an agents file. It replaces references to variables by values from
+// lookup.
 func Parse(data []byte, lookup func(name string) (string, bool)) (httpagent.Config, error) {
 	c, err := Read(data)
 	if err != nil {
@@ -53,7 +53,8 @@ func Parse(data []byte, lookup func(name string) (string, bool)) (httpagent.Conf
 	return httpagent.Complete(c, lookup)
 }
 
-// Read parses the text. It fills in nothing, and does not check the meaning.
+// Read parses the text of an agents file. It does not replace references to variables, and checks only the
+// names and types of fields.
 func Read(data []byte) (httpagent.Config, error) {
 	data = source.WithoutMark(data)
 	if err := source.CheckScalars(data); err != nil {

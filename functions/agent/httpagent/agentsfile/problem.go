@@ -19,7 +19,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-// explained restates an error of the YAML library in the words of the file, with a fix.
 func explained(err error, data []byte) error {
 	var e yaml.Error
 	if !errors.As(err, &e) || e.GetToken() == nil {
@@ -33,7 +32,7 @@ func explained(err error, data []byte) error {
 	switch {
 	case errors.As(err, &field):
 		var file any
-		_ = yaml.Unmarshal(data, &file) // the file was parsed before
+		_ = yaml.Unmarshal(data, &file) // the file has been parsed before, so this cannot fail
 		known := knownFields(reflect.TypeFor[httpagent.Config](), file, key)
 		what = fmt.Sprintf("unknown field %.60s", key)
 		fix = suggest.DidYouMean(key, known, "known here: "+strings.Join(known, ", "))
@@ -54,7 +53,8 @@ func explained(err error, data []byte) error {
 	return fmt.Errorf("line %d, column %d: %s; fix: %s", at.Line, at.Column, what, fix)
 }
 
-// knownFields returns the fields of the first part of the file that has the unknown field key.
+// knownFields searches the file for the first part that has the unknown field key, and returns the fields
+// that are known in this part.
 func knownFields(t reflect.Type, part any, key string) []string {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -87,7 +87,6 @@ func knownFields(t reflect.Type, part any, key string) []string {
 	return nil
 }
 
-// expected describes a value of a type.
 func expected(t reflect.Type) string {
 	switch {
 	case t == reflect.TypeFor[time.Duration]():
@@ -106,8 +105,8 @@ func expected(t reflect.Type) string {
 	return "fields below it, each as NAME: VALUE"
 }
 
-// Check checks an agents file, also on a machine that does not run the agents. It uses placeholders for
-// environment variables that are not set, and returns their names.
+// Check checks an agents file. It uses placeholders for environment variables that are not set, so it works
+// on a machine that does not run the agents. It returns the names of the unset variables.
 func Check(file string) (c httpagent.Config, unset []string, err error) {
 	data, err := text(file)
 	if err != nil {

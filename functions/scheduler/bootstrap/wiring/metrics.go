@@ -15,9 +15,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// notCalled counts, by agent, the replies of agents that did not call their service. It writes a line of
-// metrics only for a batch with such replies, because AWS bills each metric. A reply not-yet is not one of
-// them: its agent has called the service (P45, "not now" is not a failure).
+// notCalled counts, by agent, the replies of agents that did not call their service. It writes metrics only
+// for batches that contain these replies, because AWS bills each metric. A reply with the code not-yet does
+// not count, because the agent has called the service (P45, "not now" is not a failure).
 type notCalled struct {
 	out        io.Writer
 	log        *slog.Logger
@@ -28,7 +28,6 @@ type notCalled struct {
 	count map[string]int
 }
 
-// replied implements scheduler.Config.Replied.
 func (n *notCalled) replied(agent, _ string, r core.Reply) {
 	if r.Outcome != core.OutcomeRetryLater || !core.Uncalled(r.Code) {
 		return
@@ -41,7 +40,6 @@ func (n *notCalled) replied(agent, _ string, r core.Reply) {
 	n.count[agent]++
 }
 
-// counted returns a handler that calls handle and then writes the metrics of the batch.
 func (n *notCalled) counted(handle func(context.Context, string, []port.Delivery) []string) func(
 	context.Context, string, []port.Delivery) []string {
 	return func(ctx context.Context, queue string, deliveries []port.Delivery) []string {

@@ -18,8 +18,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// New reads the settings, and makes the clients once. It makes no network calls. Metrics go to out, as lines
-// of the log. The error lists all faults.
+// New reads the settings, makes the clients and returns the handler for Lambda. It makes no network calls.
+// The handler writes metrics to the writer out, as lines of the log. The error lists all faults.
 func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent.Function, error) {
 	settings, err := deployment.ReadScheduler(lookup)
 	c, errClient := wire.Environment(lookup)
@@ -60,8 +60,9 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (lambdaevent
 	}, nil
 }
 
-// Handle finds the logical name of the queue that an event came from. It returns messages of a foreign queue
-// to that queue, because the fault is in the mapping and not in the messages.
+// Handle returns a handler that finds the logical name of an event's queue and calls handle. If the queue is
+// unknown, the event source mapping is wrong and the messages may be right. So the handler returns all
+// messages to the queue.
 func Handle(handle func(ctx context.Context, queue string, deliveries []port.Delivery) []string,
 	urls map[string]string, log *slog.Logger) lambdaevent.Handle {
 	return func(ctx context.Context, arn string, deliveries []port.Delivery) []lambdaevent.Failed {
@@ -84,7 +85,6 @@ func Handle(handle func(ctx context.Context, queue string, deliveries []port.Del
 	}
 }
 
-// counted logs ignored, refused and quarantined messages.
 func counted(log *slog.Logger) func(what, why string) {
 	return func(what, why string) { log.Info("counted", "what", what, "why", why) }
 }

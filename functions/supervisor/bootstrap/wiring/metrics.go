@@ -13,8 +13,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/deployment"
 )
 
-// writeMetrics writes a sweep's metrics. Only figures of an alarm or the dashboard are metrics, because AWS
-// bills each one. The line holds the other figures for people. Each workflow with orders in Error has a line.
+// writeMetrics writes the metrics of a sweep as log lines. Only numbers that an alarm or the dashboard uses
+// are metrics, because AWS bills each metric. The other numbers are in the log line for people. Each workflow
+// with orders in Error has a separate line.
 func writeMetrics(out io.Writer, name string, r supervisor.Report, now time.Time) error {
 	err := cloud.WriteMetrics(out, now, []string{deployment.MetricDeployment},
 		map[string]string{deployment.MetricOldestOverdue: "Seconds"}, map[string]any{

@@ -14,7 +14,7 @@ import (
 // Function is the handler for package lambda. It ignores the content of the schedule's event.
 type Function func(ctx context.Context, event json.RawMessage) error
 
-// Tick is one invocation by the schedule. All fields are required.
+// Tick handles an invocation by the schedule. All fields are required.
 type Tick struct {
 	Sweep  func(ctx context.Context) (supervisor.Report, error)
 	Now    func() time.Time
@@ -22,7 +22,7 @@ type Tick struct {
 	Log    *slog.Logger
 }
 
-// Run sweeps once. After an error Lambda repeats the tick.
+// Run sweeps once. If Run returns an error, Lambda repeats the invocation.
 func (t Tick) Run(ctx context.Context, _ json.RawMessage) error {
 	ctx, cancel := lambdaevent.WithReserve(ctx)
 	defer cancel()

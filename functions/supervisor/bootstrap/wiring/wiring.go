@@ -1,4 +1,5 @@
-// Package wiring assembles the Supervisor for Lambda: one sweep for each tick of the schedule (rule 16).
+// Package wiring assembles the Supervisor for Lambda. A schedule invokes the Supervisor, and each invocation
+// sweeps once (rule 16 of docs/reference/aws-rules.md).
 package wiring
 
 import (
@@ -20,8 +21,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// New reads the settings, and makes the clients once. It makes no network calls. Metrics go to out, as lines
-// of the log. The error lists all faults.
+// New reads the settings, makes the clients and returns the handler for Lambda. It makes no network calls.
+// The handler writes metrics to the writer out, as lines of the log. The error lists all faults.
 func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (Function, error) {
 	settings, err := deployment.ReadSupervisor(lookup)
 	c, errClient := wire.Environment(lookup)
@@ -64,7 +65,6 @@ func New(lookup deployment.Lookup, out io.Writer, log *slog.Logger) (Function, e
 	}, nil
 }
 
-// submit sends orders to the intake queue, as an application does.
 func submit(ctx context.Context, queues port.Queues, orders []message.SubmitOrder) []error {
 	errs := make([]error, len(orders))
 	intake, err := queues.Queue(port.Intake)

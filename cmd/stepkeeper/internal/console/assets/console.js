@@ -1,7 +1,7 @@
-// Behaviour of the console's pages: times of the viewer's zone, how fresh the page is, and keys.
+// This script shows times in the viewer's time zone and the state of the connection. It also draws charts and handles keys.
 (() => {
   "use strict";
-  const silentAfter = 7000; // ms; the server sends a heartbeat each 2 s
+  const silentAfter = 7000; // milliseconds; the server sends a heartbeat every 2 s
   let received = Date.now(), connected = false;
   const link = document.getElementById("link");
   const two = (n) => String(n).padStart(2, "0");
@@ -35,7 +35,7 @@
   setInterval(() => { local(); fresh(); }, 1000);
   local();
 
-  // Charts: drawn from the data that each carries, and again when it, the width or the colours have changed.
+  // The element of each chart contains the data. The script draws a chart again if the data, the width or the colours change.
   const drawn = new WeakMap();
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
@@ -79,7 +79,7 @@
   dark.addEventListener("change", draw);
   draw();
 
-  // Copy buttons: the page goes on while the clipboard is written; a refusal shows beside the text.
+  // A copy button writes a text to the clipboard and then shows the result.
   document.addEventListener("click", async (e) => {
     const button = e.target.closest("button[data-copy]");
     if (!button) return;

@@ -1,0 +1,50 @@
+package deployment
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/stepkeeper/stepkeeper/shared/core"
+	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
+	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
+)
+
+var order = []byte(`{"items":[{"sku":"a","quantity":1,"unitPrice":5,"physical":true}],"payment":{"card":"x"},
+	"currency":"EUR","shipTo":"here","customer":{"email":"a@b"}}`)
+
+// A Cancel with the ID of a refused Resubmit is refused too while the task knows the ID. After eight other
+// verdicts the task still knows a hash of the ID, until the list of 16 hashes is full and is emptied (P5,
+// commands have a number and an ID).
+func TestIDOfAForgottenVerdict(t *testing.T) {
+	text, err := os.ReadFile("../../../workflows/order.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = bytes.Replace(text, []byte("pointOfNoReturn: true"), []byte("undo: none"), 1)
+	def, problems := source.Parse("order.yaml", text, source.Options{})
+	if def == nil {
+		t.Fatal(problems)
+	}
+	for others, want := range map[int]core.State{7: core.Processed, 15: core.Processed, 16: core.Cancelled} {
+		sc := world.Scenario{Definition: def, Order: order, Orders: 1, Alone: true}
+		w := NewSimulation(sc, world.Plain{})
+		SetUp(w)
+		o, after := w.AllOrders[0], int64(2)
+		send := func(ev core.Event) {
+			after += 3
+			w.After(after, func() { Instruct(w, o, ev, true) })
+		}
+		send(core.Resubmit{ID: "x", Command: 0})
+		for i := range others {
+			send(core.Resubmit{ID: strconv.Itoa(i), Command: 0})
+		}
+		after += 10 // the task has decided the others by then
+		send(core.Cancel{ID: "x"})
+		Play(w)
+		if got := w.Store.Task(o.Id).ProcessState; w.Violation != nil || got != want {
+			t.Errorf("after %d other verdicts: %v, %s, want %s", others, w.Violation, got, want)
+		}
+	}
+}
