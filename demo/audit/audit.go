@@ -5,7 +5,6 @@ import (
 	"fmt"
 )
 
-// service describes one of the four services.
 type service struct {
 	name      string
 	effect    string // name of the effect in violations
@@ -31,8 +30,8 @@ func services() []service {
 }
 
 // Run audits the ledgers of the services. The function ledger returns the path of a service's SQLite file.
-// The Result contains all violations. Run returns an error if a ledger cannot be read or if orders contains
-// an order twice. The audit then proves nothing.
+// The Result contains all violations. Run returns an error if it cannot read a ledger, or if orders contains
+// an order twice. An audit with an error proves nothing.
 func Run(ctx context.Context, ledger func(service string) string, orders []Order) (Result, error) {
 	a := auditor{orders: make(map[string]Order, len(orders)), result: Result{Orders: len(orders)}}
 	for _, o := range orders {
@@ -71,7 +70,7 @@ func (a *auditor) violation(order, service, what, expected, found string) {
 // ledger checks the rows of each key against the grade of the service.
 func (a *auditor) ledger(s service, rows []row) {
 	type keyState struct {
-		open   []row // dos that were not undone
+		open   []row // rows of dos that were not undone
 		dos    int
 		fenced bool
 	}
@@ -128,7 +127,7 @@ func (a *auditor) accounts(s service, accounts []account) {
 type standing struct {
 	rows   int // number of rows of any kind
 	dos    int
-	effect int // number of dos minus number of undos
+	effect int // number of dos minus the number of undos
 	open   []row
 }
 
@@ -164,7 +163,7 @@ func (a *auditor) net(s service, rows []row) map[string]standing {
 	return net
 }
 
-// without removes the newest row with the key.
+// without removes the newest row with the key from open.
 func without(open []row, key string) []row {
 	for i := len(open) - 1; i >= 0; i-- {
 		if open[i].Key == key {

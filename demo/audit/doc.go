@@ -21,6 +21,7 @@
 //   - Every key has the form <order>/<run>/<step>.
 //   - A service that knows keys has at most one do for each key.
 //   - Every undo follows a do and has the same amount.
-//   - No do follows a fence of its key. At the fenced service, no do follows an undo of its key either.
+//   - No do follows a fence of its key. A fence is a row for an undo that found no do.
+//   - At the fenced service, no do follows an undo of its key.
 //   - The balance of each account matches the rows.
 package audit

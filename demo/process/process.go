@@ -132,7 +132,7 @@ func follow(stdout io.Reader, ready chan<- string) {
 			ready <- url
 		}
 	}
-	// Read the rest, so that a line that is too long does not block the process.
+	// A line that is too long ends the loop. Read the rest, so that a full pipe does not block the process.
 	_, _ = io.Copy(io.Discard, stdout)
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// After a listing of the orders, the coordinator waits five times as long as the listing took, but at least
-// pollEvery and at most pollAtLeast. Until the last kill it waits for pollEvery.
+// pollEvery is the shortest wait between two listings of the orders. pollAtLeast is the longest wait. The
+// usual wait is five times the duration of the last listing. Until the last kill, the wait is pollEvery.
 const (
 	pollEvery   = 200 * time.Millisecond
 	pollAtLeast = 2 * time.Second
@@ -25,8 +25,8 @@ const (
 // pageSize is the number of orders in one page of a listing.
 const pageSize = 1000
 
-// coordinator runs the demo. It counts the lines with a final outcome (Progress.Ends). It starts the outage
-// and the kills when the count reaches the numbers in outageAt and killsAt.
+// coordinator runs the demo. It starts the outage and the kills when enough lines of the input have a final
+// outcome.
 type coordinator struct {
 	*stage.Stage
 	o        Options
@@ -37,14 +37,18 @@ type coordinator struct {
 	began    time.Time
 
 	lines    int
-	outageAt int // count at which the outage starts
+	outageAt int // number of lines with a final outcome at which the outage starts
 	outage   bool
-	killsAt  []int         // counts at which the kills happen
+	killsAt  []int         // numbers of lines with a final outcome at which the kills happen
 	firstUp  time.Duration // time that the first start took
 }
 
-// coordinate runs until the time limit, or until every line has a response and every order has ended or was
-// given up by the operator.
+// coordinate runs the demo until its work is done, or until the time limit. The work is done when three
+// conditions hold:
+//
+//   - Every line has a response.
+//   - Every accepted order has ended.
+//   - The operator has given up every order that is still in Error.
 func (d *coordinator) coordinate(ctx context.Context) error {
 	d.drawFaults()
 	limited, cancel := context.WithTimeout(ctx, d.o.Limit)
@@ -69,7 +73,6 @@ func (d *coordinator) coordinate(ctx context.Context) error {
 	return err
 }
 
-// drawFaults draws the counts at which the outage and the kills happen.
 func (d *coordinator) drawFaults() {
 	lines := float64(d.lines)
 	d.outageAt = int(lines * (0.10 + 0.10*d.rng.Float64()))
@@ -96,7 +99,8 @@ func (d *coordinator) watch(ctx context.Context) error {
 			d.outage = true
 			outages.Go(func() { d.runOutage(ctx) })
 		}
-		// Kill Stepkeeper while it works, instead of while it starts. If no work is left, kill it at once.
+		// Kill Stepkeeper after it has called a service, not while it starts. If no work is left, kill it at
+		// once.
 		if len(d.killsAt) > 0 && (d.due(p) && d.AtWork() || over) {
 			d.killsAt = d.killsAt[1:]
 			if err := d.powerCut(ctx); err != nil {
@@ -121,7 +125,7 @@ func (d *coordinator) watch(ctx context.Context) error {
 }
 
 // due reports whether the next kill is due: enough lines have a final outcome, or enough lines have a
-// response. Responses are counted too, because they need no listing, which may be slow.
+// response. A slow listing may hide final outcomes, but responses need no listing.
 func (d *coordinator) due(p stage.Progress) bool {
 	return p.Ends() >= d.killsAt[0] || p.Answered >= d.killsAt[0]+p.Lines/5
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// pauseAfterBreak is how long the feeder waits before it sends again.
 const pauseAfterBreak = 50 * time.Millisecond
 
 // feeder submits the lines at an even pace until each line has a response. If the stream breaks, the feeder

@@ -11,11 +11,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/services"
 )
 
-// violationsShown is the maximum number of violations in the text output. The JSON report contains all
-// violations.
+// violationsShown limits the text output. The JSON report contains all violations.
 const violationsShown = 20
 
-// print writes the report as text.
 func (r *Report) print(out io.Writer) {
 	fmt.Fprintf(out, "\n%d lines in %.1f s; seed %d; kill -9 and restart: %d\n\n", r.Submitted, r.Seconds,
 		r.Seed, r.Restarts)

@@ -50,7 +50,7 @@ type Recovery struct {
 	PaymentOutage *int64 `json:"payment_outage,omitempty"`
 }
 
-// report returns a Report that has no results of the audit yet.
+// report returns the Report without the results of the audit.
 func (d *coordinator) report() Report {
 	p := d.book.Progress()
 	refused, undone := d.book.Reasons()

@@ -86,7 +86,7 @@ func (s *barScreen) update(p stage.Progress) {
 }
 
 func (s *barScreen) event(format string, args ...any) {
-	// The write fails after the bar is complete.
+	// The write fails after the bar is complete. The event is then not shown.
 	_, _ = fmt.Fprintf(s.all, "%s  * %s\n", since(s.began), fmt.Sprintf(format, args...))
 }
 
@@ -95,7 +95,6 @@ func (s *barScreen) close() {
 	s.all.Wait()
 }
 
-// line returns the progress as one line.
 func line(p stage.Progress, d time.Duration) string {
 	return fmt.Sprintf(
 		"submitted %d/%d  processed %d  undone %d  refused %d  error %d  in flight %d  %.0f orders/s",

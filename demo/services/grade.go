@@ -29,7 +29,6 @@ func unprocessable(code, format string, args ...any) *refusal {
 	return &refusal{http.StatusUnprocessableEntity, code, fmt.Sprintf(format, args...)}
 }
 
-// service describes one of the four services of the demo.
 type service struct {
 	name    string
 	do      string
@@ -68,7 +67,6 @@ func (s *service) perform(ctx context.Context, l *ledger, key string, input []by
 	return output, err
 }
 
-// reverse executes an undo.
 func (s *service) reverse(ctx context.Context, l *ledger, key string) error {
 	return l.change(ctx, func(tx *sql.Tx) error {
 		h, err := historyOf(ctx, tx, key)

@@ -16,7 +16,6 @@ const (
 	maxKey   = 300
 )
 
-// server is the HTTP server of one service.
 type server struct {
 	*service
 	ledger *ledger
@@ -34,7 +33,7 @@ type server struct {
 	down       atomic.Bool
 	upSince    atomic.Int64 // Unix nanoseconds of the end of the last outage; 0 means no outage yet
 	firstAfter atomic.Int64 // Unix nanoseconds of the first effect after an outage
-	arrival    func()       // function called at each request; the fleet keeps the time of the first one
+	arrival    func()       // function called at each POST request; the fleet keeps the time of the first one
 }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {

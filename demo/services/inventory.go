@@ -14,7 +14,7 @@ const (
 	LimitedPieces = 25
 )
 
-// usualPieces is the stock of a SKU without one of these prefixes.
+// usualPieces is the stock of a SKU that has neither of the prefixes SoldOut and Limited.
 const usualPieces = 1_000_000
 
 // line holds the fields of an item that the inventory service reads.
@@ -61,7 +61,6 @@ func readReserve(key string, input []byte) (effect, error) {
 	return e, nil
 }
 
-// reference returns a reference number for a key.
 func reference(prefix, key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return fmt.Sprintf("%s-%X", prefix, sum[:5])

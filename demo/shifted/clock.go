@@ -32,7 +32,7 @@ func Open(path string) (*Clock, error) {
 	}
 	go func() {
 		for range time.Tick(readEvery) {
-			// If a read fails, for example during a write to the file, the offset stays the same.
+			// The offset stays the same after a failed read, for example during a write to the file.
 			_ = port.Guard(nil, "the clock", c.read)
 		}
 	}()

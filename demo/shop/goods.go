@@ -1,6 +1,5 @@
 package shop
 
-// country is a country in which customers live.
 type country struct {
 	code, currency string
 	cities         []string

@@ -80,7 +80,8 @@ func (e *edge) writeEvents(ctx context.Context, w http.ResponseWriter, def *core
 			if !open {
 				return
 			}
-			// a move has changed the definition, or def is nil because a Cancel came before the order
+			// read the definition again if a Move command has changed it, or if the order has come after its
+			// Cancel
 			if def == nil || t.Definition != def.Hash {
 				if _, d, err := e.backend.Task(ctx, t.OrderID); err == nil {
 					def = d

@@ -73,11 +73,11 @@ func (e *edge) getTask(ctx context.Context, in *taskInput) (v view.Task, err err
 	if err != nil {
 		return v, err
 	}
-	order, _ := e.backend.Order(ctx, t) // if this fails, the response does not contain the inputs
+	order, _ := e.backend.Order(ctx, t) // after an error, the response lacks the inputs of the steps
 	v = view.Detailed(t, def, order, e.clock.Now())
 	v.Await(e.backend.Unattended(ctx))
 	if t.Workflow != "" {
-		// if this fails, the response does not describe the newest definition
+		// after an error, the response says nothing about the newest definition
 		if to, err := e.backend.Target(ctx, t.Workflow, message.Latest); err == nil {
 			v.Pinned(t, def, to.Definition, e.clock.Now())
 		}

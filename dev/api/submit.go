@@ -30,7 +30,6 @@ type Receipt struct {
 	Unattended []view.Unattended `json:"unattended,omitempty" nullable:"false" doc:"request queues of its workflow that have no consumer"`
 }
 
-// submit handles POST /v1/orders.
 func (e *edge) submit(w http.ResponseWriter, r *http.Request) {
 	wait, err := waitOf(r)
 	if err != nil {

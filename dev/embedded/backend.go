@@ -225,14 +225,14 @@ func (s *Runtime) Order(ctx context.Context, t *core.Task) (json.RawMessage, err
 	return s.state.Order(ctx, t)
 }
 
-// Wait blocks until done returns true for a version of the task, or ctx ends. done must not change the task
-// or block, because it also runs in the goroutine that commits the task.
+// Wait blocks until done returns true for a version of the task, or ctx ends. The function done also runs in
+// the goroutine that commits the task, so it must not change the task or block.
 func (s *Runtime) Wait(ctx context.Context, id string, done func(*core.Task) bool) (*core.Task, error) {
 	return s.hub.wait(ctx, id, func() (*core.Task, error) { return s.load(ctx, id) }, done)
 }
 
-// Follow sends the present version of a task and each later version, if its number is larger than the
-// argument after.
+// Follow sends the present version of a task and each later version. It sends only versions with a larger
+// number than the argument after.
 func (s *Runtime) Follow(ctx context.Context, id string, after int64) (<-chan *core.Task, error) {
 	if _, err := s.load(ctx, id); err != nil {
 		return nil, err

@@ -97,7 +97,6 @@ func (h *hub) activeOrders() int {
 	return len(h.active)
 }
 
-// counts returns the figures for Health.
 func (h *hub) counts() map[string]int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -137,7 +136,7 @@ func (h *hub) watch(id string, done func(*core.Task) bool) (*watcher, func()) {
 // ends, wait returns the newest version and the error of ctx.
 func (h *hub) wait(ctx context.Context, id string, load func() (*core.Task, error),
 	done func(*core.Task) bool) (*core.Task, error) {
-	w, stop := h.watch(id, done) // before load, so that the watcher misses no later version
+	w, stop := h.watch(id, done) // The watch begins before load, so that it misses no later version.
 	defer stop()
 	t, err := load()
 	if err != nil {

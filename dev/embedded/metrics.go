@@ -83,7 +83,6 @@ func (s *Runtime) Metrics() http.Handler {
 		promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, Timeout: scrapeTime})
 }
 
-// scrapeTime limits the time for one request to GET /metrics.
 const scrapeTime = 5 * time.Second
 
 // rested counts a task that has ended or stopped in Error.
@@ -134,7 +133,7 @@ func (m *telemetry) stopped(by map[string]port.Stopped) {
 	}
 }
 
-// present collects the metrics whose values are read when Prometheus asks for them.
+// present collects the metrics that are computed at each request to GET /metrics.
 type present struct{ *Runtime }
 
 var (
@@ -207,7 +206,7 @@ func (p present) collectOrders(ctx context.Context, to chan<- prometheus.Metric)
 	}
 	gauge(to, activeNow, float64(p.hub.activeOrders()))
 	gauge(to, activeMost, float64(p.options.MaxOpen))
-	lag := core.Duration(0) // read now, because the last sweep may be long ago
+	lag := core.Duration(0) // The lag is computed here, because the last sweep may be long ago.
 	overdue, err := p.overdue(ctx)
 	if err != nil {
 		to <- prometheus.NewInvalidMetric(lagNow, err)

@@ -14,7 +14,7 @@ import (
 
 const (
 	// maxReceives is large, because the disk may be full for some time. The delay between deliveries grows
-	// (port.Delivery.Backoff), so a message is tried for a quarter of an hour. After that the Supervisor
+	// (port.Delivery.Backoff), so this many deliveries take a quarter of an hour. After that the Supervisor
 	// sends the message again (P9, tasks not at rest are due).
 	maxReceives = 40
 	retention   = 4 * 24 * time.Hour

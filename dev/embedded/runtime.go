@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	replyConsumers   = 24 // each handles up to ten tasks while it waits for one group commit
+	replyConsumers   = 24 // many, because each consumer waits for a group commit
 	controlConsumers = 4
 	taskConsumers    = 8
 	cachedTasks      = 20_000
@@ -62,7 +62,7 @@ type Runtime struct {
 	counts     sync.Map // counts of messages, as *counter by name and reason
 	rejects    atomic.Int64
 	ready      atomic.Bool
-	// most recent refusal because of MaxOpen; nil once alertRefusals sees that fewer orders are active
+	// last refusal because of MaxOpen; alertRefusals sets it to nil when fewer orders are active
 	refused atomic.Pointer[api.BusyError]
 
 	receiving context.CancelFunc // stops receiving from the queues
@@ -201,7 +201,6 @@ func (s *Runtime) start() {
 	}
 }
 
-// sweep runs the Supervisor at the configured interval.
 func (s *Runtime) sweep(ctx context.Context) {
 	var failed sweepFailure
 	every(ctx, s.options.SweepEvery, func() {
@@ -228,13 +227,13 @@ func every(ctx context.Context, interval time.Duration, f func()) {
 	}
 }
 
-// sweepFailure is the last failure of a sweep that was logged.
+// sweepFailure is the last logged failure of a sweep.
 type sweepFailure struct {
 	text string
 	at   time.Time
 }
 
-// isNews reports whether err has another text than the last logged error, or a minute has passed since.
+// isNews reports whether err must be logged: its text is new, or the last failure was logged a minute ago.
 func (f *sweepFailure) isNews(err error, now time.Time) bool {
 	if err.Error() == f.text && now.Sub(f.at) < time.Minute {
 		return false
@@ -300,7 +299,7 @@ func (s *Runtime) Close() error {
 	return s.store.Close()
 }
 
-// count counts an event, for example that a message was refused, for Health and the metrics.
+// count counts an event, such as a refused message, for Health and the metrics.
 func (s *Runtime) count(what, why string) {
 	key := what
 	if why != "" {

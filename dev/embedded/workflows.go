@@ -27,7 +27,7 @@ type deployed struct {
 	fileOf   map[string]string   // names of files, by workflow
 	problems map[string][]string // problems by file, if the newest version of the file is refused
 	broken   map[string]string   // names of refused files, by the workflow that they declare
-	empty    bool                // the folder contains no workflow file
+	empty    bool                // true if the folder contains no workflow file
 }
 
 // workflows keeps the definitions of a folder up to date. If the newest version of a file has a problem, new
@@ -42,9 +42,9 @@ type workflows struct {
 	events bool // true if the runtime has the reply-to core.Events
 }
 
-// loadFiles reads every workflow file of the folder, and checks that the named agents exist. It refuses
-// workflows that make tokens if other users of the machine may read the keys. The first call does not check
-// the keys, because s.tokens is still nil. wire checks the keys after this call.
+// loadFiles reads every workflow file of the folder, and checks that the named agents exist. If other users
+// of the machine may read the token keys, loadFiles refuses the workflows that make tokens. The first call
+// does not check the keys, because s.tokens is still nil. wire checks the keys after this call.
 func (s *Runtime) loadFiles(dir string) ([]source.File, error) {
 	var names []string
 	for _, a := range s.agents {

@@ -20,7 +20,6 @@ func receipt(seq uint64, slot uint32, received int) (id, text string) {
 	return text[:n], text
 }
 
-// parsedReceipt is a receipt, divided into its numbers.
 type parsedReceipt struct {
 	seq      uint64
 	slot     uint32

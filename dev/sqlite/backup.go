@@ -37,7 +37,8 @@ func Backup(ctx context.Context, folder, to string) (bytes int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	// read before the copy is made, because the copy must contain all commits up to this number
+	// The copy must contain all commits up to the number answered. Therefore the number is read before the
+	// copy.
 	answered := lastAnswered(filepath.Join(folder, FileName))
 	if err := copyInto(ctx, folder, unfinished); err != nil {
 		return 0, err

@@ -14,8 +14,8 @@ import (
 // aborts the transaction. If the operation refuses only its own write, it stores the refusal as a result and
 // returns nil.
 //
-// If another operation aborts the transaction, the committer runs the operation again. The results of the
-// last run count.
+// If another operation aborts the transaction, the committer runs the operation again. Only the results of
+// the last run count.
 type operation func(tx *transaction) error
 
 // transaction is the state that the operations of a group share.
@@ -136,7 +136,7 @@ func (c *committer) gather() {
 }
 
 // carryOut commits a group and returns the results. If the commit fails, carryOut commits each operation
-// alone. So an operation that panics or that SQLite refuses does not affect the other operations.
+// alone. An operation that panics, or that SQLite refuses, then does not affect the other operations.
 func (c *committer) carryOut(group []*job) {
 	var err error
 	if panicked := port.Guard(nil, "a commit",

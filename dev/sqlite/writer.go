@@ -10,9 +10,9 @@ import (
 	engine "modernc.org/sqlite"
 )
 
-// writer is the only connection that writes. It uses the driver without database/sql, which would need a
-// lock, a goroutine and several allocations for each statement. Only one goroutine at a time may use a
-// writer.
+// writer is the only connection that writes. It uses the driver without database/sql, because database/sql
+// would need a lock, a goroutine and several allocations for each statement. Only one goroutine at a time may
+// use a writer.
 type writer struct {
 	conn       driver.Conn
 	statements []*statement // all prepared statements; close closes them
@@ -134,7 +134,6 @@ func only[T any](w *writer, query string) (value T, err error) {
 	return value, nil
 }
 
-// statement is a prepared statement of a writer.
 type statement struct {
 	stmt driver.Stmt
 	args []driver.NamedValue

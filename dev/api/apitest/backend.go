@@ -216,8 +216,8 @@ func (b *Backend) Reject(ctx context.Context, r api.Rejected) error {
 	return nil
 }
 
-// Command records the command. It returns the error that Down has set, or else the result of Verdict. Without
-// both, it accepts the commands for known orders.
+// Command records the command. If Down has set an error, Command returns the error. If Verdict is set, it
+// returns the result of Verdict. Otherwise it accepts commands for known orders.
 func (b *Backend) Command(ctx context.Context, c message.Control) (core.Verdict, error) {
 	handed(ctx)
 	b.mu.Lock()
