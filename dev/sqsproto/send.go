@@ -222,7 +222,7 @@ func (e *entry) message() (port.Message, sent) {
 	if trace, ok := e.MessageSystemAttributes[traceHeader]; ok {
 		v.trace = *trace.StringValue
 	}
-	return port.Message{Value: v, Delay: time.Duration(e.DelaySeconds) * time.Second}, sent{
+	return port.Message{Body: v.body, Value: v, Delay: time.Duration(e.DelaySeconds) * time.Second}, sent{
 		ID: e.ID, MessageID: v.id, MD5OfMessageBody: md5Of(v.body),
 		MD5OfMessageAttributes:       e.MessageAttributes.md5(),
 		MD5OfMessageSystemAttributes: e.MessageSystemAttributes.md5(),

@@ -24,7 +24,8 @@ type Value interface {
 	Encode() ([]byte, error)
 }
 
-// Message is a message to send. The sender sets exactly one of Body and Value.
+// Message is a message to send. The sender sets Body or Value. It sets both if the value holds more than the
+// body, such as attributes. A queue that stores bytes then keeps only the body.
 type Message struct {
 	Body  []byte
 	Value Value
