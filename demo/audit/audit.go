@@ -123,7 +123,6 @@ func (a *auditor) accounts(s service, accounts []account) {
 	}
 }
 
-// standing describes the rows of one order at one service.
 type standing struct {
 	rows   int // number of rows of any kind
 	dos    int
@@ -173,7 +172,6 @@ func without(open []row, key string) []row {
 	return open
 }
 
-// order compares the effects of an order at one service with the outcome of the order.
 func (a *auditor) order(s service, o Order, n standing) {
 	switch o.Outcome {
 	case Processed:
@@ -211,7 +209,7 @@ func (a *auditor) order(s service, o Order, n standing) {
 	}
 }
 
-// ended reports an acknowledged order that has not ended.
+// ended adds a violation if an acknowledged order has not ended.
 func (a *auditor) ended(o Order) {
 	switch o.Outcome {
 	case Processed, Undone, Refused, Error:

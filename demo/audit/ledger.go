@@ -13,7 +13,6 @@ import (
 	_ "modernc.org/sqlite" // SQLite driver without cgo
 )
 
-// row is one row of a ledger.
 type row struct {
 	Kind   string // "do", "undo" or "fence"
 	Key    string

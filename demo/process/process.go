@@ -71,7 +71,7 @@ func (s *Process) Start(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	began := time.Now()
-	// CommandContext would kill the process. Stop ends the process in an orderly way instead.
+	// exec.CommandContext would kill the process at the end of ctx. Stop sends SIGTERM first.
 	cmd := exec.Command(s.Binary, s.Args...)
 	cmd.Stderr = log
 	cmd.Env = append(os.Environ(), s.Env...)
@@ -136,7 +136,6 @@ func follow(stdout io.Reader, ready chan<- string) {
 	_, _ = io.Copy(io.Discard, stdout)
 }
 
-// err returns ErrProcess with the name of the process.
 func (s *Process) err() error { return fmt.Errorf("%w %s", ErrProcess, s.Name) }
 
 // Pid returns the ID of the present process. It returns 0 before the first start.

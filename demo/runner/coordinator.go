@@ -22,7 +22,6 @@ const (
 	pollAtLeast = 2 * time.Second
 )
 
-// pageSize is the number of orders in one page of a listing.
 const pageSize = 1000
 
 // coordinator runs the demo. It starts the outage and the kills when enough lines of the input have a final
@@ -157,7 +156,6 @@ func (d *coordinator) look(ctx context.Context) error {
 	return nil
 }
 
-// runOutage stops the payment service for the duration of the outage.
 func (d *coordinator) runOutage(ctx context.Context) {
 	d.screen.event("the payment service goes down for %s", d.o.Outage)
 	d.Fleet.BeginOutage(services.Payment)

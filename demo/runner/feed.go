@@ -73,7 +73,6 @@ func forGood(e *client.Error) bool {
 	return e.RetryAfter == 0 && !errors.Is(e, client.ErrInternal) && e.Code != "internal"
 }
 
-// write writes the lines at the given places, at the demo's rate.
 func (f *feeder) write(ctx context.Context, to io.Writer, places []int) error {
 	r := load.Request{Orders: len(places), Concurrency: 1, PerSecond: float64(f.perSec)}
 	_, err := load.Run(ctx, r, func(i int) error {

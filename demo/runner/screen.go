@@ -29,7 +29,6 @@ func newScreen(out io.Writer, terminal bool, lines int) screen {
 	return &plainScreen{out: out, began: time.Now()}
 }
 
-// plainScreen prints progress as lines, for logs and pipes.
 type plainScreen struct {
 	mu    sync.Mutex
 	out   io.Writer

@@ -25,7 +25,6 @@ type tally struct {
 	calls  map[string]int
 }
 
-// next counts an event with the given name and returns the new count.
 func (t *tally) next(name string) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()

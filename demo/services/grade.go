@@ -39,7 +39,6 @@ type service struct {
 	lacking func(account string) *refusal
 }
 
-// perform executes a do and returns the output.
 func (s *service) perform(ctx context.Context, l *ledger, key string, input []byte) (string, error) {
 	output := ""
 	err := l.change(ctx, func(tx *sql.Tx) error {

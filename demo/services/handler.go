@@ -54,7 +54,6 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// call executes an operation, unless a fault prevents it.
 func (s *server) call(w http.ResponseWriter, r *http.Request, operation string) {
 	input, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxInput))
 	key := r.Header.Get("Idempotency-Key")

@@ -58,7 +58,6 @@ type effect struct {
 	parts  []part
 }
 
-// history summarises the rows of a key.
 type history struct {
 	dos, undos, fences int
 	lastDo             int64 // column seq of the newest do

@@ -15,7 +15,7 @@ import (
 )
 
 // Backend is the embedded runtime, as package api uses it. All methods may be called concurrently. problemOf
-// lists the errors that package api knows. Any other error is an internal failure.
+// translates the known errors of a Backend. Any other error is an internal failure.
 //
 // Submit, Reject and Command finish their work even if ctx ends, because no queue would deliver the request
 // again (P12a, who emits again).
@@ -71,7 +71,7 @@ type Backend interface {
 // SubmitResult is the result of one submission.
 type SubmitResult struct {
 	OrderID string
-	Known   bool       // the same order with the same content was stored before
+	Known   bool       // true if the same order with the same content was stored before
 	State   core.State // state of the task after the commit
 	Notes   []string   // texts for people, about parts of the order that have no effect
 	// Unattended lists the request queues of the order's workflow that have no consumer.
@@ -112,5 +112,5 @@ type Health struct {
 	Release    view.Release      `json:"release"` // release of the server
 }
 
-// Throttled reports true. The SQS endpoint then returns an error after which an AWS SDK retries.
+// Throttled reports true. The SQS endpoint then returns an error that AWS SDKs retry.
 func (e *BusyError) Throttled() bool { return true }

@@ -194,7 +194,7 @@ func (e *edge) answer(ctx context.Context, in *answerInput) (*verdictOutput, err
 	return e.command(ctx, message.Control{OrderID: in.ID, Event: a})
 }
 
-// plan returns what a move would change. It does not move the order.
+// plan returns what a Move command would change. It does not move the order.
 func (e *edge) plan(ctx context.Context, in *planInput) (*planOutput, error) {
 	t, def, err := e.backend.Task(ctx, in.ID)
 	if err != nil {

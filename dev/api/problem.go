@@ -138,7 +138,7 @@ func problemOf(err error) *Problem {
 	return internalProblem(err)
 }
 
-// statusOf returns the HTTP status for the code of a refusal. For an unlisted code it returns the argument
+// statusOf returns the HTTP status for the code of a refusal. For any other code it returns the argument
 // other.
 func statusOf(code string, other int) int {
 	switch code {

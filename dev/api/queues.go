@@ -47,7 +47,7 @@ func (e *edge) intake(ctx context.Context, bodies [][]byte) []error {
 			}
 		}
 	}
-	for i, c := range commands { // after the orders, because a command may name one of these orders
+	for i, c := range commands { // commands run last, because they may name one of these orders
 		if c != nil {
 			errs[i] = e.handled(ctx, Rejected{Queue: port.Intake, Body: bodies[i]}, c)
 		}

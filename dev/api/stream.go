@@ -136,7 +136,6 @@ func (p *patientReader) Read(b []byte) (int, error) {
 	return p.body.Read(b)
 }
 
-// readLines decodes the lines of a body, and sends them to lines.
 func readLines(ctx context.Context, body io.Reader, lines chan<- line) {
 	defer close(lines)
 	in := bufio.NewReaderSize(body, 64<<10)
@@ -326,7 +325,6 @@ func lineError(err error) *LineError {
 		RetryAfter: p.RetryAfter}
 }
 
-// appendLines appends the results as JSON, one per line.
 func appendLines(b []byte, results []LineResult) []byte {
 	for i := range results {
 		text, err := json.Marshal(&results[i])

@@ -66,7 +66,6 @@ func (s *Runtime) readAgents() ([]*agent, error) {
 	return all, nil
 }
 
-// build creates the operations of an agent from the agents file.
 func (a *agent) build(clock port.Clock) (err error) {
 	if a.External {
 		return nil

@@ -91,7 +91,6 @@ func resultOf(r scheduler.SubmitResult) api.SubmitResult {
 	return out
 }
 
-// carryTime limits the time for a client's request.
 const carryTime = 30 * time.Second
 
 var errShuttingDown = fmt.Errorf("%w: shutting down", port.ErrUnavailable)
@@ -197,7 +196,7 @@ func (s *Runtime) Task(ctx context.Context, id string) (*core.Task, *core.Defini
 	return t, def, err
 }
 
-// Target returns the definition that a move names.
+// Target returns the definition that a Move command names.
 func (s *Runtime) Target(ctx context.Context, workflow, definition string) (core.Target, error) {
 	return s.state.Target(ctx, workflow, definition, definition == message.Latest)
 }
@@ -339,7 +338,6 @@ func (s *Runtime) intake(active int64) string {
 	return "new orders are refused: " + tooMany(int(active), s.options.MaxOpen)
 }
 
-// tooMany returns a text with the number of active orders, the limit, its flag, and possible remedies.
 func tooMany(active, limit int) string {
 	return fmt.Sprintf(
 		"%d orders are active and the limit is %d (--max-open). Orders that only wait do not count. "+

@@ -14,8 +14,8 @@ import (
 
 const (
 	// maxReceives is large, because the disk may be full for some time. The delay between deliveries grows
-	// (port.Delivery.Backoff), so this many deliveries take a quarter of an hour. After that the Supervisor
-	// sends the message again (P9, tasks not at rest are due).
+	// (port.Delivery.Backoff), so this many deliveries take more than a quarter of an hour. After that the
+	// Supervisor sends the message again (P9, tasks not at rest are due).
 	maxReceives = 40
 	retention   = 4 * 24 * time.Hour
 	keptLonger  = 14 * 24 * time.Hour // retention of quarantine and dead letters

@@ -215,7 +215,6 @@ func (s *Runtime) sweep(ctx context.Context) {
 	})
 }
 
-// every calls f at the interval until ctx ends.
 func every(ctx context.Context, interval time.Duration, f func()) {
 	for tick := time.NewTicker(interval); ; {
 		select {

@@ -28,7 +28,6 @@ const (
 	repliesFailed = "failed"
 )
 
-// sample contains the figures at one time.
 type sample struct {
 	at      time.Time
 	numbers map[figure]int // values; ended orders and replies are counted from the start of the process

@@ -78,7 +78,6 @@ func newWorkflows(dir string, load func(string) ([]source.File, error), events b
 // current implements state.Config.Current.
 func (w *workflows) current(name string) *core.Definition { return w.now.Load().byName[name] }
 
-// scheduled returns the workflows that have a schedule, sorted by name.
 func (w *workflows) scheduled() (all []*core.Definition) {
 	d := w.now.Load()
 	for _, name := range slices.Sorted(maps.Keys(d.byName)) {
@@ -155,7 +154,6 @@ func (w *workflows) reload() error {
 	return nil
 }
 
-// served returns the number of workflows that new orders can name.
 func (w *workflows) served() int { return len(w.now.Load().byName) }
 
 // refused keeps the previous definition of a file whose newest version is refused. It logs the problems
@@ -202,8 +200,8 @@ func (w *workflows) infos() []view.WorkflowInfo {
 	return all
 }
 
-// settleTime is the time without changes after which the folder is read, because editors write a file in
-// several steps.
+// settleTime is how long the folder must stay unchanged before a reload. Editors write a file in several
+// steps.
 const settleTime = 100 * time.Millisecond
 
 // watch reloads the workflows when the folder changes. If the system cannot notify the process of changes,

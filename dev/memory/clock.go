@@ -27,7 +27,7 @@ func (c *Clock) Now() time.Time {
 }
 
 // Advance moves the clock forward by d. It calls the due functions of At in the calling goroutine, earliest
-// first. While such a function runs, the clock shows the time at which the function is due.
+// first. Before each call, it moves the clock to the time of the function.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	end := c.now.Add(d)

@@ -26,8 +26,8 @@ func (l *line) push(m *port.Message, t ticket) {
 	l.normal.push(m.Group, t)
 }
 
-// begin returns the priorities in the sequence for one receive. The argument some states whether any message
-// is visible.
+// begin returns the tickets of the two priorities. A receive takes from first, and then from second. The
+// argument some states whether any message is visible.
 func (l *line) begin(some bool) (first, second *turns) {
 	if some {
 		l.takes++

@@ -31,7 +31,7 @@ type Queue struct {
 	visible  int
 	inFlight int
 	waiting  list.List // *waiter values; the first one has waited longest
-	armed    int64     // time of the alarm that wakes the waiters; 0 if no alarm is set
+	armed    int64     // time of the next call of ring; 0 if no call is arranged
 	stopRing func()
 }
 

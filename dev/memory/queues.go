@@ -12,7 +12,7 @@ import (
 // QueueConfig configures one queue.
 type QueueConfig struct {
 	Name        string
-	MaxReceives int // receives after which a message goes to the dead letters; 0 means never
+	MaxReceives int // receives after which a message goes to the dead-letter queue; 0 means never
 	// DeadLetterTo is the dead-letter queue. It is required if MaxReceives is not 0. While the dead-letter
 	// queue does not accept a message, the message stays in this queue. A later receive tries again to move
 	// the message.

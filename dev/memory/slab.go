@@ -15,7 +15,6 @@ const (
 	inFlight
 )
 
-// entry is a message with its state in the queue.
 type entry struct {
 	message  port.Message
 	seq      uint64 // number of the message, never used twice; 0 while the slot is free

@@ -31,7 +31,6 @@ func (q *Queue) wake(w *waiter) {
 	}
 }
 
-// expireWaiter wakes a receiver whose waiting time is over.
 func (q *Queue) expireWaiter(w *waiter) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -53,7 +53,6 @@ func Backup(ctx context.Context, folder, to string) (bytes int64, err error) {
 	return info.Size(), appear(unfinished, to)
 }
 
-// copyInto copies the database in a folder into an empty file.
 func copyInto(ctx context.Context, folder, to string) error {
 	from, done, err := readable(ctx, folder)
 	if err != nil {
@@ -107,7 +106,7 @@ func readable(ctx context.Context, folder string) (from string, done func(), err
 	}
 }
 
-// finish removes the mark from the copy, and checks the copy.
+// finish removes the mark of a running process from the copy, and checks the copy.
 func finish(ctx context.Context, file string, answered int64) error {
 	db, err := sql.Open("sqlite", source(file, 1<<20, "synchronous(full)"))
 	if err != nil {

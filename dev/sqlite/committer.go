@@ -26,8 +26,8 @@ type transaction struct {
 	stored []func()         // called after the commit is on the disk, and before the callers return
 }
 
-// maxGroup limits the number of operations in a transaction, and so the time that an operation waits for
-// other operations.
+// maxGroup limits the number of operations in a transaction. It therefore limits the time that an operation
+// waits for other operations.
 const maxGroup = 1024
 
 // committer executes operations in groups. Each group is one transaction.

@@ -71,7 +71,7 @@ const (
 		"to go on with what %[1]s holds, create an empty file %[1]s-wal"
 )
 
-// open continues with the number in the database.
+// open reads the number of the last commit from the database, and opens the file sequenceName.
 func (q *sequence) open(w *writer, file string) (err error) {
 	if q.last, err = w.number("SELECT value FROM settings WHERE name='commits'"); err != nil {
 		return err

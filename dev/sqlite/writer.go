@@ -161,7 +161,6 @@ func (s *statement) bind(args []any) []driver.NamedValue {
 	return s.args
 }
 
-// exec executes the statement and returns the number of changed rows.
 func (s *statement) exec(args ...any) (int64, error) {
 	r, err := s.result(args...)
 	if err != nil {

@@ -44,7 +44,6 @@ func (e *envelope) Encode() ([]byte, error) { return e.body, nil }
 
 var _ port.Value = (*envelope)(nil)
 
-// md5Of returns the MD5 checksum of a body, as SQS encodes it.
 func md5Of(b []byte) string {
 	sum := md5.Sum(b)
 	return hex.EncodeToString(sum[:])

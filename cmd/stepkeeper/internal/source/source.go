@@ -181,7 +181,6 @@ func (d *reading) lineAt(at int64) int {
 	return d.line
 }
 
-// broken returns an error that names the line at which a document is not valid.
 func (d *reading) broken(err error) error {
 	at := d.InputOffset()
 	var syntax *jsontext.SyntacticError
