@@ -192,8 +192,9 @@ func again[T any](ctx context.Context, c *Client, f func(context.Context) (T, er
 // If the same order exists, Submit returns a receipt with Known set. If a different order has the same ID,
 // Submit returns ErrRefused.
 //
-// On AWS, Submit returns when the order is in the intake queue, with Queued set. Wait then returns the errors
-// that only the deployment can detect, such as an unknown workflow or a different order with the same ID.
+// On AWS, Submit returns when the order is in the intake queue, and the receipt has Queued set. Wait then
+// returns the errors that only the deployment can detect, such as an unknown workflow or a different order
+// with the same ID.
 func (c *Client) Submit(ctx context.Context, o Order) (Receipt, error) {
 	body, err := json.Marshal(o)
 	if err != nil {

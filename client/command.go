@@ -41,7 +41,7 @@ func IfCommand(number int) CommandOption {
 }
 
 // By sets the sender's name, of at most 128 bytes, and the reason, of at most 512 bytes. The task stores name
-// and reason with the verdict. Close and Erase have arguments for both, and a Reply has fields for both.
+// and reason with the verdict. Close, Erase and Answer also set the name and the reason.
 func By(name, reason string) CommandOption {
 	return func(c *command) { c.from = core.Sender{By: name, Reason: reason} }
 }
@@ -201,8 +201,8 @@ func (c *Client) PlanMove(ctx context.Context, id, definition string) (Plan, err
 	})
 }
 
-// PlanMoveDocuments is PlanMove with additional results: the stored task, the content of the order, and its
-// present and its new definition. A program can test the Move with these documents.
+// PlanMoveDocuments is PlanMove with additional results: the stored task, the order's content, the present
+// definition and the new definition. A program can test the Move with these documents.
 func (c *Client) PlanMoveDocuments(ctx context.Context, id, definition string) (Plan, error) {
 	return again(ctx, c, func(ctx context.Context) (Plan, error) {
 		return c.via.Plan(ctx, id, definition, true)

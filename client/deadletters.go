@@ -193,9 +193,9 @@ type operated struct {
 	via  Transport
 }
 
-// walk receives at most the given number of messages, hides each for the duration hold, and calls f once for
-// each. taken reports whether f has deleted the message. more reports whether walk continues. At its end,
-// walk makes the messages visible that f has not deleted.
+// walk receives at most the given number of messages, and hides each message for the duration hold. It calls
+// f once for each message. The result taken reports whether f has deleted the message, and more reports
+// whether walk continues. At its end, walk makes the other messages visible again.
 func walk(ctx context.Context, q *operated, most int, hold time.Duration,
 	f func(d *port.Delivery) (taken, more bool, err error)) error {
 	receipts := map[string]string{} // receipts by ID; "" if f has deleted the message

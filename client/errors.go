@@ -18,7 +18,7 @@ var (
 	ErrRefused     = errors.New("refused")
 	ErrForbidden   = errors.New("forbidden")             // the caller has no permission
 	ErrBusy        = errors.New("busy")                  // too many requests; try again later
-	ErrUnavailable = errors.New("unavailable")           // such as a shutdown or a full disk; try again later
+	ErrUnavailable = errors.New("unavailable")           // a shutdown or a full disk, for example; try again
 	ErrConnection  = errors.New("connection failed")     // no response, or an incomplete response
 	ErrAnswer      = errors.New("unreadable answer")     // the server is probably not a Stepkeeper server
 	ErrInternal    = errors.New("failure at the server") // the server's log contains the details

@@ -103,9 +103,8 @@ func (m *many) next(ctx context.Context) (text []byte, more bool) {
 	return m.waiting[m.sent-1].text, true
 }
 
-// resultOf returns the final Result of an order. If the server refused the order only for the moment,
-// resultOf submits the order again with a separate call, with the usual pauses. The stream waits during this
-// call.
+// resultOf returns the final Result of an order. If the server refuses an order with a RetryAfter, resultOf
+// submits the order again with a separate call. The stream waits during this call.
 func (c *Client) resultOf(ctx context.Context, s sending, r Result) Result {
 	r.Line = s.number
 	var e *Error

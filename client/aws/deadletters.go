@@ -11,7 +11,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// deadQueue converts a key of Outputs.Dead to the queue's name for Queues.Queue.
+// deadQueue returns the name of the queue for a key of Outputs.Dead.
 func deadQueue(name string) string {
 	if name == port.Quarantine || name == client.MissedSweeps {
 		return name

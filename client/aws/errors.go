@@ -49,7 +49,7 @@ func unreadable(err error) *client.Error {
 	return e
 }
 
-// Error codes of AWS services, grouped by their cause.
+// Error codes of AWS services by cause.
 var (
 	denied = []string{"AccessDenied", "AccessDeniedException", "AccessDeniedFault",
 		"AWS.SimpleQueueService.AccessDenied", "KmsAccessDenied", "KMS.AccessDeniedException"}
@@ -116,7 +116,7 @@ func Failed(ctx context.Context, u Use, err error) error {
 }
 
 // disconnected returns an ErrConnection with the text of err. It does not wrap err, because err may contain
-// the context.DeadlineExceeded of a single call. The caller would take this error for the end of the caller's
+// the context.DeadlineExceeded of a single call. Callers would confuse that error with the end of their own
 // context.
 func disconnected(what string, err error) error {
 	return fmt.Errorf("%w: %s%s", client.ErrConnection, what, err.Error())

@@ -28,7 +28,7 @@ type Outputs struct {
 	Finished bool // whether ended orders are in the index
 	// IntakeCommands reports whether the Scheduler accepts commands of applications from the intake queue.
 	IntakeCommands        bool
-	FairQueues            bool   // whether the group of a message is its order's tenant
+	FairQueues            bool   // whether the SQS message group is the order's tenant
 	Application, Operator string // ARNs of managed policies; Operator is the first policy for operators
 	Concurrency           int    // maximum of concurrent executions; 0 means unknown
 	// Shared is the part of Concurrency for functions without reserved concurrency.
@@ -42,7 +42,7 @@ type Outputs struct {
 	// Mappings contains the UUIDs of the event source mappings, by queue. The UUID is "" if the agent is
 	// external.
 	Mappings  map[string]string
-	Workflows map[string]string // hashes of definitions, by workflow in the spelling of idOf
+	Workflows map[string]string // hashes of definitions; the keys are idOf(workflow)
 	Scheduled []string          // names of the workflows that have a schedule
 	Paused    bool              // whether the event source mappings are disabled
 	// Dead contains the URLs of the queues for dead letters, by source, such as "intake" or "requests-mail".
@@ -162,7 +162,7 @@ func (o *Outputs) Senders(queue string) string {
 	return o.Application
 }
 
-// prefixOf returns the construct ID with which the output keys begin, as in ShopIntakeUrl and ShopVersion.
+// prefixOf returns the construct ID that begins all output keys, such as Shop in ShopIntakeUrl.
 func prefixOf(values map[string]string, construct string) (string, error) {
 	var found []string
 	for key := range values {

@@ -58,7 +58,7 @@ func (t *Transport) batch(ctx context.Context, orders [][]byte) ([]client.Result
 	var hashes []string
 	var places []int
 	for i, text := range orders {
-		o, err := message.DecodeSubmit(text) // a malformed order is not sent
+		o, err := message.DecodeSubmit(text)
 		answers[i].OrderID, _ = o.Known()
 		if len(t.Outputs.High) == 0 {
 			answers[i].Notes = message.Notes(o.Priority)

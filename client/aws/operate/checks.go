@@ -23,8 +23,8 @@ const (
 	// missedSweepsAllowed is the number of sweep intervals without a sweep that the check accepts. It permits
 	// a late schedule and one failed sweep.
 	missedSweepsAllowed = 3
-	// overdueAllowed is the time, in addition to one sweep interval, for which a task may be overdue. It
-	// equals the default of Tuning.OldestOverdue in package infra.
+	// overdueAllowed is the longest time for which a task may be overdue. The check adds one sweep interval
+	// to this time. The value equals the default of Tuning.OldestOverdue in package infra.
 	overdueAllowed = 4 * time.Minute
 )
 
@@ -49,7 +49,7 @@ func (t *transport) Checks(ctx context.Context) ([]client.Check, error) {
 	return append(checks, t.checkAccount(ctx)...), ctx.Err()
 }
 
-// checkAccess tries the reads that commands need, with the ID of an order that does not exist.
+// checkAccess makes the reads that commands need. The order that it reads does not exist.
 func (t *transport) checkAccess(ctx context.Context) client.Check {
 	const none = "stepkeeper.doctor.none"
 	var errs []error

@@ -96,7 +96,7 @@ type transport struct {
 	statistics   statistics
 }
 
-// Task returns a task. If wait is 0, the result also lists queues without a consumer, see the method await.
+// Task returns a task. If wait is 0, Task also calls await, which adds queues without a consumer.
 func (t *transport) Task(ctx context.Context, id string, wait time.Duration) (*client.Task, error) {
 	shown, err := t.Transport.Task(ctx, id, wait)
 	if err == nil && wait <= 0 {

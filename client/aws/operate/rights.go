@@ -94,7 +94,7 @@ func (t *transport) checkSend(ctx context.Context) client.Check {
 }
 
 // singleSignOn is the prefix of the names of roles that IAM Identity Center creates. The path of such a role
-// is aws-reserved/sso.amazonaws.com/, in most Regions followed by the name of the Region.
+// begins with aws-reserved/sso.amazonaws.com/. In most Regions, the name of the Region follows.
 const singleSignOn = "AWSReservedSSO_"
 
 // principal returns the ARN of the caller's role or user. If the caller has a role, STS returns the ARN of a

@@ -41,7 +41,8 @@ const (
 // Metrics reads metrics from CloudWatch. *cloudwatch.Client implements this interface.
 type Metrics = cloudwatch.GetMetricDataAPIClient
 
-// statistics caches the last results. Each result has a time until which it is valid.
+// statistics caches the last results. The field after each result is the time until which the result is
+// valid.
 type statistics struct {
 	all       *client.Statistics
 	until     time.Time
@@ -133,7 +134,7 @@ type metric struct {
 	namespace, name, statistic string
 	dimensions                 []string // names and values, alternating
 	search                     string
-	values                     []*float64 // one value for each minute; nil if there was none
+	values                     []*float64 // one value for each minute; nil if CloudWatch has no value
 }
 
 func (t *transport) read(ctx context.Context, from time.Time, metrics []*metric) error {
@@ -254,9 +255,9 @@ func series(kind, of string, metrics []*metric) view.Series {
 	return view.Series{Kind: kind, Of: of, Values: all}
 }
 
-// inError returns the number of orders in Error for each minute. swept shows in which minutes a sweep ran. A
-// sweep without a value in found has found no order in Error. The values of a sweep hold until the next sweep
-// is due.
+// inError returns the number of orders in Error for each minute. The argument swept has a value for each
+// minute with a sweep. If found has no value for such a minute, the sweep found no order in Error. Each
+// number holds until the next sweep is due.
 func (t *transport) inError(swept, found []*float64) []*int {
 	all := make([]*int, minutes)
 	holds, last := int((t.Outputs.SweepInterval+time.Minute-1)/time.Minute), -1
@@ -276,7 +277,8 @@ func (t *transport) inError(swept, found []*float64) []*int {
 	return all
 }
 
-// latest returns the last value, or nil if no value is at most as old as the duration within.
+// latest returns the last value that is at most as old as the duration within. It returns nil if there is no
+// such value.
 func latest(values []*float64, within time.Duration) *float64 {
 	for i := minutes - 1; i >= minutes-int(within/time.Minute); i-- {
 		if values[i] != nil {

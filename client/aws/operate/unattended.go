@@ -147,9 +147,11 @@ func (t *transport) remember(queues []string, looks []seen) {
 }
 
 // unattended checks one queue. If the queue has no consumer, the result describes the queue. Otherwise the
-// result is the zero value. A queue has no consumer if its event source mapping is off. A request queue also
-// has no consumer if requests wait and none is in flight. The second condition also covers an external agent,
-// which has no event source mapping.
+// result is the zero value. A queue has no consumer in two cases:
+//
+//   - The queue's event source mapping is off or missing.
+//   - The queue is a request queue, requests wait in it, and none is in flight. This case also covers an
+//     external agent, which has no event source mapping.
 func (t *transport) unattended(ctx context.Context, queue string) (client.Unattended, error) {
 	agent, requests := strings.CutPrefix(queue, port.Requests(""))
 	u := client.Unattended{Queue: queue}

@@ -50,7 +50,6 @@ type commandText struct {
 // flagTexts maps the title of a group and the name of a flag to the text of the flag.
 type flagTexts map[string]map[string]flagText
 
-// find returns the text of a flag and the title of its group.
 func (all flagTexts) find(name string) (title string, f flagText, found bool) {
 	for title, flags := range all {
 		if f, found = flags[name]; found {
@@ -85,7 +84,7 @@ type Suggestions struct {
 	Suggest  []string
 }
 
-// Flags maps the name of a flag to a pointer to the flag's variable, a Choice or a Whole.
+// Flags maps the name of a flag to a pointer to the flag's variable, to a Choice or to a Whole.
 type Flags map[string]any
 
 // Choice is a flag that accepts only the values in the field Of. The field To points to a string or to a list

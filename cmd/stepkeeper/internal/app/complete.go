@@ -13,7 +13,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
-// completionTime limits how long a shell waits for suggestions.
 const completionTime = 2 * time.Second
 
 // complete returns a function that suggests words to a shell. The parameter most is the maximum number of

@@ -65,8 +65,8 @@ type outage struct {
 	over  bool
 }
 
-// Patient returns a context without a time limit, unless the user sets --timeout. While the context is in
-// use, the App reports each outage.
+// Patient returns a context with the time limit of the flag --timeout, or without a limit. Until the caller
+// calls the CancelFunc, the App reports each outage.
 func (a *App) Patient(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := a.Bounded(ctx, 0)
 	ctx, quiet := a.ReportOutages(ctx)
@@ -133,7 +133,6 @@ func (a *App) StackOptions() aws.Options {
 	return aws.Options{Region: a.region, Endpoint: a.Getenv(endpointVariable)}
 }
 
-// noStack returns the error for a stack that cannot be used, with advice.
 func (a *App) noStack(err error) *failure.Error {
 	switch {
 	case errors.Is(err, aws.ErrNoStack):

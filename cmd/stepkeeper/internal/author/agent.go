@@ -125,7 +125,7 @@ func newAgentValidate(a *app.App) *cobra.Command {
 	})
 }
 
-// checkAgents checks an agents file. Unless the output is JSON, it warns of unset environment variables.
+// checkAgents checks an agents file. If the output is text, it also warns of unset environment variables.
 func checkAgents(a *app.App, file string) (checkedAgents, error) {
 	c, unset, err := agentsfile.Check(file)
 	switch {

@@ -72,7 +72,6 @@ type localStack struct {
 	template stack.Template // describes the outputs
 }
 
-// needCDK returns an error if Go or Node is missing. CDK apps need both programs.
 func needCDK() error {
 	for _, tool := range []string{"go", "node"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -100,7 +99,6 @@ func (o *deployOptions) synthesise(ctx context.Context, dir string,
 	return assembly, nil
 }
 
-// runDeploy synthesises the CDK app and deploys its stack to LocalStack.
 func runDeploy(ctx context.Context, o *deployOptions) error {
 	if err := needCDK(); err != nil {
 		return err

@@ -114,7 +114,6 @@ func runAWSInit(o *initOptions) error {
 	return nil
 }
 
-// awsNext lists the commands that deploy a project.
 const awsNext = `
 Deploy it to an emulator on this machine, and to AWS as aws/README.md says:
 

@@ -85,7 +85,6 @@ type Simulated struct {
 	Violation *brokenRule        `json:"violation,omitempty"`
 }
 
-// brokenRule is a violation with its explanation and the broken rule.
 type brokenRule struct {
 	*simulate.Violation
 	simulate.Explained
@@ -141,7 +140,8 @@ func counts[K ~string](m map[K]int) string {
 	return strings.Join(slices.Clip(parts), ", ")
 }
 
-// keepTape writes the tape of the report to a file, if the report has a tape.
+// keepTape writes the report's tape, if there is one. If the user asked for a regression test, keepTape also
+// writes the test.
 func (o *simulateOptions) keepTape(r *simulate.Report) error {
 	if r.Tape == nil {
 		return nil

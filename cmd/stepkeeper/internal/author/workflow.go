@@ -140,7 +140,6 @@ func (o *validateOptions) agentsOptions() (source.Options, error) {
 	return source.Options{KnownAgents: c.Agents, CannotKeep: c.config.CannotKeep}, err
 }
 
-// workflowFiles reads workflow files and folders of workflow files.
 func workflowFiles(names []string, opts source.Options) ([]source.File, error) {
 	var files []source.File
 	for _, name := range names {

@@ -112,7 +112,7 @@ const (
 	maxPatience = 366 * day
 )
 
-// within reports whether n lies between least and most. It returns false for NaN.
+// within reports whether n is between least and most. It returns false for NaN.
 func within(n, least, most float64) bool { return n >= least && n <= most }
 
 // ErrBusy is the error of Open if another process has locked the list.

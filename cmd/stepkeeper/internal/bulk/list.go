@@ -337,7 +337,6 @@ func becameOf(h *Header, o *Order, t *client.Task) (Result, string) {
 	return "", ""
 }
 
-// passed reports whether the given step is done.
 func passed(t *client.Task, step string) bool {
 	i := slices.IndexFunc(t.Steps, func(s view.Step) bool { return s.Name == step })
 	return i >= 0 && t.Steps[i].State == core.Processed

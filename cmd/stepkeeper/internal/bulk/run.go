@@ -115,7 +115,6 @@ func (w *work) why(ctx context.Context) string {
 	return w.stopped
 }
 
-// send sends the commands to some orders at the list's rate, and waits for the results.
 func (w *work) send(ctx context.Context, some []int) {
 	pace := time.NewTicker(time.Duration(float64(time.Second) / w.Rate))
 	inFlight := make(chan struct{}, mostInFlight)
@@ -155,7 +154,6 @@ func (w *work) skip(ctx context.Context, i int) bool {
 	return w.why(ctx) != "" && w.order(i).Result != Accepted
 }
 
-// one sends the command to an order and waits for the result.
 func (w *work) one(ctx context.Context, i int) {
 	o := w.order(i)
 	v, err := w.command(ctx, &o)

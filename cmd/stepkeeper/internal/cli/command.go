@@ -200,7 +200,6 @@ func hasStep(task *view.Task, step string) error {
 		"order %s has no step %.60q", task.OrderID, step)
 }
 
-// stepOf returns the named step of an order. It returns nil if the order does not have this step.
 func stepOf(task *view.Task, name string) *view.Step {
 	for i := range task.Steps {
 		if task.Steps[i].Name == name {

@@ -42,7 +42,7 @@ type submitError struct {
 // barFrom is the smallest number of records for which a progress bar is shown.
 const barFrom = 50
 
-// waiters is how many orders the command waits for at the same time.
+// waiters is the maximum number of orders for which the command waits at the same time.
 const waiters = 16
 
 // report collects and prints the results while the command reads further records.
@@ -52,7 +52,7 @@ type report struct {
 	bar       *streams.Progress
 	taken     []submitLine
 	answers   int       // number of sent orders with a response
-	held      []badLine // unreadable records that are printed after the orders before them
+	held      []badLine // unreadable records; each is printed after the results of earlier orders
 	bad       int       // number of unreadable records
 	refused   int
 	known     int
@@ -93,8 +93,7 @@ func (r *report) acknowledged() int {
 	return len(r.taken)
 }
 
-// unreadable adds a record that is not sent. behind is the number of orders that were sent before the record
-// was read. The results are printed in the sequence of the file.
+// unreadable adds a record that is not sent. The report prints the results in the sequence of the file.
 func (r *report) unreadable(at place, behind int, id, why string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -173,7 +172,6 @@ func (r *report) problem(l submitLine) {
 		render.Clean(l.Error.Message))
 }
 
-// waitForAll waits until every accepted order has ended.
 func (r *report) waitForAll(ctx context.Context, c *client.Client) error {
 	r.close()
 	if len(r.taken) >= barFrom {

@@ -289,14 +289,12 @@ func (s *submission) matches(o client.Order) error {
 	return err
 }
 
-// count returns how many orders were given to the client.
 func (s *submission) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sent
 }
 
-// answered records the response to one order.
 func (s *submission) answered(r client.Result) {
 	s.mu.Lock()
 	at := s.places[r.Line]

@@ -34,7 +34,6 @@ func (s *server) command(w http.ResponseWriter, r *http.Request) {
 		http.StatusSeeOther)
 }
 
-// refuse shows a page with the reason for a refusal and with advice.
 func (s *server) refuse(w http.ResponseWriter, r *http.Request, status int, what, do string) {
 	s.page(func(context.Context, *http.Request, *kept) (content, error) {
 		return refusal("Refused", status, what, do), nil

@@ -12,7 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// livePrefix precedes the path of a page. The result is the path of the page's stream.
+// livePrefix and the path of a page together are the path of the page's stream.
 const livePrefix = "/live"
 
 const (

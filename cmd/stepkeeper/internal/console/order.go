@@ -256,7 +256,6 @@ func (s *server) commandOf(ctx context.Context, id string, r *http.Request,
 	return action.Send(ctx, s.Client, id, number, command)
 }
 
-// answer sends the answer in a form to a waiting step.
 func (s *server) answer(ctx context.Context, id string, r *http.Request, a bulk.Action,
 	named client.CommandOption) (client.Verdict, error) {
 	reply := client.Reply{Step: a.Step, Value: r.PostFormValue("value"), By: a.By, Reason: a.Reason}

@@ -50,8 +50,10 @@ type stopped struct {
 }
 
 const (
-	fewInError = 1000             // maximum number of orders in Error that are not cached
-	holdsMany  = 10 * time.Second // how long the orders are cached if there are more
+	// If at most fewInError orders are in Error, each page reads them again. More orders are cached for the
+	// time holdsMany.
+	fewInError = 1000
+	holdsMany  = 10 * time.Second
 )
 
 // inError returns the orders in Error, grouped into incidents. If there are many orders, inError caches the
@@ -160,8 +162,8 @@ func (s *server) overview(ctx context.Context, _ *http.Request, _ *kept) (conten
 	return content{Title: "Overview", Template: "overview", Data: data, Charts: true}, nil
 }
 
-// listed returns the workflows of the deployment. For a stack it returns none, because a stack cannot list
-// its workflows.
+// listed returns the workflows of the deployment. For a stack it returns nil, because a stack cannot list its
+// workflows.
 func (s *server) listed(ctx context.Context) ([]client.Workflow, error) {
 	all, err := s.Client.Workflows(ctx)
 	if errors.Is(err, client.ErrInvalid) {
@@ -266,7 +268,6 @@ func (s *server) versions(ctx context.Context, workflow string) (all []version, 
 // of a stack takes dozens of calls.
 const looksEvery = 30 * time.Second
 
-// checked is the result of running all checks.
 type checked struct {
 	checks []client.Check
 	err    error

@@ -44,8 +44,8 @@ type waits struct {
 }
 
 // agent returns the agent that a step of an order calls. If the wait w does not name the agent, the result
-// comes from the order's definition. The result is "" if the definition cannot be read. The map missing lists
-// these definitions, so that a page tries each definition only once.
+// comes from the order's definition. If the definition cannot be read, the result is "", and agent adds the
+// definition to the map missing. A page therefore tries each definition only once.
 func (s *server) agent(ctx context.Context, missing map[string]bool, o *client.Summary, w *view.Wait) string {
 	if w.Agent != "" || o.Definition == "" || missing[o.Definition] {
 		return w.Agent

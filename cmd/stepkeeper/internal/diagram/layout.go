@@ -205,12 +205,11 @@ func (l *layout) places() []int {
 	return place
 }
 
-// crossings returns the number of crossings between the lines.
 func (l *layout) crossings() int {
 	place := l.places()
 	count := 0
 	for _, layer := range l.layers {
-		var ends []int // ends of the lines, sorted by their starts
+		var ends []int // ends of the lines; the lines are sorted by their starts
 		for _, at := range layer {
 			out := make([]int, 0, len(l.cells[at].out))
 			for _, to := range l.cells[at].out {
@@ -268,8 +267,8 @@ func (l *layout) place() {
 	}
 }
 
-// settle moves the cells of a layer towards the positions in wish, and keeps the minimum distances. It makes
-// one pass from each end of the layer. Each pass keeps the distances, and so does the mean of both results.
+// settle moves the cells of a layer towards the positions in wish. It makes one pass from each end of the
+// layer. Each pass keeps the minimum distances, and the mean of both results keeps the distances too.
 func (l *layout) settle(layer []int, wish []float64) {
 	n := len(layer)
 	if wish == nil {

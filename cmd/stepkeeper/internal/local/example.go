@@ -27,7 +27,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-// exampleOrders is the number of orders in the example. It is so large that a service refuses some orders.
+// exampleOrders is the number of orders in the example. With this number, a service also refuses some orders.
 const exampleOrders = 40
 
 // exampleOrder is the name of the example with the services of `stepkeeper demo`. These services record their
@@ -185,7 +185,6 @@ func (e *example) next(server string) string {
 		id, e.orders(), server, id)
 }
 
-// someOrders returns the orders of the example exampleOrder as JSON Lines.
 func someOrders() []byte {
 	var b bytes.Buffer
 	n := 0

@@ -21,7 +21,7 @@ type Advice struct {
 	From core.Time `json:"from,omitzero"`
 }
 
-// Later returns the commands that the order will accept after no call can take effect any more.
+// Later returns the commands that the order will accept when no call can take effect any more.
 func Later(t view.Task, program string) (all []Advice) {
 	now := t.Accepts
 	for _, c := range t.AcceptsLater { // Next gives advice only for the commands in Accepts.

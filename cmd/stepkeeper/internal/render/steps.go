@@ -249,7 +249,6 @@ func withoutIt(s view.Step) string {
 	return "failed (" + Clean(s.FailedAs) + "), " + done + ": the order goes on without it"
 }
 
-// children describes the progress of a step's child orders.
 func children(c *view.Children) string {
 	done := "have ended"
 	if c.Undo {

@@ -42,8 +42,8 @@ func (a AWS) Write(dir string) ([]string, error) {
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
-// files returns the files for the project in dir. The project's go.mod determines the path of the Go module.
-// Without a go.mod, the parameter path is used.
+// files returns the files for the project in dir. If the project has a go.mod, this file determines the path
+// of the Go module. Otherwise the parameter path does.
 func (a AWS) files(dir, path string) (map[string][]byte, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
