@@ -13,8 +13,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// To use a resource, a principal of a different account needs two permissions: one in the policy of the
-// resource, and one in its own account. Every policy statement in this file lists its principals by ARN.
+// To use a resource, a principal of another account needs two permissions: one in the policy of the resource,
+// and one in its own account. Every policy statement in this file lists its principals by ARN.
 
 var accountID = regexp.MustCompile(`^[0-9]{12}$`)
 

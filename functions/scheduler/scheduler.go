@@ -29,11 +29,11 @@ type Config struct {
 	// It reads these lengths at most every 10 s (P44, several agents can do one step). If Capacity is nil,
 	// the Scheduler reads no queue lengths.
 	Capacity func(agent string) int
-	// Priorities means that the agents' queues deliver orders of high priority first (P46, priority changes
-	// the order of requests only). Otherwise the status that an order was received notes that the priority
-	// has no effect.
+	// Priorities means that the agents' queues deliver orders of high priority first (P46, priority
+	// changes the order of requests only). If Priorities is false, the status of a received order notes
+	// that the priority has no effect.
 	Priorities bool
-	// Replied is called with each accepted reply: the agent, its operation and the reply. For example,
+	// Replied is called with each accepted reply, and with the agent and its operation. For example,
 	// Replied can count the replies of agents that did not call their service (P45, "not now" is not a
 	// failure). Replied may be nil.
 	Replied func(agent, operation string, r core.Reply)
@@ -41,8 +41,8 @@ type Config struct {
 	Restarted func(t *core.Task)
 }
 
-// Scheduler handles submissions, replies, wakes and commands. It is safe for concurrent use. It keeps only
-// how long requests last waited in their queues (P32), and the lengths of some queues (P44).
+// Scheduler handles submissions, replies, wakes and commands. It is safe for concurrent use. It keeps
+// only how long requests last waited in their queues (P32), and the lengths of some queues (P44).
 type Scheduler struct {
 	cfg     Config
 	engine  engine.Engine

@@ -76,7 +76,7 @@ func Add(app awscdk.App) (err error) {
 	return nil
 }
 
-// warn adds warnings about settings that AWS accepts but that cause problems after the deployment.
+// warn adds warnings about settings that AWS accepts, but that cause problems after the deployment.
 func warn(stack awscdk.Stack, props *infra.Props) {
 	notes := awscdk.Annotations_Of(stack)
 	if props.AlarmEmail == "" {
@@ -93,7 +93,8 @@ func warn(stack awscdk.Stack, props *infra.Props) {
 	}
 }
 
-// environment returns the account and the Region of the user's credentials, or nil if CDK does not know them.
+// environment returns the account and the Region of the user's credentials. It returns nil if CDK does not
+// know them.
 func environment() *awscdk.Environment {
 	account, region := os.Getenv("CDK_DEFAULT_ACCOUNT"), os.Getenv("CDK_DEFAULT_REGION")
 	if account == "" || region == "" {
