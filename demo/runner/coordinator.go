@@ -129,8 +129,8 @@ func (d *coordinator) due(p stage.Progress) bool {
 	return p.Ends() >= d.killsAt[0] || p.Answered >= d.killsAt[0]+p.Lines/5
 }
 
-// look lists all orders. It returns an error if the context has ended, or if the engine has ended by itself.
-// If the listing fails for a different reason, the next call tries again.
+// look lists all orders. A failed listing is not an error, because the next call tries again. look returns an
+// error only after ctx or Stepkeeper has ended.
 func (d *coordinator) look(ctx context.Context) error {
 	d.AtWork()
 	var list []client.Summary
@@ -143,7 +143,7 @@ func (d *coordinator) look(ctx context.Context) error {
 	if d.book.Observe(list, err); err == nil {
 		return nil
 	}
-	// Check the context first, because an interrupt from the keyboard ends the engine too.
+	// Check the context first, because an interrupt from the keyboard ends Stepkeeper too.
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

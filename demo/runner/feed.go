@@ -15,8 +15,8 @@ import (
 
 const pauseAfterBreak = 50 * time.Millisecond
 
-// feeder submits the lines at an even pace until each line has a response. If the stream breaks, the feeder
-// sends the lines without a response again. Submitting a line again is harmless.
+// feeder submits the lines of the input, one order each, at an even pace. If the stream breaks, it sends the
+// lines without a response again. Submitting a line again is harmless.
 type feeder struct {
 	engine *process.Process
 	book   *stage.Book

@@ -15,7 +15,7 @@ import (
 type Report struct {
 	Orders    string `json:"orders,omitempty"` // file with the user's orders; absent for the built-in orders
 	Seed      uint64 `json:"seed"`
-	Submitted int    `json:"submitted"` // number of lines, including refused lines
+	Submitted int    `json:"submitted"` // number of input lines, including refused lines
 	Processed int    `json:"processed"` // number of orders
 	Undone    int    `json:"undone"`    // number of orders
 	Refused   int    `json:"refused"`   // number of lines
@@ -84,7 +84,7 @@ func (d *coordinator) report() Report {
 // auditPatience is how long the audit waits for hanging calls to end.
 const auditPatience = 15 * time.Second
 
-// audit stops the engine and audits the ledgers after the last call has ended.
+// audit stops Stepkeeper and audits the ledgers after the last call has ended.
 func (r *Report) audit(ctx context.Context, d *coordinator) error {
 	if err := d.Engine.Stop(); err != nil {
 		return err

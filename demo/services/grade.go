@@ -50,8 +50,8 @@ func (s *service) perform(ctx context.Context, l *ledger, key string, input []by
 			return &refusal{http.StatusConflict, "fenced",
 				"this key was undone before; it cannot be used again"}
 		}
-		// A service that knows keys never executes a key twice. It returns the output of the first call, even
-		// if the effect was undone.
+		// A fenced or idempotent service never executes a key twice. It returns the output of the first call,
+		// even if the effect was undone.
 		if s.grade != plain && h.dos > 0 {
 			output = h.output
 			return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// Book records the lines that the application has sent, the responses, and the listings of orders. It
-// contains only information that an application can get.
+// Book records the lines that the application has sent, one order each. It also records the responses and the
+// listings of orders. It contains only information that an application can get.
 type Book struct {
 	mu       sync.Mutex
 	lines    []line

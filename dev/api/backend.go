@@ -23,10 +23,10 @@ type Backend interface {
 	// Submit stores and starts orders that message.DecodeSubmit has accepted. The results have the sequence
 	// of the orders. Submit returns only after the commit (P27, the embedded runtime survives its queues).
 	Submit(ctx context.Context, orders []message.SubmitOrder) []SubmitResult
-	// Reject handles a refused message from the SQS endpoint. The sender gets no error, because SQS
-	// acknowledges every message. If the reply-to is known, the backend sends the status "refused". Otherwise
-	// it puts the message into quarantine. Reject returns an error if the status or the message could not be
-	// stored. The sender must then send the message again.
+	// Reject handles a refused message that a client has sent in the protocol of SQS. The client gets no
+	// error, because SQS acknowledges every message. If the reply-to is known, the backend sends the status
+	// "refused". Otherwise it puts the message into quarantine. Reject returns an error if the status or the
+	// message could not be stored. The client must then send the message again.
 	Reject(ctx context.Context, r Rejected) error
 	// Command executes a command. If a command with the same ID was executed before, Command returns the
 	// stored verdict (P5, commands have a number and an ID). It returns port.ErrNotFound for an unknown
@@ -52,8 +52,9 @@ type Backend interface {
 	// List returns the selected tasks, newest first. next is the cursor of the next page, or "" on the last
 	// page. The caller sets q.Limit. List marks a task as damaged if its document cannot be read.
 	List(ctx context.Context, q port.Query) (orders []view.Summary, next string, err error)
-	// Queue returns a queue for the SQS endpoint, or port.ErrNotFound. Package api passes messages for
-	// "intake" and "control" to Submit and Command instead, so it never asks for these two queues.
+	// Queue returns a queue for clients with the protocol of SQS, or port.ErrNotFound. Package api passes
+	// messages for "intake" and "control" to Submit and Command instead, so it never asks for these two
+	// queues.
 	Queue(name string) (port.Queue, error)
 	// QueueNames returns the names of the queues.
 	QueueNames() []string
@@ -81,7 +82,7 @@ type SubmitResult struct {
 	Err error
 }
 
-// Rejected is a refused message from the SQS endpoint.
+// Rejected is a refused message that a client has sent in the protocol of SQS.
 type Rejected struct {
 	Queue string               // port.Intake or port.Control
 	Body  []byte               // body as it was sent
@@ -112,5 +113,5 @@ type Health struct {
 	Release    view.Release      `json:"release"` // release of the server
 }
 
-// Throttled reports true. The SQS endpoint then returns an error that AWS SDKs retry.
+// Throttled reports true. A client with the protocol of SQS then gets an error that AWS SDKs retry.
 func (e *BusyError) Throttled() bool { return true }

@@ -15,7 +15,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Config configures the edge.
+// Config configures the HTTP interface of the embedded runtime.
 type Config struct {
 	Backend Backend
 	Version string     // version of the program, for the OpenAPI document

@@ -159,7 +159,7 @@ func loopbackHost(host string) bool {
 }
 
 // recovered turns a panic into a problem. It logs the stack, but never the body. If the response has begun,
-// recovered breaks the connection, because the client could read an appended problem as a part of the
+// recovered breaks the connection. Otherwise the client could read an appended problem as a part of the
 // response.
 func recovered(w *response) {
 	v := recover()

@@ -17,7 +17,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// OrderPath is the order ID in a request's path. It is exported because huma requires exported types.
+// OrderPath is the order ID in a request's path. It is exported because the HTTP library huma requires
+// exported types.
 type OrderPath struct {
 	ID string `path:"id" pattern:"^[A-Za-z0-9._:~-]{1,128}$" doc:"the order's ID"`
 }

@@ -70,7 +70,7 @@ type ProblemPlace struct {
 func (p *Problem) Error() string { return p.Detail }
 
 // GetStatus returns the HTTP status. The methods GetStatus, GetHeaders and ContentType make Problem the error
-// type of huma.
+// type of the HTTP library huma.
 func (p *Problem) GetStatus() int { return p.Status }
 
 // GetHeaders returns the response headers of the problem.

@@ -180,8 +180,8 @@ func (a alertSinks) publish(ctx context.Context, alert message.Alert) error {
 	return nil
 }
 
-// hook follows no redirect. A redirect could turn the POST into a GET of a login page that responds with 200,
-// or send the alert to an unknown host.
+// hook follows no redirect. A redirect could send the alert to an unknown host. It could also turn the POST
+// into a GET of a login page, which responds with 200.
 var hook = redirect.Refused(http.Client{})
 
 func (a alertSinks) post(ctx context.Context, body []byte) error {

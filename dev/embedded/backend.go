@@ -28,8 +28,8 @@ var _ api.Backend = (*Runtime)(nil)
 const busyRetry = 2 * time.Second
 
 // Submit stores and starts orders. While MaxOpen tasks are active, Submit refuses new orders with
-// *api.BusyError, because too many active tasks would exhaust the memory (P32, queue time is not a failure).
-// It still accepts an order that is already stored.
+// *api.BusyError. More active tasks would exhaust the memory (P32, queue time is not a failure). Submit still
+// accepts an order that is already stored.
 func (s *Runtime) Submit(ctx context.Context, orders []message.SubmitOrder) []api.SubmitResult {
 	return s.submit(ctx, orders, s.options.MaxOpen)
 }
@@ -112,9 +112,9 @@ func (s *Runtime) carry(ctx context.Context) (_ context.Context, done func(), er
 	}, nil
 }
 
-// Reject handles a refused message from the SQS endpoint, as the Scheduler handles a refused message from a
-// queue. Reject sends the application a status, or puts the message into quarantine. If clients may not send
-// this kind of message, Reject only logs and counts the refusal.
+// Reject handles a refused message that a client has sent in the protocol of SQS. It sends the application a
+// status, or puts the message into quarantine. If clients may not send this kind of message, Reject only logs
+// and counts the refusal.
 func (s *Runtime) Reject(ctx context.Context, r api.Rejected) error {
 	var forbidden *core.Refusal
 	if errors.As(r.Err, &forbidden) && forbidden.Code == api.CodeForbidden {
@@ -270,7 +270,7 @@ func (s *Runtime) List(ctx context.Context, q port.Query) ([]view.Summary, strin
 	return orders, page.Next, nil
 }
 
-// Queue returns a queue for the SQS endpoint.
+// Queue returns a queue for clients with the protocol of SQS.
 func (s *Runtime) Queue(name string) (port.Queue, error) {
 	if name == port.Tasks { // only the Scheduler uses this queue (P41, parent and child talk by messages)
 		return nil, fmt.Errorf("queue %q: %w", name, port.ErrNotFound)

@@ -9,8 +9,8 @@ import (
 // ballast, because the program never reads or writes it.
 var ballast []byte //nolint:unused // a global variable stays reachable
 
-// With these values, the next collection starts when the heap has grown by 32 MB (half the ballast) plus half
-// the size of the live objects.
+// With these values, the next collection starts when the heap has grown by two amounts: 32 MB, which is half
+// the ballast, and half the size of the live objects.
 const (
 	ballastBytes = 64 << 20
 	gcPercent    = 50

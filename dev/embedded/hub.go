@@ -10,8 +10,8 @@ import (
 )
 
 // hub receives every committed task. It wakes the goroutines that wait for a task. It also counts the active
-// tasks, because active tasks use memory. A task is active if it has a due time, and does not only wait for a
-// time, an answer or a child.
+// tasks, because active tasks use memory. A task with a due time is active, unless it only waits for a time,
+// an answer or a child.
 type hub struct {
 	mu       sync.Mutex
 	active   map[string]int64 // versions of active tasks, by order ID

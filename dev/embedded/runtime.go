@@ -74,8 +74,8 @@ type Runtime struct {
 	rest      sync.WaitGroup
 }
 
-// Open opens the data folder, emits the effects of running tasks again (P27, the embedded runtime survives
-// its queues), and starts all actors. When Open returns, orders may be submitted. Open returns
+// Open opens the data folder and emits the effects of running tasks again (P27, the embedded runtime survives
+// its queues). Then it starts all actors. When Open returns, orders may be submitted. Open returns
 // sqlite.ErrLocked if another process uses the folder.
 func Open(ctx context.Context, o Options) (*Runtime, error) {
 	o = o.withDefaults()

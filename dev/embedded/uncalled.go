@@ -12,9 +12,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// uncalled records the operations that agents do not call at present. It takes them from the agents' replies
-// (P45, "not now" is not a failure). An operation whose service returns "not yet" counts as called, because
-// the service works.
+// uncalled records the operations that agents do not call at present, for example because of an open circuit
+// breaker. It takes them from the agents' replies (P45, "not now" is not a failure). An operation whose
+// service returns "not yet" counts as called, because the service works.
 type uncalled struct {
 	clock port.Clock
 	log   *slog.Logger

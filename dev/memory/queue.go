@@ -258,7 +258,7 @@ func (q *Queue) bury(b buried) {
 
 func (q *Queue) remove(slot uint32, e *entry) {
 	if e.state == ready {
-		q.visible-- // the ticket stays in the line; take skips it
+		q.visible-- // the ticket stays in q.line; take skips it
 	} else {
 		q.unhide(e)
 	}

@@ -157,8 +157,8 @@ func (s *Store) mark(w *writer) error {
 }
 
 // unmark removes the mark. If it cannot, for example because the disk is full, unmark makes SQLite keep the
-// log. Otherwise SQLite would delete the log, and the next process could refuse the file, because the file is
-// marked and has no log.
+// log. Otherwise SQLite would delete the log. The next process could then refuse the file, because the file
+// is marked and has no log.
 func (s *Store) unmark(w *writer) error {
 	if !s.marked {
 		return nil

@@ -120,7 +120,8 @@ func headOf(row int64, r *port.Record) *head {
 	return &head{row, r.Version, r.State, r.Bucket, millis(r.IndexAt)}
 }
 
-// head returns the head of a task as this transaction sees the task. It returns nil if there is no task.
+// head returns the head of a task: the columns that replace needs. The head includes the writes of this
+// transaction. It is nil if there is no task.
 func (tx *transaction) head(id string) (*head, error) {
 	if h, known := tx.heads[id]; known {
 		return h, nil

@@ -21,7 +21,7 @@ type operation func(tx *transaction) error
 // transaction is the state that the operations of a group share.
 type transaction struct {
 	*writer
-	cache  cache            // heads of stored tasks
+	cache  cache            // heads (columns) of stored tasks
 	heads  map[string]*head // heads of tasks that this transaction has written; nil for a removed task
 	stored []func()         // called after the commit is on the disk, and before the callers return
 }

@@ -43,8 +43,8 @@ func lastAnswered(file string) int64 {
 
 func sequenceFile(file string) string { return filepath.Join(filepath.Dir(file), sequenceName) }
 
-// checkSequence refuses a database that lacks acknowledged commits. Without the file sequenceName, it refuses
-// a marked database that has no log.
+// checkSequence refuses a database that lacks acknowledged commits. If the file sequenceName is missing, it
+// refuses a database that the last process did not close and that has no log.
 func checkSequence(w *writer, file string, f found, unclean bool) error {
 	stored, err := w.number("SELECT coalesce((SELECT value FROM settings WHERE name='commits'), 0)")
 	if err != nil {

@@ -49,9 +49,9 @@ func md5Of(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// md5 returns the checksum of the attributes, which AWS SDKs verify. The checksum covers the name, the type,
-// a byte for the kind of value, and the value of each attribute, sorted by name. Each name, type and value
-// comes after its length.
+// md5 returns the checksum of the attributes, which AWS SDKs verify. The attributes are sorted by name. For
+// each attribute, the checksum covers the name, the type, a byte for the kind of value, and the value. Each
+// name, type and value comes after its length.
 func (a attributes) md5() string {
 	if len(a) == 0 {
 		return ""

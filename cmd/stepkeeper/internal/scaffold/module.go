@@ -55,8 +55,8 @@ func FindModule(dir string) (Module, error) {
 		}
 		return Module{Dir: abs}, nil
 	}
-	// Only a module that the go command has downloaded has a sum. For a build from a working copy, the go
-	// command derives the version from the commit. That version may not be published.
+	// Only a module that the go command has downloaded has a checksum (Main.Sum). For a build from a working
+	// copy, the go command derives the version from the commit. That version may not be published.
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Path == modulePath && info.Main.Sum != "" {
 		return Module{Version: info.Main.Version}, nil
 	}

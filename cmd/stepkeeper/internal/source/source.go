@@ -29,7 +29,7 @@ type Record struct {
 }
 
 // Records reads r and calls yield for each record, until yield returns false. It returns an error if reading
-// fails, or if a document that is not JSON Lines is not valid.
+// fails. An invalid document is an error too, but an invalid line of JSON Lines is not.
 func Records(r io.Reader, yield func(Record) bool) error {
 	in := bufio.NewReaderSize(r, 64<<10)
 	if bom, err := in.Peek(3); err == nil && bytes.Equal(bom, []byte("\xef\xbb\xbf")) {
