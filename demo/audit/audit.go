@@ -113,7 +113,6 @@ func (a *auditor) ledger(s service, rows []row) {
 	}
 }
 
-// accounts checks that the balance of each account matches the rows of the ledger.
 func (a *auditor) accounts(s service, accounts []account) {
 	for _, c := range accounts {
 		if c.Opened-c.Balance != c.Moved {
@@ -162,7 +161,6 @@ func (a *auditor) net(s service, rows []row) map[string]standing {
 	return net
 }
 
-// without removes the newest row with the key from open.
 func without(open []row, key string) []row {
 	for i := len(open) - 1; i >= 0; i-- {
 		if open[i].Key == key {

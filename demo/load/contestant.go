@@ -14,7 +14,6 @@ import (
 	"time"
 )
 
-// most is the maximum number of orders and the maximum concurrency of a request.
 const most = 10_000_000
 
 type response struct {
@@ -55,7 +54,6 @@ type Contestant struct {
 	out *bufio.Scanner
 }
 
-// goSettings lists the environment variables that change Go's runtime.
 var goSettings = []string{"GOGC=", "GOMEMLIMIT=", "GODEBUG=", "GOMAXPROCS="}
 
 // Start starts a contestant. The process inherits the environment of this process, except for the variables

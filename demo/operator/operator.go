@@ -102,7 +102,6 @@ func inDoubt(s view.Step) bool {
 	return s.Grade == core.Plain && (s.State == core.Failed || s.State == core.UndoWait)
 }
 
-// latestStart returns the latest time at which a call of the step can have begun.
 func latestStart(s view.Step) time.Time {
 	last := s.StopBy.Std()
 	if s.Undo != nil && s.Undo.QuietBy.Std().After(last) {

@@ -76,7 +76,6 @@ func (d *coordinator) drawFaults() {
 	lines := float64(d.lines)
 	d.outageAt = int(lines * (0.10 + 0.10*d.rng.Float64()))
 	for n := range d.o.Kills {
-		// The kills happen after 30 to 60 % of the lines have a final outcome.
 		at := 0.30 + 0.30*(float64(n)+d.rng.Float64())/float64(d.o.Kills)
 		d.killsAt = append(d.killsAt, max(1, int(lines*at)))
 	}
@@ -164,7 +163,6 @@ func (d *coordinator) runOutage(ctx context.Context) {
 	d.screen.event("the payment service is back")
 }
 
-// powerCut kills Stepkeeper and starts it again with the same data.
 func (d *coordinator) powerCut(ctx context.Context) error {
 	p := d.book.Progress()
 	if err := d.Kill(); err != nil {

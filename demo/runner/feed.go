@@ -23,7 +23,6 @@ type feeder struct {
 	perSec int
 }
 
-// run returns after each line has a response, or when the context ends.
 func (f *feeder) run(ctx context.Context) {
 	for {
 		places := f.book.Open()

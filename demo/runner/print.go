@@ -81,7 +81,6 @@ func (r *Report) printAudit(out io.Writer) {
 	}
 }
 
-// reasons returns the words with their counts, the most frequent word first.
 func reasons(counts map[string]int) string {
 	type one struct {
 		word string

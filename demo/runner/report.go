@@ -81,7 +81,6 @@ func (d *coordinator) report() Report {
 	return r
 }
 
-// auditPatience is how long the audit waits for hanging calls to end.
 const auditPatience = 15 * time.Second
 
 // audit stops Stepkeeper and audits the ledgers after the last call has ended.

@@ -118,8 +118,6 @@ func run(ctx context.Context, o Options, dir string, book *stage.Book) (report R
 	return conclude(ctx, o, d, report)
 }
 
-// conclude audits the ledgers and prints the report. It returns ErrNotProven if the audit fails or an order
-// did not end.
 func conclude(ctx context.Context, o Options, d *coordinator, report Report) (Report, error) {
 	err := report.audit(ctx, d)
 	report.Seconds = seconds(time.Since(d.began))

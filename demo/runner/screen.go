@@ -12,7 +12,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/demo/stage"
 )
 
-// plainEvery is the interval between progress lines if the output is not a terminal.
 const plainEvery = 2 * time.Second
 
 // screen shows the progress of the demo. Its methods may be called concurrently.
@@ -54,7 +53,6 @@ func (s *plainScreen) event(format string, args ...any) {
 
 func (s *plainScreen) close() {}
 
-// barScreen keeps a progress bar at the bottom of a terminal. Events scroll above the bar.
 type barScreen struct {
 	all   *mpb.Progress
 	bar   *mpb.Bar

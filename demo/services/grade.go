@@ -7,7 +7,6 @@ import (
 	"net/http"
 )
 
-// grade is a service's guarantee for repeated keys.
 type grade int
 
 const (

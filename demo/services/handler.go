@@ -125,7 +125,6 @@ func (s *server) carryOut(w http.ResponseWriter, r *http.Request, operation, key
 	}
 }
 
-// effect executes a do or an undo. It records the time of the first effect after an outage.
 func (s *server) effect(operation, key string, input []byte) (output string, err error) {
 	if operation == s.undo {
 		output, err = "{}", s.reverse(s.ctx, s.ledger, key)
@@ -176,7 +175,6 @@ func (s *server) check(w http.ResponseWriter, r *http.Request, operation string)
 	}
 }
 
-// pause waits for the duration d. It returns early if ctx ends or the fleet is closed.
 func (s *server) pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):
@@ -185,7 +183,6 @@ func (s *server) pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// spoil responds like a service during an outage: with 503, or with a broken connection.
 func spoil(w http.ResponseWriter, polite bool) {
 	if !polite {
 		panic(http.ErrAbortHandler)

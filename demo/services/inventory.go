@@ -17,7 +17,6 @@ const (
 // usualPieces is the stock of a SKU that has neither of the prefixes SoldOut and Limited.
 const usualPieces = 1_000_000
 
-// line holds the fields of an item that the inventory service reads.
 type line struct {
 	SKU      string `json:"sku"`
 	Quantity int64  `json:"quantity"`

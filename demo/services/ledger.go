@@ -50,7 +50,6 @@ type part struct {
 	quantity int64
 }
 
-// effect is the change that an accepted do makes.
 type effect struct {
 	amount int64
 	unit   string
@@ -64,7 +63,6 @@ type history struct {
 	output             string
 }
 
-// open reports whether the key has an effect that was not undone.
 func (h history) open() bool { return h.dos > h.undos }
 
 type ledger struct {

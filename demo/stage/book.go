@@ -154,7 +154,6 @@ func (b *Book) Observe(list []view.Summary, err error) {
 // refusal matches the error code of a service in the text of a refused call.
 var refusal = regexp.MustCompile(`\brefused: ([a-z][a-z-]*): `)
 
-// reasonOf returns a one-word reason why an order was undone.
 func reasonOf(e *view.TaskError) string {
 	if e == nil {
 		return ""

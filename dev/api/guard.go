@@ -143,7 +143,6 @@ func (w *response) finish(expect string, body io.Reader) {
 	_, _ = io.CopyN(io.Discard, body, maxDiscarded)
 }
 
-// loopbackHost reports whether the Host header names the loopback interface, with or without a port.
 func loopbackHost(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {

@@ -118,7 +118,6 @@ func (e *edge) list(ctx context.Context, in *listInput) (page view.Page, err err
 	return page, err
 }
 
-// parseAge parses a duration of package time, or a number of days such as "7d".
 func parseAge(text string) (time.Duration, bool) {
 	const maxDays = 36500
 	if days, ok := strings.CutSuffix(text, "d"); ok {

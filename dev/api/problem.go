@@ -44,7 +44,6 @@ const (
 	codeExpired        = "expired"
 )
 
-// unavailableRetry is the pause that a response with CodeUnavailable asks for.
 const unavailableRetry = 2 * time.Second
 
 // Problem is an error as application/problem+json (RFC 9457).
@@ -95,7 +94,6 @@ func problem(status int, code, format string, args ...any) *Problem {
 		Detail: fmt.Sprintf(format, args...)}
 }
 
-// problemOf translates an error of a Backend into a problem.
 func problemOf(err error) *Problem {
 	var asked *Problem
 	var unreadable *message.Refusal

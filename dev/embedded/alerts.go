@@ -247,7 +247,6 @@ func (a alertSinks) run(ctx context.Context, body []byte) error {
 	return nil
 }
 
-// head keeps the first mostOutput bytes of the written text.
 type head struct{ text []byte }
 
 func (h *head) Write(p []byte) (int, error) {

@@ -24,7 +24,6 @@ import (
 
 var _ api.Backend = (*Runtime)(nil)
 
-// busyRetry is the pause that the runtime asks of a sender when too many orders are active.
 const busyRetry = 2 * time.Second
 
 // Submit stores and starts orders. While MaxOpen tasks are active, Submit refuses new orders with
@@ -56,7 +55,6 @@ func (s *Runtime) submit(ctx context.Context, orders []message.SubmitOrder, limi
 	return results
 }
 
-// take stores and starts orders without a check of the limit.
 func (s *Runtime) take(ctx context.Context, orders []message.SubmitOrder, results []api.SubmitResult) {
 	for i, r := range s.scheduler.Submit(ctx, orders) {
 		results[i] = resultOf(r)

@@ -78,7 +78,6 @@ func (h *hub) count(t *core.Task) {
 	}
 }
 
-// passivate records the version of an inactive task. It forgets the oldest entry if the ring is full.
 func (h *hub) passivate(t *core.Task) {
 	if h.passive[t.OrderID] >= t.Version {
 		return

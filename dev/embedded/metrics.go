@@ -85,7 +85,6 @@ func (s *Runtime) Metrics() http.Handler {
 
 const scrapeTime = 5 * time.Second
 
-// rested counts a task that has ended or stopped in Error.
 func (m *telemetry) rested(t *core.Task) {
 	state := string(t.ProcessState)
 	m.ended.WithLabelValues(t.Workflow, state).Inc()
@@ -123,7 +122,6 @@ func (m *telemetry) sweep(r supervisor.Report, began, ended time.Time, err error
 	}
 }
 
-// stopped replaces the metrics of orders in Error.
 func (m *telemetry) stopped(by map[string]port.Stopped) {
 	m.inError.Reset()
 	m.oldest.Reset()

@@ -41,7 +41,6 @@ func inMemory(agents []*agent) []string {
 	return names
 }
 
-// durableQueues returns the configuration of the queues in SQLite, and the names of the status queues.
 func durableQueues(agents []*agent, replyTo []string) (all []sqlite.QueueConfig, statuses []string) {
 	all = []sqlite.QueueConfig{{Name: port.Quarantine, Retention: keptLonger}}
 	for _, name := range inMemory(agents) {

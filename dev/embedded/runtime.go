@@ -192,7 +192,6 @@ func (s *Runtime) start() {
 	for _, a := range s.agents {
 		a.start(receiving, s, &s.consumers)
 	}
-	// the loop may go in any order, because the goroutines are independent
 	for what, run := range map[string]func(context.Context){
 		"the Supervisor": s.sweep, "the statistics": s.sampleAlways, "the watch of alerts": s.watch,
 		"the removal of expired orders": s.expire, "the watch of workflow files": s.workflows.watch,
@@ -226,7 +225,6 @@ func every(ctx context.Context, interval time.Duration, f func()) {
 	}
 }
 
-// sweepFailure is the last logged failure of a sweep.
 type sweepFailure struct {
 	text string
 	at   time.Time

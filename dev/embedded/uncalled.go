@@ -68,7 +68,6 @@ func (u *uncalled) replied(agent, operation string, r core.Reply) {
 	}
 }
 
-// of returns the operations that the agent does not call at present.
 func (u *uncalled) of(agent string) (all []view.NotCalled) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -81,7 +80,6 @@ func (u *uncalled) of(agent string) (all []view.NotCalled) {
 	return all
 }
 
-// check adds the operations that are not called to the checks of Health.
 func (u *uncalled) check(checks map[string]string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

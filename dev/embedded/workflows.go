@@ -88,7 +88,6 @@ func (w *workflows) scheduled() (all []*core.Definition) {
 	return all
 }
 
-// makesTokens reports whether a workflow for new orders makes tokens for answers.
 func (w *workflows) makesTokens() bool {
 	for _, d := range w.now.Load().byName {
 		if d.Tokens {

@@ -108,7 +108,6 @@ func (s *turns) trim(gone func(ticket) bool) {
 	}
 }
 
-// ring is a first-in, first-out queue in a circular buffer.
 type ring[T any] struct {
 	slots []T
 	first int

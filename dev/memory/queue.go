@@ -98,7 +98,6 @@ func (q *Queue) stand(slot uint32, e *entry) {
 	q.line.push(&e.message, ticket{slot, e.seq})
 }
 
-// hideUntil makes a received message invisible until the given time.
 func (q *Queue) hideUntil(slot uint32, e *entry, at time.Time) {
 	e.state, e.wake = inFlight, at.UnixNano()
 	q.inFlight++

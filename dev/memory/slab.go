@@ -36,7 +36,6 @@ const blockSize = 1024
 
 func (s *slab) at(slot uint32) *entry { return &s.blocks[slot/blockSize][slot%blockSize] }
 
-// take returns a free slot. If no slot is free, take adds a block.
 func (s *slab) take() uint32 {
 	if len(s.unused) == 0 {
 		first := uint32(len(s.blocks) * blockSize)

@@ -181,7 +181,6 @@ func (c *committer) transact(group []*job) error {
 	return nil
 }
 
-// write runs the operations of a group. If they have changed a row, write also counts the commit.
 func (c *committer) write(tx *transaction, group []*job) (changed bool, err error) {
 	for _, j := range group {
 		if err := j.operation(tx); err != nil {

@@ -84,7 +84,6 @@ func (o *expire) messages(tx *transaction) error {
 	return nil
 }
 
-// expireOld removes at most limit messages of a queue that are older than the retention.
 func (tx *transaction) expireOld(queue string, retention time.Duration, now time.Time,
 	limit int) (int, error) {
 	if retention == 0 {

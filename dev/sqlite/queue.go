@@ -137,7 +137,6 @@ func (q *Queue) next(ctx context.Context) (time.Time, error) {
 	return time.Unix(0, at), nil
 }
 
-// pause blocks until changed is closed, the given time comes, or ctx ends.
 func (q *Queue) pause(ctx context.Context, changed <-chan struct{}, until time.Time) error {
 	over := make(chan struct{})
 	stop := port.CallAt(q.clock, until, sync.OnceFunc(func() { close(over) }))

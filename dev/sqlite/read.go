@@ -295,7 +295,6 @@ func listing(q port.Query, byState bool) (query string, args []any, err error) {
 		" ORDER BY " + sorted + " LIMIT ?", args, nil
 }
 
-// ceiling returns t in milliseconds since the epoch, rounded up.
 func ceiling(t time.Time) int64 {
 	ms := t.UnixMilli()
 	if time.UnixMilli(ms).Before(t) {

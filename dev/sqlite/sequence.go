@@ -20,7 +20,6 @@ import (
 // name an earlier commit.
 const sequenceName = "stepkeeper.commits"
 
-// sequence counts the commits, in the database and in the file sequenceName.
 type sequence struct {
 	file    *os.File
 	last    int64 // number of the last commit

@@ -113,7 +113,6 @@ func (w *writer) run(script string) error {
 
 func (w *writer) number(query string) (int64, error) { return only[int64](w, query) }
 
-// only returns the single value that a query selects.
 func only[T any](w *writer, query string) (value T, err error) {
 	s, err := w.prepare(query)
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// attribute is a message attribute in the JSON protocol of SQS.
 type attribute struct {
 	DataType    string  `json:"DataType"`
 	StringValue *string `json:"StringValue,omitempty"`

@@ -170,8 +170,6 @@ func hidden(name string) string {
 	return dir + base
 }
 
-// render executes the common templates and the templates for the agent's language. It returns the results by
-// file name.
 func (a Agent) render(sdk string) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	data := struct {
