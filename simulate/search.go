@@ -22,7 +22,7 @@ type Report struct {
 	OrdersPerS   float64            `json:"orders_per_s"` // orders per second and worker
 	FaultsByKind map[string]int     `json:"faults"`       // number of injected faults, by kind
 	Cells        map[string]int     `json:"cells"`        // number of occurrences of each fault at each site
-	CellCount    int                `json:"cells_in_all"` // number of cells that can exist with these faults
+	CellCount    int                `json:"cells_in_all"` // number of possible pairs of a fault and a site
 	Invariants   map[string]int     `json:"invariants"`   // number of checks, by invariant
 	Ends         map[core.State]int `json:"ends"`         // number of ended orders, by state
 	Violation    *Violation         `json:"violation,omitempty"`

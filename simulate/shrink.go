@@ -57,9 +57,9 @@ func (s *shrinking) try(choices []Choice) bool {
 	return true
 }
 
-// fewer tries runs with fewer orders, at most mostMatter. It keeps the choices about one order, gives the
-// order each possible ID, and drops the choices about other orders. If the choices name no more orders than
-// the run has, fewer also tries to keep all of them.
+// fewer tries runs with fewer orders, at most mostMatter. Each run keeps the choices about one order and
+// drops the choices about other orders. The kept order gets each possible ID in turn. If a run has enough
+// orders for all orders that the choices name, fewer also tries to keep the choices about all of them.
 func (s *shrinking) fewer() bool {
 	var ids []string
 	for _, c := range s.best {

@@ -41,13 +41,13 @@ func (c Call) Into(v any) error {
 	return nil
 }
 
-// Permanent returns the error of a service that refuses a call for good. The call has no effect. The step
+// Permanent returns the error of a service that refuses a call permanently. The call has no effect. The step
 // fails without another attempt.
 func Permanent(code, text string) error {
 	return worker.NoEffect(worker.Permanent(worker.WithCode(errors.New(text), code)))
 }
 
-// Transient returns the error of a service that refuses a call for now. The call has no effect. The step
+// Transient returns the error of a service that refuses a call temporarily. The call has no effect. The step
 // tries again as its retry settings allow.
 func Transient(code, text string) error {
 	return worker.NoEffect(worker.Transient(worker.WithCode(errors.New(text), code)))

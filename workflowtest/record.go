@@ -17,7 +17,6 @@ type moment struct {
 	text string
 }
 
-// alerts records the alerts to the operator.
 type alerts struct{ w *Workflow }
 
 func (a alerts) Raise(_ context.Context, x core.RaiseAlert) error {
@@ -41,7 +40,7 @@ func (w *Workflow) committed(c state.Change) {
 		r.path, r.undone = nil, nil
 		r.note("started again from the beginning, run %d", t.Run)
 	}
-	for _, begun := range []bool{false, true} { // Ends come first, because they cause beginnings.
+	for _, begun := range []bool{false, true} { // ended steps first, because their ends cause claims
 		for i := range t.Steps {
 			var was core.Step
 			if s := old.Step(t.Steps[i].Name); s != nil { // A Move may have changed the position of the step.
@@ -143,7 +142,6 @@ func (r *Run) Timeline() string {
 	return b.String()
 }
 
-// timelines returns the timelines of all orders.
 func (w *Workflow) timelines() string {
 	var b strings.Builder
 	for _, r := range w.order {

@@ -53,8 +53,8 @@ func (o *Operation) Fail(err error) *Operation {
 	return o.Func(func(Call) (any, error) { return nil, err })
 }
 
-// FailTimes adds a failure for n calls, where n is at least 1. Unless a further answer is added, later calls
-// return "done" with the output null.
+// FailTimes adds a failure for n calls. The number n must be at least 1. If no further answer is added, later
+// calls return "done" with the output null.
 func (o *Operation) FailTimes(n int, err error) *Operation {
 	o.w.t.Helper()
 	if n < 1 {

@@ -281,7 +281,8 @@ func peakMemory() (float64, error) {
 	return float64(bytes) / (1 << 20), nil
 }
 
-// measureStored measures the throughput with many ended orders in the store, in turns with an empty store.
+// measureStored measures the throughput with many ended orders in the store. It takes turns with an empty
+// store.
 func measureStored(ctx context.Context, o options, dir string, f *figures, w io.Writer) error {
 	if err := fill(ctx, dir, o.stored, "stored"); err != nil {
 		return err

@@ -244,8 +244,8 @@ func (g *Gate) test(ctx context.Context, path, pkg string, limit time.Duration, 
 		c.Env = append(c.Env, "TMPDIR="+inMemory)
 	}
 	c.WaitDelay = time.Second
-	// A test with a mutant may leave child processes behind. They belong to one process group, so that the
-	// gate can kill all of them.
+	// A test with a mutant may leave child processes behind. All processes of a test belong to one process
+	// group, so that the gate can kill them together.
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	end := func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 	c.Cancel = end

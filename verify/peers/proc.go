@@ -85,7 +85,6 @@ func machineTime() (seconds float64) {
 	return seconds
 }
 
-// machine returns a description of the processors and the memory of this machine.
 func machine() string {
 	model, memory := "unknown processor", ""
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {

@@ -118,12 +118,16 @@ func forge(w *world.Simulation) {
 	}
 }
 
-// forged returns a wrong reply, or nil if the step permits none. The parameter v selects the fault:
-//   - a reply for the operation that was not claimed, also if another fault does not fit the task
-//   - a failure of an older attempt
-//   - a reply of an earlier run
-//   - a failure of a future attempt
-//   - a failure that contradicts an earlier reply
+// forged returns a reply that no agent should send, or nil if no such reply fits the step. The parameter v
+// selects the reply:
+//   - 3: a failure of an older attempt
+//   - 4: the success of an earlier run
+//   - 5: a failure of a future attempt
+//   - 6: a failure of a step that is no longer Processing
+//   - 7: a failed undo of an earlier run
+//
+// Any other v gives the success of the operation that was not claimed. So does a v that does not fit the
+// task.
 func forged(w *world.Simulation, t *core.Task, s *core.Step, v int) *message.Reply {
 	r := &message.Reply{Schema: message.Schema, OrderID: t.OrderID, Run: t.Run, Step: s.Name,
 		Attempt: s.Attempt, Operation: core.UndoOp, Outcome: core.OutcomeDone}

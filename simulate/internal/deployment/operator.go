@@ -98,8 +98,8 @@ func erase(w *world.Simulation, o *world.Order) {
 	}
 }
 
-// halfErased reports whether an order is marked as erased but still has its content. This happens if a
-// handling dies between the two writes.
+// halfErased reports whether an order is marked as erased but still has its content. This happens if the
+// Scheduler dies between the two writes.
 func halfErased(w *world.Simulation, o *world.Order) bool {
 	r := w.Store.Rows[o.Id]
 	return r != nil && r.Task != nil && r.Task.Erased != nil && r.Content != nil

@@ -103,7 +103,6 @@ func output(w *world.Simulation, agent string, c worker.Call) any {
 	return json.RawMessage(`{"key":"` + c.Key + `"` + seen + sizes[w.Traits[agent].Size] + `}`)
 }
 
-// callService simulates one call of a service over the network.
 func callService(ctx context.Context, iv *world.Invocation, c worker.Call) (out any, err error) {
 	w := iv.W
 	s, conf := w.ServiceOf(c, iv.P.Agent), w.Conf(iv.P.Agent)
@@ -204,7 +203,7 @@ func longStep(w *world.Simulation, c worker.Call) *core.StepDefinition {
 	return nil
 }
 
-// shown returns the result of a call, as the caller sees it in the error.
+// shown returns the result of a call that its caller can read from the error.
 func shown(err error) world.Outcome {
 	f := (*worker.Failure)(nil)
 	switch {
@@ -330,7 +329,7 @@ func hang(w *world.Simulation, iv *world.Invocation, s *world.Remote, c worker.C
 }
 
 // unauthorized returns the error of a call with expired credentials. If begins is true, the service refuses
-// all calls of the agent until the operator has renewed the credentials.
+// all calls of the agent for some time.
 func unauthorized(w *world.Simulation, iv *world.Invocation, c worker.Call, begins bool) error {
 	if begins && w.Driver == nil { // the state of an exploration does not include the expiry
 		w.Expired[iv.P.Agent] = w.Now + 10_000*(1+w.Spread("expired", iv.P.Agent, 120))
@@ -382,7 +381,7 @@ func refusal(w *world.Simulation, key string) error {
 	if w.Choose("refusal", key+"/code", 2, 0.5) == 1 { // "unauthorized" does not make the failure temporary
 		err = worker.WithCode(err, core.CodeUnauthorized)
 	}
-	return worker.Permanent(err) // a permanent failure alone proves nothing about the effect
+	return worker.Permanent(err)
 }
 
 // forget simulates a service that forgets a key after its retention. The retention begins with the last

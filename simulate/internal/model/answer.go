@@ -209,7 +209,8 @@ func May(a *core.Answers, by string) bool {
 	return by != a.NotSelf && (len(a.Who) == 0 || slices.Contains(a.Who, by))
 }
 
-// decidedAs returns the decision about a step, or the complete votes that a Resubmit must still apply.
+// decidedAs returns the stored decision about a step. If the step has none, decidedAs returns the decision of
+// its complete votes, which a Resubmit must still apply.
 func (m *Model) decidedAs(s *core.Step) (core.Decided, bool) {
 	if v, ok := DecidedOf(s); ok {
 		return v, true

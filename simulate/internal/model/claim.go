@@ -32,13 +32,13 @@ func (m *Model) ready(i int) bool {
 	return true
 }
 
-// forward claims the ready steps until no further step is ready. It also claims the steps with the given
-// indexes again. It reports whether the task changed.
+// forward claims the ready steps until no further step is ready. It also claims the steps with the indexes in
+// again. It reports whether the task changed.
 func (m *Model) forward(again ...int) bool {
 	changed := false
 	for {
 		skipped := false
-		// Leave out each step with a given index that has ended meanwhile (P42, orders can go on after
+		// A step in again may have ended meanwhile. Such a step is not claimed (P42, orders can go on after
 		// failures).
 		claims := slices.DeleteFunc(slices.Clone(again), func(i int) bool {
 			return m.T.Steps[i].State != core.Pending && m.T.Steps[i].State != core.Failed
@@ -218,9 +218,12 @@ func (m *Model) claimOne(i int, undo bool) {
 	m.post('r', s.Name, s.Attempt, 0)
 }
 
-// route returns the agent for the next attempt of the step (P44, several agents can do one step). It leaves
-// out the agents of the latest failed attempts. It returns the first remaining agent, or a later one whose
-// queue wait, counted as at least 100 ms, is more than 20 % shorter. The result "" means d.Agent.
+// route returns the agent for the next attempt of the step (P44, several agents can do one step). The result
+// "" means d.Agent. It chooses in this order:
+//   - It leaves out the agents of the latest failed attempts.
+//   - It takes the first remaining agent.
+//   - It takes a later agent instead if that agent's queue wait is more than 20 % shorter. A queue wait below
+//     100 ms counts as 100 ms.
 func (m *Model) route(i int) string {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	names := d.AllAgents()

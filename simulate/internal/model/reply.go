@@ -129,7 +129,8 @@ func LongestHold(d *core.StepDefinition, code string) core.Duration {
 }
 
 // held hands a step back without a counted failure (P45), and returns the attempt to the hop budget. After
-// LongestHold it stops the task instead. The method wait takes the wait from the committed task (jitter).
+// LongestHold it stops the task instead. The wait contains jitter, so the method wait takes it from the
+// committed task.
 func (m *Model) held(i int, r *message.Reply) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	most := LongestHold(d, r.Error.Code)
@@ -261,9 +262,11 @@ func (m *Model) undoFailed(i int, atLeast core.Duration) {
 	}
 }
 
-// done applies the outcome done of a do. If the output is too large and the task goes forward, the step fails
-// (P28, what is too large fails once). A reply to an earlier attempt then removes only a proof of no effect.
-// If the task does not go forward, the step ends without its output (P24, an undo needs no output).
+// done applies the outcome done of a do. If the output is too large, the result depends on the task:
+//   - If the task does not go forward, the step ends without its output (P24, an undo needs no output).
+//   - If the task goes forward, the step fails (P28, what is too large fails once).
+//   - If the task goes forward and the reply belongs to an earlier attempt, done removes only a proof of no
+//     effect.
 func (m *Model) done(i int, r *message.Reply) {
 	s := &m.T.Steps[i]
 	if m.holds(i, r.Output) {

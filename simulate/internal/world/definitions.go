@@ -102,8 +102,8 @@ func (w *Simulation) DefOf(t *core.Task) *core.Definition {
 	return w.Def // an order that was cancelled before its submission pins no definition
 }
 
-// StepOf returns the step with the given name, and its definition. It looks first in the task's definition,
-// and then, because a Move may have removed the step, in all other definitions.
+// StepOf returns the step with the given name, and its definition. It looks first in the task's definition. A
+// Move may have removed the step from this definition, so StepOf then looks in all other definitions.
 func (w *Simulation) StepOf(t *core.Task, name string) (*core.Definition, *core.StepDefinition) {
 	all := w.Known()
 	if t != nil {

@@ -131,7 +131,8 @@ const (
 // RoleNames lists the names of the roles.
 var RoleNames = [RoleCount]string{"scheduler", "supervisor", "agent", "client"}
 
-// Act is a fault. It happens before a call takes effect, or, if After is true, after the effect.
+// Act is a fault at a call. The fault happens before the call takes effect. If After is true, it happens
+// after the effect.
 type Act struct {
 	Fault Fault
 	After bool

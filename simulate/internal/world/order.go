@@ -41,7 +41,7 @@ func NewHistory() History {
 	}
 }
 
-// Dirty marks an order, so that the next check compares its effects with its task.
+// Dirty marks an order. The next check then compares the effects of the order with its task.
 func (w *Simulation) Dirty(id string) {
 	if o := w.ByID[id]; o != nil {
 		o.Seen.Dirty = true

@@ -7,9 +7,10 @@
 // determines the order of the other mutants. With -within, no mutant begins after the given time, and the
 // command prints the number of untried mutants. Use -only infra/ for the mutants of the infrastructure.
 //
-// With -by, the command runs the simulator (simulate) or its exploration (explore) instead of the tests. It
-// then tries only the mutants of the packages that a simulation executes. With -by simulate the command fails
-// if the simulator misses a mutant that has no line "unsimulated: ". With -by explore it does not fail.
+// With -by simulate the command runs simulations instead of the tests. With -by explore it runs explorations,
+// which try many sequences of events. In both cases it tries only the mutants of the packages that a
+// simulation executes. With -by simulate the command fails if the simulator misses a mutant that has no line
+// "unsimulated: ". With -by explore it does not fail.
 package main
 
 import (

@@ -114,9 +114,9 @@ func freePorts(n int) ([]string, error) {
 
 type node struct{ cmd *exec.Cmd }
 
-// startServer starts a server with default settings, except the number of partitions if it is not 0. The
-// server listens on ports[1] for administration, on ports[2] for orders and on ports[3] for other nodes. The
-// system kills the server if this process ends.
+// startServer starts a server with default settings. If partitions is above 0, it sets the number of
+// partitions. The server listens on ports[1] for administration, on ports[2] for orders and on ports[3] for
+// other nodes. The system kills the server if this process ends.
 func startServer(program, dir string, partitions int, ports []string) (*node, error) {
 	cmd := exec.Command(program, "--no-logo", "--listen-mode", "tcp", "--base-dir", dir, "--node-name", "n1")
 	cmd.Env = append(os.Environ(), "HOME="+dir, "RESTATE_BIND_IP=127.0.0.1",
