@@ -15,11 +15,11 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// pollEvery is the shortest wait between two listings of the orders. pollAtLeast is the longest wait. The
-// usual wait is five times the duration of the last listing. Until the last kill, the wait is pollEvery.
+// minPoll is the shortest wait between two listings of the orders. maxPoll is the longest wait. The usual
+// wait is five times the duration of the last listing. Until the last kill, the wait is minPoll.
 const (
-	pollEvery   = 200 * time.Millisecond
-	pollAtLeast = 2 * time.Second
+	minPoll = 200 * time.Millisecond
+	maxPoll = 2 * time.Second
 )
 
 const pageSize = 1000
@@ -112,9 +112,9 @@ func (d *coordinator) watch(ctx context.Context) error {
 		if over {
 			return nil
 		}
-		wait := min(max(pollEvery, 5*took), pollAtLeast)
+		wait := min(max(minPoll, 5*took), maxPoll)
 		if len(d.killsAt) > 0 {
-			wait = pollEvery // With a longer wait, a slow machine would miss the moment of the kill.
+			wait = minPoll // With a longer wait, a slow machine would miss the moment of the kill.
 		}
 		if err := port.Sleep(ctx, wait); err != nil {
 			return err

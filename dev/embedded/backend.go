@@ -27,8 +27,8 @@ var _ api.Backend = (*Runtime)(nil)
 const busyRetry = 2 * time.Second
 
 // Submit stores and starts orders. While MaxOpen tasks are active, Submit refuses new orders with
-// *api.BusyError. More active tasks would exhaust the memory (P32, queue time is not a failure). Submit still
-// accepts an order that is already stored.
+// *api.BusyError. More active tasks would exhaust the memory. Submit still accepts an order that is already
+// stored.
 func (s *Runtime) Submit(ctx context.Context, orders []message.SubmitOrder) []api.SubmitResult {
 	return s.submit(ctx, orders, s.options.MaxOpen)
 }
