@@ -8,6 +8,6 @@
 // A queue with a Sink stores no messages: the Sink handles each message before the sender gets the response.
 // Nobody can receive messages from such a queue.
 //
-// A queue in memory also keeps the attributes, the trace header and the ID of a message, unless its delay is
-// above 5 seconds. A queue in SQLite keeps only the body.
+// A queue in memory also keeps the attributes, the trace header and the ID of a message. A queue in SQLite
+// keeps only the body.
 package sqsproto

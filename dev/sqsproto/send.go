@@ -197,7 +197,7 @@ func (e *entry) check(q port.Queue) error {
 	if err := e.MessageAttributes.check(); err != nil {
 		return err
 	}
-	// A queue in memory cannot check the size, because it knows the size of a value only after encoding.
+	// The queue itself checks only the size of the body, without the attributes.
 	if limit := largest(q); e.size() > limit {
 		return tooLong(limit)
 	}

@@ -1,6 +1,6 @@
 // Package scheduler is the Scheduler of the pattern Scheduler Agent Supervisor. It takes submissions,
-// replies, wakes and commands from queues, and runs the loop of package engine on their tasks. It
-// acknowledges a message after the effects of the message are stored and sent.
+// replies, wakes and commands from queues. Package engine loads, decides and stores their tasks. The
+// Scheduler acknowledges a message after the effects of the message are stored and sent.
 //
 // Authority: only the Scheduler creates tasks, claims steps and sends requests and statuses. Package protocol
 // decides how a task changes. Any number of instances may run. If two instances decide on one task at the
@@ -8,6 +8,7 @@
 //
 // State: an instance keeps how long requests to agents last waited in their queues (P32, queue time is not a
 // failure), and the lengths of some queues. An instance may lose this data. Everything else is in the task.
+//
 // Failures:
 //   - A message that cannot be handled now returns to the queue. The other messages of the batch are not
 //     affected (P13, delete after sending).

@@ -111,7 +111,7 @@ func (a *Content) Compile(workflows []string) error {
 		}
 		errs = append(errs, err)
 	}
-	if len(a.Agents) > 0 { // every step would be an error
+	if len(a.Agents) > 0 { // an empty map would make every step an error
 		errs = append(errs, a.compile(workflows))
 	}
 	return errors.Join(errs...)

@@ -73,7 +73,7 @@ var internal = []string{"InternalFailure", "InternalException", "RequestTimeout"
 //	no connection                                      transient     yes
 //	timeout or broken connection after connecting      transient     no
 //	the function or an express execution failed        transient     no; classify changes the class
-//	a standard execution failed                        permanent     no; classify can only say done
+//	a standard execution failed                        permanent     no; classify can only set done
 func (o *operation) failure(err error, sent bool) error {
 	if f := (*worker.Failure)(nil); errors.As(err, &f) {
 		return err

@@ -24,9 +24,9 @@
 //	      notify: {path: /mail, output: ignore}
 //	      "*": {path: "/{operation}"}          # for all other names
 //	  stock:
-//	    aws: {invoke: "arn:aws:lambda:…"}      # no HTTP: calls of services of AWS, see package awsagent
+//	    aws: {invoke: "arn:aws:lambda:…"}      # calls services of AWS instead, see package awsagent
 //	  warehouse:
-//	    external: true                         # no HTTP: a process of its own serves requests-warehouse
+//	    external: true                         # a separate process serves the queue requests-warehouse
 //
 // The field auth configures authentication in addition to headers. Secrets come from the environment:
 //

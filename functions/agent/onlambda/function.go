@@ -72,8 +72,7 @@ const sendTimeout = lambdaevent.Reserve * 3 / 4
 // replies costs less than separate calls.
 const linger = 50 * time.Millisecond
 
-// Own returns a function that returns the agent's queue for the queue's ARN. The handler returns
-// requests to this queue.
+// Own returns a function that finds the agent's queue by its ARN. The handler returns requests to this queue.
 func Own(c aws.Config, settings deployment.Agent) lambdaevent.Queue {
 	queues := sqs.New(c, sqs.Config{URLs: settings.Queues})
 	return func(arn string) (port.Queue, error) {
@@ -86,7 +85,7 @@ func Own(c aws.Config, settings deployment.Agent) lambdaevent.Queue {
 }
 
 // Function returns the handler for package lambda. The argument own finds the queue to which the
-// handler returns requests. The argument get is that of Handle.
+// handler returns requests. Handle describes the argument get.
 func Function(get func(ctx context.Context) (*worker.Worker, error), own lambdaevent.Queue,
 	log *slog.Logger) lambdaevent.Function {
 	return lambdaevent.Batch(Handle(get, log), own, log)

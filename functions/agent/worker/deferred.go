@@ -34,7 +34,7 @@ func (h *handling) long() bool {
 var errNotDeferred = Permanent(WithCode(
 	errors.New("the operation deferred its reply, and its step has no maxDuration; give it one"), "deferred"))
 
-// defers reports to the Scheduler that the reply comes later. This extends the step's time.
+// defers reports to the Scheduler that the reply comes later. The report extends the step's time.
 func (h *handling) defers(ctx context.Context, d *deferral) Verdict {
 	w, now := h.w, h.w.Clock.Now()
 	left := h.stop().Sub(now)

@@ -184,9 +184,9 @@ func (h *handling) notCalled(g *guard) *tried {
 // below maxReceiveCount, the number of receives after which SQS moves a message to the dead letters.
 const maxHeldBack = 3
 
-// heldBack reports whether the request must return to its queue without a reply, and for how long. It must if
-// the breaker was open, or if the failure has Requeue. It must not if the request was received too often or
-// has too little time left.
+// heldBack reports whether the request must return to its queue without a reply, and for how long. It
+// returns if the breaker was open, or if the failure has Requeue. It does not return if it was received too
+// often or has too little time left.
 //
 // A step uses up no attempts while its requests wait in the queue. The waits after an open breaker differ, so
 // that the requests do not all come again at the same time.

@@ -250,8 +250,7 @@ func (h *handling) leave(ctx context.Context, o outcome, out json.RawMessage, f 
 	}
 }
 
-// change loads the entry and stores the result of decide. If the function again returns true for an
-// error, change begins anew.
+// change loads the entry and stores the result of decide. After an error it retries if again(err) is true.
 func (h *handling) change(ctx context.Context, decide func(port.LedgerEntry) (port.LedgerEntry, bool),
 	again func(error) bool) (err error) {
 	for range maxMoves {

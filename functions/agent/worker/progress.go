@@ -33,7 +33,8 @@ var errNoProgress = errors.New("the operation reported no progress, and was ende
 // starts again from now, but does not extend beyond stopBy (P43, long work reports progress).
 //
 // Progress may be called at any rate. It sends at most one report in 40 s, or in a third of the step's
-// timeout if this third is shorter. Other calls do nothing, and so do all calls without a maxDuration.
+// timeout if this third is shorter. Other calls do nothing. For a step without a maxDuration, it does
+// nothing.
 //
 // percent is 0 to 100. The note is a text for people; at most 200 bytes are kept. An error means that the
 // report was not sent. A later report may succeed, so do not end the operation because of an error.

@@ -19,8 +19,8 @@ type Pump struct {
 	Concurrency int           // requests handled at the same time; default 10
 	Batch       int           // largest number of requests in one receive, 1 to port.MaxBatch; default 5
 	Wait        time.Duration // long poll; default 20 s
-	// how long a received request stays invisible; default 30 s. The pump extends this time for running
-	// requests.
+	// Visibility is how long a received request stays invisible; default 30 s. The pump extends this time
+	// while it handles the request.
 	Visibility time.Duration
 	Drain      time.Duration // time for running requests after the context of Run ends; default 3 s
 	Pause      time.Duration // pause after a failed receive; default 1 s
