@@ -49,7 +49,7 @@ type (
 	State = core.State
 	// Verdict is the result of a command.
 	Verdict = core.Verdict
-	// Fact is an operator's statement whether the call of a step had an effect.
+	// Fact is an operator's statement about whether the call of a step had an effect.
 	Fact = core.Fact
 )
 
@@ -65,7 +65,7 @@ type Order struct {
 	// ID is the caller's own ID: 1 to 128 of the characters A-Z a-z 0-9 . _ : -. It must not begin with "-"
 	// and must not be "." or "..".
 	ID       string
-	Workflow string // name of the workflow
+	Workflow string
 	// Content is the order itself. The client encodes it as JSON, but sends a json.RawMessage unchanged.
 	Content  any
 	Priority string    // "normal" (default) or "high"

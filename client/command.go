@@ -58,7 +58,6 @@ func NewInput(step string, input json.RawMessage) CommandOption {
 	return ofResubmit(func(e *core.Resubmit) { e.Step, e.Input = step, input })
 }
 
-// ofResubmit returns an option that changes a Resubmit and no other command.
 func ofResubmit(set func(*core.Resubmit)) CommandOption {
 	return func(c *command) {
 		if e, ok := c.event.(core.Resubmit); ok {
@@ -216,8 +215,8 @@ func (c *Client) Close(ctx context.Context, id, by, reason string, opts ...Comma
 }
 
 // Erase removes content, inputs, outputs, answers, texts and notes from an order that has ended, because they
-// may contain personal data. States, times and identity stay. The task stores the argument by, which is the
-// name of the sender, and the reason. After an Erase, an order accepts only a repeated Erase.
+// may contain personal data. States, times and identity stay. The task stores the reason and the argument by,
+// which is the name of the sender. After an Erase, an order accepts only a repeated Erase.
 func (c *Client) Erase(ctx context.Context, id, by, reason string, opts ...CommandOption) (Verdict, error) {
 	return c.command(ctx, id, core.Erase{}, signed(by, reason, opts))
 }

@@ -55,7 +55,7 @@ func (e *Error) Error() string {
 	return e.Detail
 }
 
-// Is reports whether target is the kind of the error. errors.Is calls this method.
+// Is reports whether target is the kind of the error, such as ErrNotFound. errors.Is calls this method.
 func (e *Error) Is(target error) bool { return target == e.kind() }
 
 // Undecided is the error of a command whose verdict did not arrive. The Scheduler may still execute the
@@ -108,7 +108,6 @@ func (e *Error) kind() error {
 	return ErrInvalid
 }
 
-// repeatable reports whether a further attempt of the call may succeed.
 func repeatable(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false

@@ -21,13 +21,12 @@ type many struct {
 	mu      sync.Mutex
 	change  sync.Cond
 	waiting []sending
-	sent    int   // number of orders in waiting that the present connection has sent
-	ended   bool  // the source has no more orders
-	err     error // error of the source
-	over    bool  // SubmitMany has returned, so read must stop
+	sent    int  // number of orders in waiting that the present connection has sent
+	ended   bool // the source has no more orders
+	err     error
+	over    bool // SubmitMany has returned, so read must stop
 }
 
-// locked calls f with the mutex locked, then wakes the goroutines that wait for a change.
 func (m *many) locked(f func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -55,8 +55,8 @@ func (t *Transport) Resend(ctx context.Context, queue string, m port.Message) er
 		t.Outputs.Operator}, err)
 }
 
-// QueueError converts an error of the SQS adapter to an error of package client. If a permission is missing,
-// the error names the permission and the policy that allows it.
+// QueueError converts an error of package sqs to an error of package client. If a permission is missing, the
+// error names the permission and the policy that allows it.
 func (t *Transport) QueueError(ctx context.Context, action, queue string, err error) error {
 	if queue != port.Quarantine && queue != client.MissedSweeps {
 		queue = "the dead letters of " + queue

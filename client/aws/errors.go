@@ -34,7 +34,6 @@ const busyRetry = 300 * time.Millisecond
 
 var refusal = client.Errorf
 
-// unreadable converts an error of message.DecodeSubmit to an error of package client.
 func unreadable(err error) *client.Error {
 	var r *message.Refusal
 	if !errors.As(err, &r) {
@@ -49,7 +48,6 @@ func unreadable(err error) *client.Error {
 	return e
 }
 
-// Error codes of AWS services by cause.
 var (
 	denied = []string{"AccessDenied", "AccessDeniedException", "AccessDeniedFault",
 		"AWS.SimpleQueueService.AccessDenied", "KmsAccessDenied", "KMS.AccessDeniedException"}
@@ -123,8 +121,7 @@ func disconnected(what string, err error) error {
 }
 
 // statusOf returns the HTTP status of the response in err, or 0 if there was no response. A proxy between the
-// client and AWS may send a response without an error code. In this case, only the status shows the kind of
-// the error.
+// client and AWS may send a response without an error code. Only the status then shows the kind of error.
 func statusOf(err error) int {
 	var answer interface{ HTTPStatusCode() int }
 	if errors.As(err, &answer) {

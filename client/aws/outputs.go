@@ -36,8 +36,8 @@ type Outputs struct {
 	// Release is the release of the functions. It is the zero value if the stack does not have this output.
 	Release  view.Release
 	Requests map[string]string // URLs of the request queues, by agent
-	// High contains the URLs of the queues for high priority, by queue. A queue that has no queue for high
-	// priority is absent (P46, priority changes the order of requests only).
+	// High contains the URLs of the queues for high priority, by queue. It has no entry for a queue without a
+	// queue for high priority (P46, priority changes the order of requests only).
 	High map[string]string
 	// Mappings contains the UUIDs of the event source mappings, by queue. The UUID is "" if the agent is
 	// external.
@@ -188,7 +188,7 @@ func prefixOf(values map[string]string, construct string) (string, error) {
 
 // idOf converts a logical name to its spelling in output keys: requests-mail becomes RequestsMail.
 func idOf(name string) string {
-	if name == port.Tasks { // the outputs of this queue have a special name
+	if name == port.Tasks {
 		return "TaskMessages"
 	}
 	var b strings.Builder

@@ -155,8 +155,8 @@ func (t *Transport) Stream(ctx context.Context, next func() ([]byte, bool),
 	return ctx.Err()
 }
 
-// gather returns a batch: one order, and the orders that arrive soon after it, within the duration linger. It
-// returns nil when the channel is closed and empty.
+// gather returns one order, and the orders that arrive within the duration linger after it. It returns nil
+// when the channel is closed and empty.
 func gather(orders <-chan []byte) [][]byte {
 	first, more := <-orders
 	if !more {

@@ -130,7 +130,7 @@ func (t *Transport) show(ctx context.Context, task *core.Task, detailed bool) (*
 }
 
 // deployed returns the definition that new orders of the task's workflow get. It returns nil if the workflow
-// is not deployed, or if def is nil. The deployed definition cannot be read until an order has used it.
+// is not deployed, or if def is nil. If no order has used the deployed definition yet, it cannot be read.
 // deployed then returns a copy of def with the hash of the deployed definition.
 func (t *Transport) deployed(ctx context.Context, task *core.Task, def *core.Definition) *core.Definition {
 	hash := t.Outputs.Hash(task.Workflow)
@@ -312,8 +312,8 @@ func (t *Transport) unlisted(ctx context.Context, err error) error {
 	return err
 }
 
-// Definition returns a stored definition. The Scheduler stores a definition with its first order. A
-// definition without an order is only part of the functions' code.
+// Definition returns a stored definition. The Scheduler stores a definition with its first order. Until then,
+// the definition exists only in the code of the functions.
 func (t *Transport) Definition(ctx context.Context, workflow, definition string) (client.Definition, error) {
 	if definition == client.Latest {
 		definition = t.Outputs.Hash(workflow)

@@ -23,8 +23,8 @@ const (
 	// missedSweepsAllowed is the number of sweep intervals without a sweep that the check accepts. It permits
 	// a late schedule and one failed sweep.
 	missedSweepsAllowed = 3
-	// overdueAllowed is the longest time for which a task may be overdue. The check adds one sweep interval
-	// to this time. The value equals the default of Tuning.OldestOverdue in package infra.
+	// The check fails if a task is overdue for more than overdueAllowed plus one sweep interval. This sum is
+	// the default of Tuning.OldestOverdue in package infra.
 	overdueAllowed = 4 * time.Minute
 )
 

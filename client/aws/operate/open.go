@@ -84,13 +84,12 @@ func Over(p Parts, opts ...client.Option) *client.Client {
 	return client.Over(&transport{Transport: stack.NewTransport(p.Parts), Parts: p}, opts...)
 }
 
-// transport adds the operator's calls to the transport of an application.
 type transport struct {
 	*stack.Transport
 	Parts Parts
 
 	mu   sync.Mutex
-	seen map[string]seen // last result for each queue
+	seen map[string]seen
 
 	statisticsMu sync.Mutex
 	statistics   statistics

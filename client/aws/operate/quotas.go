@@ -90,8 +90,8 @@ func (t *transport) checkThroughput(ctx context.Context) client.Check {
 			"limit), or divide the orders between two deployments")
 }
 
-// peakWrites returns the write units per second of the busiest minute. It compares the minutes of the table
-// of orders and the minutes of the table's index.
+// peakWrites returns the write units per second of the busiest minute. It reads the table of orders and the
+// table's index, and returns the higher value.
 func (t *transport) peakWrites(ctx context.Context, now time.Time) (peak float64, err error) {
 	var metrics []*metric
 	for _, of := range [][]string{{"TableName", t.Outputs.Orders},

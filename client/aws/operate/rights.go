@@ -99,8 +99,8 @@ const singleSignOn = "AWSReservedSSO_"
 
 // principal returns the ARN of the caller's role or user. If the caller has a role, STS returns the ARN of a
 // session, which does not contain the role's path. principal then reads the role from IAM. If IAM does not
-// return the role, principal assumes that the role has no path. A role of IAM Identity Center always has a
-// path, so for such a role principal returns an error.
+// return the role, principal assumes that the role has no path. For a role of IAM Identity Center, principal
+// returns an error instead, because such a role always has a path.
 func (t *transport) principal(ctx context.Context, caller string) (arn.ARN, error) {
 	a, err := arn.Parse(caller)
 	if err != nil {

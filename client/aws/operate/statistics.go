@@ -26,7 +26,7 @@ const (
 	// statisticsHold is the time for which statistics are cached. CloudWatch charges for each metric that is
 	// read.
 	statisticsHold = time.Minute
-	usageHold      = 10 * time.Minute // time for which the usage is cached
+	usageHold      = 10 * time.Minute
 	covered        = time.Hour
 	minutes        = int(covered / time.Minute)
 	// settling is the delay until CloudWatch's metrics are complete.
@@ -101,7 +101,6 @@ func (t *transport) agentsNow(ctx context.Context) []view.AgentStatistics {
 	return all
 }
 
-// queuesOf returns the queue and, if it exists, the corresponding queue for high priority.
 func (t *transport) queuesOf(queue string) []string {
 	if t.Outputs.High[queue] == "" {
 		return []string{queue}
@@ -181,7 +180,6 @@ func (t *transport) read(ctx context.Context, from time.Time, metrics []*metric)
 	return nil
 }
 
-// ofQueue returns a metric of the queue and, if it exists, of the corresponding queue for high priority.
 func (t *transport) ofQueue(queue, url, name, statistic string) (all []*metric) {
 	for _, u := range []string{url, t.Outputs.High[queue]} {
 		if u != "" {
@@ -288,8 +286,8 @@ func latest(values []*float64, within time.Duration) *float64 {
 	return nil
 }
 
-// uncalledSince returns the first minute of the present period in which an agent does not call its service.
-// The second result reports whether such a period exists.
+// uncalledSince returns the first minute of the present period during which an agent does not call its
+// service. The second result is false if there is no such period.
 func uncalledSince(values []*float64) (since int, is bool) {
 	if values == nil { // the metric was not read
 		return 0, false

@@ -41,7 +41,7 @@ const (
 type seen struct {
 	at    time.Time
 	found client.Unattended // zero value if the queue has a consumer
-	err   error             // reason why the check failed; nil if it succeeded
+	err   error
 }
 
 // Unattended checks the Scheduler's queues, and the queues of the agents that the workflow needs.

@@ -123,7 +123,6 @@ func (a *App) Command(path string, flags Flags, run func(*cobra.Command, []strin
 	return cmd
 }
 
-// titled is the key of a flag's annotation. The annotation holds the title of the flag's group.
 const titled = "title"
 
 // Whole is a flag that the user may repeat. Commas do not split its values.
@@ -175,8 +174,8 @@ func (a *App) addFlag(cmd *cobra.Command, set *pflag.FlagSet, path, name string,
 	return about
 }
 
-// check returns an error if the flag's value is out of range or not in the list of values. It replaces a
-// listed value by the spelling in the list.
+// check returns an error if the flag's value is out of range or not in the list of values. If the value
+// differs from a listed value only in case or white space, check replaces it with the listed value.
 func (about flagText) check(f *pflag.Flag) error {
 	if len(about.Values) > 0 {
 		given := []string{f.Value.String()}

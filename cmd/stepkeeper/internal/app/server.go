@@ -57,7 +57,6 @@ func (a *App) PatientClient(ctx context.Context) (*client.Client, error) {
 // noticeAfter is how long a command waits for a connection before it reports an outage.
 const noticeAfter = 2 * time.Second
 
-// outage reports that the server or stack cannot be reached. It reports each outage once.
 type outage struct {
 	app   *App
 	mu    sync.Mutex
@@ -73,7 +72,8 @@ func (a *App) Patient(ctx context.Context) (context.Context, context.CancelFunc)
 	return ctx, func() { quiet(); cancel() }
 }
 
-// ReportOutages returns a context whose requests report each outage. Calling quiet ends the reports.
+// ReportOutages returns a context for requests. The App reports an outage if a request with this context
+// waits too long for a connection. Calling quiet ends the reports.
 func (a *App) ReportOutages(ctx context.Context) (traced context.Context, quiet func()) {
 	o := &outage{app: a}
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
@@ -201,8 +201,6 @@ func (a *App) Explain(err error, what string) *failure.Error {
 	return failure.Wrap(err, failure.General, "", "%s", what)
 }
 
-// undecided returns the error for a command whose verdict is unknown. The advice is to repeat the command
-// with the same command ID.
 func (a *App) undecided(u *client.Undecided) *failure.Error {
 	code, what := failure.Unreachable, "was sent, and it is not known whether it arrived"
 	if u.Queued {
@@ -220,7 +218,6 @@ func (a *App) kind() string {
 	return "the server"
 }
 
-// log returns the advice that names the log with the cause of an internal error.
 func (a *App) log() string {
 	if a.Stack != "" {
 		return "the logs of the stack's functions say more"
@@ -228,7 +225,6 @@ func (a *App) log() string {
 	return "the server's log says more"
 }
 
-// look returns the advice for an order that does not exist.
 func (a *App) look() string {
 	do := fmt.Sprintf("check the ID, or look for it with `%s list`", a.Program())
 	if a.Stack != "" {

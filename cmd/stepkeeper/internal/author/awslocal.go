@@ -58,8 +58,8 @@ func runDown(ctx context.Context, a *app.App) error {
 
 type deployOptions struct {
 	app     *app.App
-	dir     string            // folder of the CDK app
-	context map[string]string // context values of the CDK app
+	dir     string
+	context map[string]string
 }
 
 // localStack is the JSON output of `aws local deploy`.
@@ -69,7 +69,7 @@ type localStack struct {
 	Region   string            `json:"region"`
 	Outputs  map[string]string `json:"outputs"`
 
-	template stack.Template // describes the outputs
+	template stack.Template // template with descriptions of the outputs
 }
 
 func needCDK() error {
@@ -148,8 +148,8 @@ func (o *deployOptions) print(deployed localStack) error {
 	fmt.Fprintf(&b, "the stack %s is deployed. --output json prints all outputs; an application needs\n\n",
 		deployed.Stack)
 	for _, key := range slices.Sorted(maps.Keys(deployed.Outputs)) {
-		// Names of the construct's outputs begin with Engine. Of these, an application needs only the URL of
-		// the intake queue.
+		// The names of the construct's outputs begin with Engine. An application needs only one of these
+		// outputs: the URL of the intake queue.
 		if strings.HasSuffix(key, "IntakeUrl") || !strings.HasPrefix(key, "Engine") {
 			output, _ := described[key].(map[string]any)
 			text, _ := output["Description"].(string)

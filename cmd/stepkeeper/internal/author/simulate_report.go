@@ -105,7 +105,6 @@ func (o *simulateOptions) printReport(r *simulate.Report) error {
 	return o.verdict(r)
 }
 
-// verdict returns an error if the simulation found a problem of the workflow or a violation of an invariant.
 func (o *simulateOptions) verdict(r *simulate.Report) error {
 	if err := o.wrong(); err != nil {
 		return err

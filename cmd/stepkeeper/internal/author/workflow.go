@@ -131,7 +131,6 @@ func (b *budget) String() string {
 	return text
 }
 
-// agentsOptions reads the agents file. It returns options for checking workflows against the agents file.
 func (o *validateOptions) agentsOptions() (source.Options, error) {
 	if o.agents == "" {
 		return source.Options{}, nil

@@ -95,8 +95,8 @@ var States = []core.State{core.Error, core.Processing, core.Compensating, core.C
 // the command.
 type Order struct {
 	OrderID string `json:"orderId"`
-	// Number is the command number of the order when the list was made. If the order has accepted a command
-	// since, the order refuses the list's command (P5, commands have a number and an ID).
+	// Number is the command number of the order when the list was made. If the order has accepted another
+	// command since then, the Scheduler refuses the list's command (P5, commands have a number and an ID).
 	Number  int       `json:"number"`
 	Step    string    `json:"step,omitempty"`
 	Undoing bool      `json:"undoing,omitempty"`

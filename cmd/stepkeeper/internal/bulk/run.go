@@ -34,7 +34,6 @@ func each(ctx context.Context, n int, f func(i int) error) error {
 	return g.Wait()
 }
 
-// work is a run of one process through a list.
 type work struct {
 	*List
 	c        *client.Client
@@ -43,7 +42,7 @@ type work struct {
 	stopped  string // reason why the list stopped; "" while it runs
 	silent   int
 	report   func(Report)
-	failures error // errors of writes to the file
+	failures error
 }
 
 // Run sends the remaining commands and waits for the result of each order. It calls report, if not nil, after

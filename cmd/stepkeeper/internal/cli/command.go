@@ -54,7 +54,6 @@ func (o *orderCommand) orderCmd(name string, own app.Flags, run func(context.Con
 	})
 }
 
-// checkDefinition returns an error if the flag --definition is set to a value other than "latest" or a hash.
 func (o *orderCommand) checkDefinition() error {
 	if o.action.Definition == "" || message.IsDefinition(o.action.Definition) {
 		return nil
@@ -114,8 +113,8 @@ func (o *orderCommand) checkOrders() error {
 	return nil
 }
 
-// confirm asks the user to confirm a command. If the user declines, the last parameter is the text of
-// the returned error.
+// confirm asks the user to confirm a command. If the user declines, confirm returns an error with the text
+// not.
 func confirm(a *app.App, question, what, not string) (bool, error) {
 	ok, err := a.Streams.Confirm(question)
 	if err != nil {

@@ -22,8 +22,8 @@ type deadLetterOptions struct {
 	app    *app.App
 	action string // "redrive" or "discard"
 	client.Handling
-	number int  // maximum number of messages to show
-	body   bool // true to show the body of each message
+	number int // maximum number of messages to show
+	body   bool
 	file   string
 	yes    bool
 }

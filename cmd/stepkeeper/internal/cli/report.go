@@ -16,7 +16,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// submitLine is the JSON output for one record. With --wait, an accepted order is printed after its end.
+// submitLine is the JSON output for one record. With --wait, the command prints the line of an accepted order
+// after the end of the order.
 type submitLine struct {
 	File     string       `json:"file"`
 	Line     int          `json:"line,omitempty"` // first line of the record; 0 for the whole file
@@ -45,7 +46,6 @@ const barFrom = 50
 // waiters is the maximum number of orders for which the command waits at the same time.
 const waiters = 16
 
-// report collects and prints the results while the command reads further records.
 type report struct {
 	*submitOptions
 	mu        sync.Mutex
@@ -198,7 +198,6 @@ func (r *report) waitForAll(ctx context.Context, c *client.Client) error {
 	return err
 }
 
-// ended records the end of the i-th accepted order.
 func (r *report) ended(i int, task view.Task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -196,7 +196,6 @@ func (s *smoke) submit(ctx context.Context) error {
 	return refused
 }
 
-// wait waits for the end of each order and audits the order.
 func (s *smoke) wait(ctx context.Context) {
 	bar := s.app.Streams.Progress("waiting", int64(s.orders))
 	defer bar.Done()
@@ -247,8 +246,8 @@ func (s *smoke) problem(i int, what string) {
 	s.report.Problems = append(s.report.Problems, smokeProblem{s.id(i), what})
 }
 
-// sameJSON reports whether two documents are equal apart from white space. If the fields have different
-// sequences, the documents are not equal.
+// sameJSON reports whether two documents are equal apart from white space. Documents with different sequences
+// of fields are not equal.
 func sameJSON(a, b []byte) bool {
 	var x, y bytes.Buffer
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())

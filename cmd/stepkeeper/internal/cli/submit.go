@@ -36,7 +36,6 @@ func newSubmit(a *app.App) *cobra.Command {
 		})
 }
 
-// place is the position of an order in a file, and the order's workflow.
 type place struct {
 	file     string
 	line     int

@@ -98,7 +98,6 @@ func (s *server) asking(ctx context.Context, q client.Query, cursor string) (ids
 	}
 }
 
-// questions returns the open approvals of an order.
 func (s *server) questions(t *client.Task) (all []question) {
 	for i := range t.Steps {
 		st := &t.Steps[i]

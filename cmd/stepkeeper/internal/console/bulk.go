@@ -275,7 +275,6 @@ func (s *server) showBulk(_ context.Context, r *http.Request, _ *kept) (content,
 		on, s.ReadOnly, text, s.secret, s.Program + " bulk continue " + b.File}}, nil
 }
 
-// stopBulk stops a list. The list then sends no more commands.
 func (s *server) stopBulk(w http.ResponseWriter, r *http.Request) {
 	if !s.mayAct(w, r) {
 		return

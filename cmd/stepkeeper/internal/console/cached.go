@@ -28,7 +28,6 @@ func (c *cached[T]) get(now time.Time, read func() (T, time.Duration, error)) (T
 	return value, c.at, err
 }
 
-// drop makes the value expire.
 func (c *cached[T]) drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -22,7 +22,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// mostLetters is the maximum number of messages on the page of a queue.
 const mostLetters = 20
 
 // lettersLooked holds the messages from the last read of a queue. An open page shows these messages without a

@@ -19,12 +19,10 @@ type bar struct {
 	text     string
 }
 
-// barTexts lists the classes of bars, and their names in the legend.
 var barTexts = [][2]string{{"work", "running"}, {"failed", "failed attempt"}, {"backoff", "backoff"},
 	{"queued", "not started"}, {"time", "waiting for a time"}, {"answer", "waiting for an answer"},
 	{"children", "waiting for child orders"}, {"undo", "undoing"}, {"operator", "waiting for the operator"}}
 
-// legendOf returns the classes of bars in the picture of a task, and their names.
 func legendOf(t *client.Task, now core.Time) (legend [][2]string) {
 	drawn := map[string]bool{}
 	for i := range t.Steps {

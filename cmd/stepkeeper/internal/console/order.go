@@ -24,14 +24,14 @@ type orderPage struct {
 	Name         string
 	Down, Across template.HTML // graphs of the steps, drawn from top to bottom and from left to right
 	Gantt        template.HTML
-	Legend       [][2]string // classes of the bars in Gantt, and their names
+	Legend       [][2]string
 	Advice       []advice
 	Later        []render.Advice
 	Questions    []question
 	Timeline     []view.Moment
 	Show         string        // "compact", "timeline", "events" or "messages"
 	Receipt      *cost.Receipt // cost of the order on AWS; nil for a server
-	Order        string        // content of the order
+	Order        string
 	OrderProblem string
 	Token        string
 	ReadOnly     bool

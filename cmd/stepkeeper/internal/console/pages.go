@@ -19,7 +19,7 @@ import (
 const (
 	rowsOnPage   = 50   // number of rows with which a page of the listing is full; it may have more
 	mostLookedAt = 5000 // maximum number of orders that are read to fill a page
-	mostCounted  = 1000 // maximum count of the orders in Processing or Compensating; more are shown as 1,000+
+	mostCounted  = 1000 // maximum count of orders in one state; a page shows more as 1,000+
 	mostGrouped  = 10000
 	mostExamples = 5
 )
@@ -41,7 +41,6 @@ func (i incident) Bulk() string {
 		"code": i.Code})
 }
 
-// stopped holds the orders in Error, grouped into incidents.
 type stopped struct {
 	Incidents []incident
 	Count     int

@@ -229,7 +229,7 @@ func (l *layout) crossings() int {
 	return count
 }
 
-// place sets the coordinate of each cell within its layer. It moves the cell towards the connected cells in
+// place sets the coordinate of each cell within its layer. It moves each cell towards the connected cells in
 // other layers. It keeps the minimum distance between the cells of a layer.
 func (l *layout) place() {
 	for _, layer := range l.layers {

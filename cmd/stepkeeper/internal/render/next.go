@@ -36,8 +36,8 @@ func Later(t view.Task, program string) (all []Advice) {
 	return all
 }
 
-// Next returns the commands that help with a task now, the most useful first. It includes a command that
-// changes the task only if the task accepts the command. program is the start of each command line.
+// Next returns the commands that help with a task now, the most useful first. It includes commands that
+// change the task only if the task accepts them. program is the start of each command line.
 func Next(t view.Task, program string) []Advice {
 	var advice, last []Advice
 	say := func(why, format string, args ...any) Advice {

@@ -240,7 +240,6 @@ func effect(s view.Step) []string {
 	return nil
 }
 
-// withoutIt describes a failed step whose order goes forward.
 func withoutIt(s view.Step) string {
 	done := "is undone alone"
 	if s.State == core.Compensated {
@@ -271,7 +270,6 @@ func children(c *view.Children) string {
 	return text
 }
 
-// open describes the answers or the event that a step waits for.
 func open(s view.Step) string {
 	a := s.Answers
 	text := "waits for the event " + a.Event

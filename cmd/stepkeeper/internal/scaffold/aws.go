@@ -25,8 +25,9 @@ type AWS struct {
 	Name string // start of the stacks' names, derived from the name of the project's folder
 }
 
-// Write adds the files to the project in a folder and returns the files' names. If there is no project, or if
-// one of the files already exists, Write returns ErrNoProject or an ExistsError, and writes nothing.
+// Write adds the files to the project in a folder and returns the files' names. It returns ErrNoProject if
+// there is no project, and an ExistsError if one of the files already exists. In these cases it writes
+// nothing.
 func (a AWS) Write(dir string) ([]string, error) {
 	for _, name := range []string{"agents.yaml", "workflows"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
