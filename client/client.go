@@ -172,8 +172,8 @@ func executor(limit retryLimit) failsafe.Executor[any] {
 		Build())
 }
 
-// again calls f until f succeeds, f returns an error that is not repeatable, a limit of the attempts is
-// reached, or ctx ends.
+// again calls f repeatedly. It stops when f succeeds or returns an error that is not repeatable, when the
+// attempts reach a limit, or when ctx ends.
 func again[T any](ctx context.Context, c *Client, f func(context.Context) (T, error)) (T, error) {
 	var got T
 	var last error // the library does not return this error if ctx ends

@@ -1,6 +1,6 @@
-// Package aws provides a client.Client for a Stepkeeper that is deployed on AWS. The package is separate from
-// package client, so that a program that uses only HTTP does not contain the SDKs of DynamoDB and
-// CloudFormation.
+// Package aws provides a client.Client for a Stepkeeper that is deployed on AWS. It needs the SDKs of
+// DynamoDB and CloudFormation. It is separate from package client, because a program that uses only HTTP does
+// not need these SDKs.
 //
 //	c, err := aws.Open(ctx, "Shop", aws.Options{Region: "eu-central-1"})
 //	receipt, err := c.Submit(ctx, client.Order{ID: "order-1001", Workflow: "order", Content: content})

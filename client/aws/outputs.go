@@ -57,8 +57,8 @@ type Outputs struct {
 // ErrNoStack means that no stack with the given name contains a Stepkeeper.
 var ErrNoStack = errors.New("no such stack")
 
-// ReadOutputs converts the outputs of a CloudFormation stack. The argument construct is the ID of one of the
-// Stepkeepers in the stack, or empty if the stack contains only one Stepkeeper. ReadOutputs returns
+// ReadOutputs converts the outputs of a CloudFormation stack. The argument construct is the ID of a
+// Stepkeeper in the stack. It may be empty if the stack contains only one Stepkeeper. ReadOutputs returns
 // ErrNoStack if the stack does not contain the Stepkeeper.
 func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 	prefix, err := prefixOf(values, construct)

@@ -108,8 +108,7 @@ type outcome struct {
 	err     error
 }
 
-// Stream sends several batches concurrently. It calls answer for each order, in the sequence in which the
-// orders came from next.
+// Stream sends several batches concurrently. It calls answer for each order, in the sequence of the orders.
 func (t *Transport) Stream(ctx context.Context, next func() ([]byte, bool),
 	answer func(client.Result) error) error {
 	ctx, cancel := context.WithCancel(ctx)

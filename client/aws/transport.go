@@ -408,7 +408,7 @@ func (t *Transport) Schedules(ctx context.Context) ([]client.Schedule, error) {
 	return all, nil
 }
 
-// Command sends a command to its queue, and reads the task repeatedly until the task contains the verdict
+// Command sends a command to its queue. It then reads the task repeatedly until the task contains the verdict
 // (P5, commands have a number and an ID).
 func (t *Transport) Command(ctx context.Context, c message.Control) (client.Verdict, error) {
 	if err := c.Check(); err != nil {

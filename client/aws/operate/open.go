@@ -70,8 +70,8 @@ type Parts struct {
 	Rights  Rights  // nil omits the check of the permission to send
 	Role    Role    // nil means that the client assumes roles without a path
 	// Unattended is the time that a request may wait before the client checks whether the request's queue has
-	// a consumer. The client also caches the result of a check for this time, and the error of a failed check
-	// for six times as long. The zero value means 10 s.
+	// a consumer. The client caches the result of a check for this time. It caches the error of a failed
+	// check for six times as long. The zero value means 10 s.
 	Unattended time.Duration
 	// LookTimeout is the time limit of one check of all queues. The zero value means 3 s.
 	LookTimeout time.Duration

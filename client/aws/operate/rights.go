@@ -24,8 +24,8 @@ type Caller interface {
 }
 
 // Rights reads the permissions of a role or a user. It is the method SimulatePrincipalPolicy of an
-// *iam.Client. Rights is a function type, so that the linker can omit the 180 remaining methods of the
-// client, which need 9 MB.
+// *iam.Client. Rights is a function type, because the linker can then omit the other 180 methods of the
+// client. These methods need 9 MB.
 type Rights func(context.Context, *iam.SimulatePrincipalPolicyInput,
 	...func(*iam.Options)) (*iam.SimulatePrincipalPolicyOutput, error)
 

@@ -238,8 +238,9 @@ func (t *transport) mapping(ctx context.Context, u *client.Unattended) (off bool
 }
 
 // await adds the queues without a consumer to shown.Unattended. It checks the request queues of the steps
-// that have been in flight for at least Parts.Unattended and, if there are such steps, the queue for replies.
-// If Since of a request queue is unknown, await sets it to the earliest claim of the queue's steps.
+// that have been in flight for at least Parts.Unattended. If there are such steps, await also checks the
+// queue for replies. If Since of a request queue is unknown, await sets it to the earliest claim of the
+// queue's steps.
 func (t *transport) await(ctx context.Context, shown *client.Task, now time.Time) {
 	since := map[string]core.Time{}
 	queues := []string{port.Replies}

@@ -12,7 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate"
 )
 
-// print prints the report of a simulation. It first stores the tape of the report, if there is one.
+// print prints the report of a simulation. If the report has a tape, print first stores it. A tape records
+// the run that broke an invariant.
 func (o *simulateOptions) print(r *simulate.Report, stopped bool) error {
 	a := o.app
 	if err := o.keepTape(r); err != nil {
@@ -139,8 +140,8 @@ func counts[K ~string](m map[K]int) string {
 	return strings.Join(slices.Clip(parts), ", ")
 }
 
-// keepTape writes the report's tape, if there is one. If the user asked for a regression test, keepTape also
-// writes the test.
+// If the report has a tape, keepTape writes the tape to a file. If the user asked for a regression test,
+// keepTape also writes the test.
 func (o *simulateOptions) keepTape(r *simulate.Report) error {
 	if r.Tape == nil {
 		return nil
@@ -167,8 +168,8 @@ func (o *simulateOptions) keepTest(r *simulate.Report) error {
 	return nil
 }
 
-// play replays a tape and prints its story. The user's workflow file, if there is one, replaces the recorded
-// workflow.
+// play replays a tape and prints the events of the run. If the user named a workflow file, this file replaces
+// the recorded workflow.
 func (o *simulateOptions) play() error {
 	tape, err := simulate.ReadTape(o.replay)
 	if err != nil {
@@ -197,7 +198,7 @@ func (o *simulateOptions) play() error {
 	return o.played(&r, len(tape.Choices), len(tape.Choices)-len(r.Choices))
 }
 
-// played prints the story of a replayed tape. missed is the number of recorded choices that the run did not
+// played prints the events of a replayed tape. missed is the number of recorded choices that the run did not
 // use.
 func (o *simulateOptions) played(r *simulate.Result, choices, missed int) error {
 	if o.app.JSON() {

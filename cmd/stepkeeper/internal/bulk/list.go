@@ -286,7 +286,7 @@ func (a *Action) Send(ctx context.Context, c *client.Client, order string, numbe
 		return c.Undo(ctx, order, opts...)
 	case "close":
 		return c.Close(ctx, order, a.By, a.Reason, opts...)
-	// Commands does not contain erase, so that a bulk command never erases orders.
+	// Only the command `erase` sends an erase. Commands does not contain erase, so bulk commands never do.
 	case "erase":
 		return c.Erase(ctx, order, a.By, a.Reason, opts...)
 	case "resolve":

@@ -23,7 +23,7 @@ type submitOptions struct {
 	app      *app.App
 	files    []string // names of files; "-" means standard input
 	wait     bool
-	workflow string // workflow of orders without an envelope; "" if the records have envelopes
+	workflow string // workflow of bare orders; "" if each record names its workflow
 	id       string
 }
 

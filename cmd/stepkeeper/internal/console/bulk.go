@@ -23,7 +23,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// bulks holds the lists that this process has started, the newest last.
+// bulks holds the lists of bulk commands that this process has started, the newest last.
 type bulks struct {
 	mu  sync.Mutex
 	all []*running
@@ -118,7 +118,8 @@ func (x *selection) Line(program string) string {
 	return line + " --where " + message.Quoted(strings.Join(where, ",")) + ` --reason "…"`
 }
 
-// planBulk shows the expected effect of a bulk command, and the lists of this process.
+// planBulk shows the expected effect of a bulk command. It also shows the bulk commands that this process has
+// started.
 func (s *server) planBulk(ctx context.Context, r *http.Request, k *kept) (content, error) {
 	x := selectionOf(r.URL.Query())
 	data := struct {

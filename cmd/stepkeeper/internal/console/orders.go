@@ -209,9 +209,9 @@ type found struct {
 
 func isChild(o *view.Summary) bool { return strings.Contains(o.OrderID, core.ChildMark) }
 
-// find reads pages of the listing until it has enough rows for a page of the console, the listing ends, or it
-// has read mostLookedAt orders. If the filter asks for neither child orders nor an ID, find leaves out child
-// orders.
+// find reads pages of the listing. It stops when it has enough rows for a page of the console, when the
+// listing ends, or when it has read mostLookedAt orders. If the filter asks for neither child orders nor an
+// ID, find leaves out child orders.
 func (s *server) find(ctx context.Context, q client.Query, f filter) (x found, err error) {
 	for x.next = f.Cursor; ; {
 		var some []view.Summary

@@ -268,7 +268,8 @@ func (l *layout) place() {
 }
 
 // settle moves the cells of a layer towards the positions in wish. It makes one pass from each end of the
-// layer. Each pass keeps the minimum distances, and the mean of both results keeps the distances too.
+// layer. Each pass keeps the minimum distances. The mean of the two positions therefore keeps the distances
+// too.
 func (l *layout) settle(layer []int, wish []float64) {
 	n := len(layer)
 	if wish == nil {

@@ -202,7 +202,7 @@ func (e *example) data() string      { return filepath.Join(e.dir, "data") }
 func (e *example) workflows() string { return filepath.Join(e.dir, "workflows") }
 func (e *example) agents() string    { return filepath.Join(e.dir, "agents.yaml") }
 
-// orders returns the name of the file with one order or JSON Lines.
+// orders returns the name of the file with the example's orders.
 func (e *example) orders() string {
 	if e.name == exampleOrder {
 		return filepath.Join(e.dir, "orders.jsonl")

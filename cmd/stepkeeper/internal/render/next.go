@@ -92,8 +92,8 @@ func Next(t view.Task, program string) []Advice {
 			say("if it was settled by hand: end it as it stands", "close %s --reason TEXT", t.OrderID)))
 	}
 	resolve, plain := facts(&t, say)
-	// If a step of a plain service is in doubt, the operator must first check the service (P31, a plain
-	// service needs a ledger). For any other service a further attempt is harmless.
+	// If plain is true, the operator must first check the service (P31, a plain service needs a ledger). For
+	// any other service a further attempt is harmless.
 	if plain {
 		return slices.Concat(resolve, advice, last)
 	}

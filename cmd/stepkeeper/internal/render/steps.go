@@ -149,8 +149,8 @@ func Wait(all []view.Wait, now time.Time) string {
 	return text
 }
 
-// atWork describes an attempt in flight. The notes are the latest progress (P43, long work reports progress),
-// the time at which the reply is due, and the lock owner.
+// atWork describes an attempt in flight. The first note is the latest progress (P43, long work reports
+// progress). The other notes are the time at which the reply is due, and the lock owner.
 func (p Page) atWork(s view.Step) (notes []string) {
 	if r := s.Progress; r != nil {
 		text := fmt.Sprintf("at %d %%", r.Percent)

@@ -16,8 +16,8 @@ import (
 var ErrNoProject = errors.New("it holds no project: agents.yaml and the folder workflows are missing")
 
 // AWS describes the files that deploy a project: a CDK app in the folder aws, and a workflow for GitHub
-// Actions. The folder aws has its own Go module, so that the project's module depends on neither the CDK nor
-// npm packages.
+// Actions. The folder aws has its own Go module. The project's module therefore depends on neither the CDK
+// nor npm packages.
 type AWS struct {
 	Go         string // Go version for go.mod
 	Stepkeeper Module // required module of Stepkeeper
