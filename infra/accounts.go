@@ -52,7 +52,6 @@ func (c *checker) shared(p Props, own string) {
 	}
 }
 
-// allowAccounts adds statements for principals of other accounts to the policies of queues, ledgers and key.
 func (s *Stepkeeper) allowAccounts() {
 	if who := s.props.Submitters; len(who) > 0 {
 		for _, q := range s.withHigh(port.Intake) {

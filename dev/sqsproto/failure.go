@@ -27,7 +27,6 @@ const (
 
 func (f *fail) Error() string { return f.text }
 
-// name returns the error code in the JSON protocol.
 func (f *fail) name() string {
 	if f.query == unknown {
 		return "QueueDoesNotExist"

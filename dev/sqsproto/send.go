@@ -39,7 +39,6 @@ type batchOutput struct {
 	Failed     []failedEntry `json:"Failed"`
 }
 
-// batchOf calls done to get the output of each entry that succeeded.
 func batchOf(ids []string, errs []error, done func(i int) any) batchOutput {
 	out := batchOutput{Successful: []any{}, Failed: []failedEntry{}}
 	for i, err := range errs {

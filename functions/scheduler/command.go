@@ -11,7 +11,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// command is a command of a person or program, an answer, or a wake.
 type command struct {
 	engine.Message
 	control *message.Control

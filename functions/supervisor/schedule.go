@@ -22,8 +22,8 @@ type Schedules struct {
 	Submit func(ctx context.Context, orders []message.SubmitOrder) []error
 }
 
-// takeTime is how long a submitted order may wait in the intake queue. If it is not in the store after this
-// time, it no longer prevents the next start.
+// takeTime is how long a submitted order may wait in the intake queue. An order that is not in the store
+// after this time no longer prevents the next start.
 const takeTime = core.Day
 
 // schedules starts the due orders. A fault of one workflow does not affect other workflows. schedules needs

@@ -63,7 +63,6 @@ func Go(b Binary) error {
 	return nil
 }
 
-// moduleRoot returns the folder with the module's sources: a checkout, or a folder in Go's module cache.
 var moduleRoot = sync.OnceValues(func() (string, error) {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
 	if err != nil {

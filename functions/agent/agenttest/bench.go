@@ -209,7 +209,6 @@ func (b *bench) effects(want int, when string) {
 	}
 }
 
-// outbox is the worker's queue of replies, and its quarantine.
 type outbox struct {
 	port.Queue
 	b *bench

@@ -111,7 +111,6 @@ func (a *Auth) clone() *Auth {
 	return &own
 }
 
-// fillAuth replaces the references in Auth and Proxy by values from lookup, and returns the secret values.
 func (a *Agent) fillAuth(lookup func(string) (string, bool)) (secrets []Secret, p problems) {
 	a.Auth = a.Auth.clone()
 	fields := a.Auth.fields()

@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// Classes of Classify.
 const (
 	classDone      = "done"      // the operation has happened, and the body is the output, as with 2xx
 	classPermanent = "permanent" // no repetition can succeed: the step fails for good

@@ -99,8 +99,7 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unusedProxy returns a hint for an error text. The hint says that the agent ignores the proxy of the
-// environment.
+// unusedProxy returns a hint if the environment names a proxy that the agent ignores.
 func (a Agent) unusedProxy() string {
 	if a.Proxy.Secret != "" {
 		return ""

@@ -33,7 +33,6 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }
 
 var variable = regexp.MustCompile(`\$\{([^}]*)\}`)
 
-// fill replaces each ${env:NAME} by the value from lookup. It also returns the inserted values.
 func (s Secret) fill(lookup func(string) (string, bool)) (filled Secret, values []Secret, err error) {
 	text := variable.ReplaceAllStringFunc(string(s), func(ref string) string {
 		name, isEnv := strings.CutPrefix(ref[2:len(ref)-1], "env:")
@@ -105,7 +104,6 @@ func cut(text string, values []string) string {
 	return text
 }
 
-// jsonToken matches a string of a JSON document, or a number, true, false or null.
 var jsonToken = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|[-+.0-9A-Za-z]+`)
 
 // cutFromJSON removes the values from all strings and keys of a valid JSON document, even if they are

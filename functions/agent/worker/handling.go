@@ -106,14 +106,13 @@ func (h *handling) run(ctx context.Context) Verdict {
 	return h.answer(ctx)
 }
 
-// inTime reports whether the worker may still begin a side effect (P25).
 func (h *handling) inTime() bool { return h.w.Clock.Now().Before(h.stop()) }
 
 func (h *handling) stop() time.Time { return h.req.StopBy.Add(-h.req.ClockSkew).Std() }
 
-// limit returns the time limit of the handling: the step's timeout, or the maxDuration of long work. The
-// limit ends at stop and at the deadline of ctx at the latest. With the ledger, the timeout is longer by
-// ledgerTime, because an interrupted call would be in doubt.
+// limit returns the time limit of the handling: the step's timeout, or the maxDuration of long work. A
+// shorter time until stop, or until the deadline of ctx, replaces this limit. With the ledger, the timeout is
+// longer by ledgerTime, because an interrupted call would be in doubt.
 func (h *handling) limit(ctx context.Context) time.Duration {
 	now := h.w.Clock.Now()
 	limit := h.req.Timeout.Std()
@@ -163,8 +162,6 @@ func (h *handling) tries(ctx context.Context) {
 	}
 }
 
-// notCalled returns the failure of a call that the breaker did not permit. The failure contains the
-// cause for the operator.
 func (h *handling) notCalled(g *guard) *tried {
 	wait := g.breaker.RemainingDelay()
 	if wait <= 0 { // the breaker is half-open, and other requests are its probes
@@ -184,9 +181,9 @@ func (h *handling) notCalled(g *guard) *tried {
 // below maxReceiveCount, the number of receives after which SQS moves a message to the dead letters.
 const maxHeldBack = 3
 
-// heldBack reports whether the request must return to its queue without a reply, and for how long. It
-// returns if the breaker was open, or if the failure has Requeue. It does not return if it was received too
-// often or has too little time left.
+// heldBack reports whether the request must return to its queue without a reply, and for how long. The
+// request returns if the breaker was open, or if the failure has Requeue. The request does not return if it
+// was received too often or has too little time left.
 //
 // A step uses up no attempts while its requests wait in the queue. The waits after an open breaker differ, so
 // that the requests do not all come again at the same time.

@@ -62,7 +62,6 @@ func (h *holds) keep(ctx context.Context) {
 	}
 }
 
-// due counts a round. It returns the receipts that have been held for more than one round.
 func (h *holds) due() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -20,7 +20,6 @@ const (
 	StateFenced      = "fenced"       // undone, or undone before any do; the do must not be called
 )
 
-// act is the action that the ledger allows for a request.
 type act int
 
 const (

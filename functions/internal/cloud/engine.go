@@ -105,8 +105,7 @@ func options(stack string) string {
 	return "--stack " + stack
 }
 
-// queues returns the deployment's own queues, and the queues and event buses of applications that replyTo
-// lists. Package deployment ensures that no name is in both maps.
+// queues merges the maps. Package deployment ensures that no name is in both maps.
 func queues(c aws.Config, own, replyTo map[string]string) port.Queues {
 	urls := make(map[string]string, len(own)+len(replyTo))
 	names := make([]string, 0, len(replyTo))

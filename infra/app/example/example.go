@@ -93,8 +93,7 @@ func warn(stack awscdk.Stack, props *infra.Props) {
 	}
 }
 
-// environment returns the account and the Region of the user's credentials. It returns nil if CDK does not
-// know them.
+// environment returns nil if CDK does not know the account or the Region of the user's credentials.
 func environment() *awscdk.Environment {
 	account, region := os.Getenv("CDK_DEFAULT_ACCOUNT"), os.Getenv("CDK_DEFAULT_REGION")
 	if account == "" || region == "" {

@@ -130,8 +130,7 @@ func (c *settings) secrets(stack awscdk.Stack, agents map[string]infra.Agent) {
 	}
 }
 
-// external reads a setting that consists of agent=value pairs. It calls add for each pair, with the external
-// agent of that name. An agent may occur in several pairs.
+// external calls add for each agent=value pair of a setting. An agent may occur in several pairs.
 func (c *settings) external(agents map[string]infra.Agent, name, meant string, value *regexp.Regexp,
 	add func(a *infra.Agent, value string)) {
 	for _, text := range c.list(name, "") {
