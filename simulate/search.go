@@ -61,7 +61,8 @@ type Search struct {
 	Shrink   int         // largest number of runs for shrinking; 0 means 3,000
 }
 
-// Find runs seeds until a run breaks an invariant, or until a limit of the search is reached.
+// Find runs simulations with one seed after another. It ends if a run breaks an invariant, or if a limit of
+// the search is reached.
 func Find(sc Scenario, s Search) *Report {
 	sc.Prepare()
 	if s.Workers == 0 {

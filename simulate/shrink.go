@@ -134,8 +134,8 @@ func only(choices []Choice, places map[string]string, n int) (next []Choice) {
 
 func orderID(n int) string { return "o" + strconv.Itoa(n) }
 
-// orderIn returns the ID of the order at the beginning of a choice's subject, or "" if the subject begins
-// with no order.
+// orderIn returns the ID of the order at the beginning of a choice's subject, or "" if the subject does not
+// begin with an ID.
 func orderIn(of string) string {
 	digits, found := strings.CutPrefix(of, "o")
 	n := len(digits) - len(strings.TrimLeft(digits, "0123456789"))

@@ -60,7 +60,6 @@ func (w *Workflow) committed(c state.Change) {
 	}
 }
 
-// stepped records the change of one step.
 func (r *Run) stepped(was, now *core.Step) {
 	if was.State == now.State && was.Attempt == now.Attempt {
 		return
@@ -101,7 +100,6 @@ func (w *Workflow) wake(s *core.Step) string {
 	return " until " + w.since(s.Wait.At.Std())
 }
 
-// answered records the delivery of a reply.
 func (r *Run) answered(reply *message.Reply) {
 	text := ""
 	if reply.Error != nil {

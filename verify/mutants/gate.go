@@ -185,7 +185,7 @@ func (g *Gate) notices(ctx context.Context, s *suite, mutant string, b batch) st
 	limit := max(leastTime, slowdown*b.took)
 	for names := b.names; len(names) > 0; {
 		failed, _ := s.run(ctx, mutant, limit, names...)
-		// For the simulator no run without a mutant is made. The seeds pass without a mutant, and a run would
+		// A simulation is not repeated without a mutant. The seeds pass without a mutant, and a run would
 		// take minutes.
 		if failed == "" || s.folder == simulated {
 			return failed
@@ -221,12 +221,12 @@ func (g *Gate) build(ctx context.Context, pkg, overlay string) (path string, err
 
 var (
 	failed = regexp.MustCompile(`(?m)^\s*--- FAIL: ((?:Test|Example|Fuzz)[^/\s]*)`)
-	// running matches the list of running tests that a binary prints when its time limit ends it. The match
-	// contains the name of the first test in the list.
+	// running matches the list of running tests in the output of a binary that has reached its time limit.
+	// The match contains the name of the first test in the list.
 	running = regexp.MustCompile(`(?m)^\s*running tests:\s+((?:Test|Example|Fuzz)[^/\s]*)`)
 )
 
-// grace is the time that a binary has to end by itself after its time limit. Then the gate kills the binary.
+// grace is the time between the time limit of a binary and its kill. In this time the binary can end itself.
 const grace = 5 * time.Second
 
 // test runs the test binary of a package with an additional environment variable. It returns the name of the

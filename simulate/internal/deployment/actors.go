@@ -239,8 +239,8 @@ func Boot(p *world.Process) {
 	}
 }
 
-// Equip creates the actor of a process that has none. Such a process has just started, or an exploration has
-// copied it. A copy keeps its recorded queue waits.
+// Equip creates the actor of a process that has none. Such a process has just started, or a test in
+// simulate/internal/explore has copied it. A copy keeps its recorded queue waits.
 func Equip(p *world.Process) {
 	w := p.W
 	switch {
@@ -323,8 +323,9 @@ func newWorker(w *world.Simulation, p *world.Process) *worker.Worker {
 	return made
 }
 
-// backoff returns the time for which a returned message stays invisible. In an exploration the jitter must
-// not depend on the message ID, because states that differ only in message IDs count as equal.
+// backoff returns the time for which a returned message stays invisible. For the tests in
+// simulate/internal/explore, states that differ only in message IDs are equal. In these tests the jitter
+// therefore must not depend on the message ID.
 func backoff(w *world.Simulation, d port.Delivery) time.Duration {
 	if w.Driver != nil {
 		d.ID = ""

@@ -88,8 +88,8 @@ func voter(a *core.Answers) string {
 	return ""
 }
 
-// answer returns the answer of a person who sees the task t. It chooses the person and the value. By default
-// each answer of an order comes from the next person and has the next value.
+// answer returns the answer of a person who sees the task t. It chooses the person and the value. With the
+// choice 0, each answer of an order comes from the next person and has the next value.
 func answer(w *world.Simulation, o *world.Order, t *core.Task) core.Answered {
 	o.Commands++
 	c := core.Answered{ID: fmt.Sprintf("%s-c%d", o.Id, o.Commands), Round: 1}

@@ -20,7 +20,6 @@ import (
 // NoContent is the content of every order if the scenario sets no content.
 var NoContent = json.RawMessage(`{}`)
 
-// people starts the application, the operator and the disturbances.
 func people(w *world.Simulation) {
 	if w.Sc.Begun != nil {
 		begin(w, w.Sc.Begun.Task)

@@ -121,7 +121,7 @@ func forge(w *world.Simulation) {
 // forged returns a reply that no agent should send, or nil if no such reply fits the step. The parameter v
 // selects the reply:
 //   - 3: a failure of an older attempt
-//   - 4: the success of an earlier run
+//   - 4: a success of an earlier run
 //   - 5: a failure of a future attempt
 //   - 6: a failure of a step that is no longer Processing
 //   - 7: a failed undo of an earlier run

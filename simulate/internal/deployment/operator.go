@@ -137,7 +137,7 @@ func triedInVain(w *world.Simulation, o *world.Order, t *core.Task) bool {
 	return false
 }
 
-// inDoubt reports whether the step has had a claim and its result may be unknown.
+// inDoubt reports whether the step was claimed and the result of the step may be unknown.
 func inDoubt(s *core.Step) bool {
 	return s.Attempted() && (s.State == core.Failed || s.State == core.UndoWait || s.State == core.Pending)
 }

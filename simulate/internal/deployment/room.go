@@ -45,7 +45,6 @@ func drawRoom(w *world.Simulation) model.Room {
 	return r
 }
 
-// content returns the content of every order of the run.
 func content(w *world.Simulation) json.RawMessage {
 	if w.Sc.Order == nil {
 		return NoContent

@@ -200,8 +200,8 @@ func (s storePort) Content(_ context.Context, id, hash string) (content []byte, 
 	return content, err
 }
 
-// Definition reads from the store of the present world. An exploration copies the world, and a suspended
-// handler may be older than the copy.
+// Definition reads from the store of the present world. The tests in simulate/internal/explore copy the
+// world, and a suspended handler may be older than the copy.
 func (s storePort) Definition(ctx context.Context, hash string) ([]byte, error) {
 	return s.p.W.Store.Defs.Definition(ctx, hash)
 }

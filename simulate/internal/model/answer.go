@@ -28,7 +28,7 @@ func (m *Model) answer(from *message.Control, c core.Answered) {
 		m.again()
 		return
 	}
-	if c.Run > m.T.Run && !m.T.IsTombstone() { // P8, every commit is conditional
+	if c.Run > m.T.Run && !m.T.IsTombstone() { // the answer stays queued (P8, every commit is conditional)
 		m.Ahead = true
 		return
 	}
@@ -234,8 +234,8 @@ func wholeNeed(a *core.Answers) (core.Decided, bool) {
 	return core.Decided{}, false
 }
 
-// asked returns the question that a claim of the step stores now, and the time for answers. The result ok is
-// false if the step's input cannot be evaluated or is invalid.
+// asked returns the question that a claim of the step would store now, and the time for answers. The result
+// ok is false if the input of the step cannot be evaluated or is invalid.
 func (m *Model) asked(i int) (a *core.Answers, timeout core.Duration, ok bool) {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	var q struct {

@@ -44,7 +44,7 @@ func (m *Model) forward(again ...int) bool {
 			return m.T.Steps[i].State != core.Pending && m.T.Steps[i].State != core.Failed
 		})
 		for i := range m.T.Steps {
-			// A decided question needs no call that sends it (P38, an ask sends the question).
+			// A decided question needs no further call (P38, an ask sends the question).
 			if s := &m.T.Steps[i]; m.needless(s.Name) && (s.State == core.Failed || s.State == core.Pending &&
 				s.Attempted()) {
 				s.FailureCode = core.CodeOvertaken
@@ -97,7 +97,7 @@ func (m *Model) forward(again ...int) bool {
 func (m *Model) Environment(i int) core.Environment {
 	env := core.Environment{OrderID: m.T.OrderID, Run: m.T.Run, Order: m.Content,
 		Outputs: map[string]json.RawMessage{}, Failures: map[string]string{}}
-	// The token key of the order makes the tokens (P39, a token is an answer's permission).
+	// The order's token key determines the tokens (P39, a token is an answer's permission).
 	env.Token = func(step, person string) (string, error) {
 		return LaterKeys.Token(m.T.TokenKey, m.T.OrderID,
 			core.TokenOf{Run: m.T.Run, Step: step, Person: person})
@@ -137,7 +137,7 @@ func results(s *core.Step, into core.Environment) {
 // claim, or if a call's input failed and the task still goes forward.
 func (m *Model) claim(steps ...int) (ended bool) {
 	for _, i := range steps {
-		// A step with a rule is not claimed, and fails (P50, a rule can fail the order).
+		// A step that fails by rule is not claimed (P50, a rule can fail the order).
 		d, ok := &m.Def.Steps[i], true
 		switch {
 		case d.Fail != nil:
@@ -219,11 +219,11 @@ func (m *Model) claimOne(i int, undo bool) {
 }
 
 // route returns the agent for the next attempt of the step (P44, several agents can do one step). The result
-// "" means d.Agent. It chooses in this order:
-//   - It leaves out the agents of the latest failed attempts.
-//   - It takes the first remaining agent.
-//   - It takes a later agent instead if that agent's queue wait is more than 20 % shorter. A queue wait below
-//     100 ms counts as 100 ms.
+// "" means d.Agent. The choice has three parts:
+//   - route leaves out the agents of the latest failed attempts.
+//   - route takes the first remaining agent.
+//   - route takes a later agent instead if the queue wait of the later agent is more than 20 % shorter. A
+//     queue wait below 100 ms counts as 100 ms.
 func (m *Model) route(i int) string {
 	s, d := &m.T.Steps[i], &m.Def.Steps[i]
 	names := d.AllAgents()
@@ -252,8 +252,8 @@ func (m *Model) route(i int) string {
 	return least
 }
 
-// first gives the step's first claim the next number in the run (P7, undo covers every attempted step). At a
-// later claim, first stores the time of the first claim.
+// first gives a number to the first claim of the step. The numbers count the first claims of all steps in the
+// run (P7, undo covers every attempted step). At a later claim, first stores the time of the first claim.
 func (m *Model) first(s *core.Step) {
 	if s.First.Nth != 0 {
 		s.First.At = s.FirstClaim()

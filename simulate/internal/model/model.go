@@ -209,8 +209,8 @@ func (m *Model) end(s *core.Step, state core.State) {
 	unheld(s)
 }
 
-// earlier raises the stop-by of the earlier attempts to the stop-by of the present attempt (P21, an undo
-// waits for quiet).
+// earlier keeps the latest stop-by of all attempts, separately for do and undo (P21, an undo waits for
+// quiet).
 func earlier(s *core.Step) {
 	by := &s.Stops.Do
 	if s.Claim.Undo {

@@ -196,7 +196,7 @@ func (m *Model) failed(i int, r *message.Reply) {
 	m.policy(i, codeOf(r))
 }
 
-// noEffect records the proof of a reply that a point of no return had no effect (P22a).
+// noEffect records the reply's proof that a point of no return had no effect (P22a).
 func (m *Model) noEffect(i int, r *message.Reply) {
 	if r.NoEffect && m.Def.Steps[i].PointOfNoReturn {
 		m.proven(&m.T.Steps[i])

@@ -7,8 +7,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// Room is the size limit of documents in a run whose documents may become full (P28, what is too large fails
-// once). The zero value means no limit.
+// Room is the size limit of the documents in a run (P28, what is too large fails once). The zero value means
+// no limit.
 type Room struct {
 	Limit   int
 	Failing bool // true if services fail so often that every step has an error text

@@ -71,5 +71,5 @@ type Invocation struct {
 	Broken  bool                  // true if a port call has failed, but not because of a document's size
 	Trouble bool                  // true if a port call has failed
 	Until   int64                 // end of the pause of a parked handler
-	Driven  any                   // record of the handler in an exploration
+	Driven  any                   // record of the handler in the tests of simulate/internal/explore
 }

@@ -27,7 +27,7 @@ type History struct {
 	Alone     map[string]bool
 	Wakes     map[string]core.Time // ends of waits, by step and attempt (P34, a wait ends at a fixed time)
 	ForwardAt int64                // time at which the task last began to go forward
-	Submitted bool                 // true if an exploration has submitted the order
+	Submitted bool                 // true if a test in simulate/internal/explore has submitted the order
 }
 
 // NewHistory returns an empty History.

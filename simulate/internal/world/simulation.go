@@ -49,8 +49,8 @@ type Scenario struct {
 	Orders  int     // largest number of orders in a run; 0 means 4
 	// Alone means that no person interferes with the orders while faults happen.
 	Alone bool
-	// Base returns the choice at a point where the chooser has chosen 0. It can make faults part of the
-	// normal course. A nil Base means 0.
+	// Base returns the choice at a point where the chooser has chosen 0. Base can add faults to every run. A
+	// nil Base means 0.
 	Base func(p Point) int
 	// Begun is the only order of the run, with its past. If Begun is nil, the application submits the orders.
 	Begun *Begun
@@ -214,7 +214,7 @@ func (w *Simulation) Choose(site, subject string, n int, odds float64) int {
 	return v
 }
 
-// Spread returns one of 16 numbers from 0 to n-1. The number 0 is the normal course.
+// Spread returns one of 16 evenly spaced numbers from 0 to n-1.
 func (w *Simulation) Spread(site, subject string, n int64) int64 {
 	const grid = 16
 	return int64(w.Choose(site, subject, grid, 0.9)) * n / grid

@@ -4,8 +4,8 @@
 //	go run ./verify/mutants/run [-only TEXT] [-json FILE] [-by simulate|explore] [-changed] [-within TIME]
 //
 // With -changed, the mutants of changed groups of packages (mutants.Room) run first. The hash of the Git tree
-// determines the order of the other mutants. With -within, no mutant begins after the given time, and the
-// command prints the number of untried mutants. Use -only infra/ for the mutants of the infrastructure.
+// determines the order of the other mutants. With -within, the command starts no mutant after the given time,
+// and prints the number of untried mutants. Use -only infra/ for the mutants of the infrastructure.
 //
 // With -by simulate the command runs simulations instead of the tests. With -by explore it runs explorations,
 // which try many sequences of events. In both cases it tries only the mutants of the packages that a

@@ -30,7 +30,7 @@ type finder struct {
 	sites  []site
 }
 
-// sitesOf returns the places in the functions of a file where an operator applies, in the order of the file.
+// sitesOf returns the places where an operator applies in the functions of a file, in the order of the file.
 // It omits main, because tests build the program without mutants. It also omits functions that call recover.
 // The original function calls a changed copy of itself. The copy is then not the deferred function, so
 // recover has no effect in the copy.
