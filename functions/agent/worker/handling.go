@@ -39,8 +39,7 @@ type handling struct {
 // errSilent ends the tries without a reply, because too little time is left or the effect is in doubt.
 var errSilent = errors.New("no answer")
 
-// pivot states what a handling knows about the call of a point of no return (P22a, a proven refusal permits
-// undo).
+// pivot states what is proven about the call of a point of no return (P22a, a proven refusal permits undo).
 type pivot int
 
 const (

@@ -119,9 +119,9 @@ func (h *handling) timedCall(ctx context.Context) (json.RawMessage, error) {
 	return h.call(ctx)
 }
 
-// insufficientTime reports whether less time than the step's timeout is left before stopBy, because the
-// request waited in its queue (P32, queue time is not a failure). The worker does not call a plain service in
-// this case, because an interrupted call would be in doubt. The request of a later attempt has the full time.
+// insufficientTime reports whether less than the step's timeout is left before stopBy. The cause is a wait in
+// the queue (P32, queue time is not a failure). The worker then does not call a plain service, because an
+// interrupted call would be in doubt. The request of a later attempt has the full time.
 func (h *handling) insufficientTime() bool {
 	allowed := h.req.StopBy.Sub(h.req.ClaimedAt) - h.req.Timeout
 	if h.req.Grade != core.Plain || h.req.ClaimedAt == 0 || allowed <= 2*h.req.ClockSkew {

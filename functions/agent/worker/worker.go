@@ -125,8 +125,8 @@ func outlasting(ctx context.Context, within time.Duration) (context.Context, con
 	return context.WithTimeout(ctx, within)
 }
 
-// about returns the fields of a log line about a request. The fields are IDs, never bodies. Their keys
-// are also those of the Scheduler's log lines.
+// about returns the fields of a log line about a request. The fields are IDs, never bodies. The Scheduler's
+// log lines use the same keys.
 func about(agent string, req *message.Request) slog.Attr {
 	return slog.Group("", "agent", agent, "order", req.OrderID, "run", req.Run, "step", req.Step,
 		"attempt", req.Attempt, "operation", string(req.Operation), "name", req.Name)
