@@ -156,7 +156,7 @@ func (s *Scheduler) decode(queueName string, d *port.Delivery, now core.Time) (i
 }
 
 // inQueue returns how long a reply has waited in the queue of replies (P32, queue time is not a failure). now
-// is the time at which the batch came, so the work on other messages of the batch does not count. For a reply
+// is the time at which the batch came. So the work on other messages of the batch does not count. For a reply
 // that comes again, inQueue returns 0, because the wait includes an earlier handling.
 func inQueue(d *port.Delivery, now core.Time) core.Duration {
 	if d.SentAt.IsZero() || d.Received > 1 {

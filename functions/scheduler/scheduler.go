@@ -20,9 +20,9 @@ type Config struct {
 	// Waits holds the known waits in the agents' queues (P32, queue time is not a failure). The Scheduler
 	// adds new waits. nil means that no waits are known at the start.
 	Waits *Waits
-	// Pause waits before the next try to send the effects of a submission or a command that came without a
-	// queue (P12a, who emits again). An error ends the tries. If Pause is nil, a sweep sends the effects when
-	// the task is due (P9, tasks not at rest are due).
+	// Pause waits before the next try to send the effects of a call of Submit or Command (P12a, who emits
+	// again). An error ends the tries. If Pause is nil, a sweep sends the effects when the task is due (P9,
+	// tasks not at rest are due).
 	Pause func(ctx context.Context, try int) error
 	// Capacity returns how many requests an agent takes at a time, which is concurrency × batch. 0 means
 	// unknown. The Scheduler uses Capacity to compare the queue lengths of agents that can do the same step.

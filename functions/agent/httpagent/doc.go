@@ -38,9 +38,8 @@
 //	  certificate: {chain: "${env:CERTIFICATE}", key: "${env:KEY}"}  # PEM
 //
 // The agent replaces a token 30 s before the token expires, and once after a status 401. If the token
-// endpoint refuses the client, or the agent has no AWS credentials, the step waits and the attempt
-// does not count as a failure. After a status 401 the step waits in the same way. The agent hides
-// tokens like other secrets.
+// endpoint refuses the client, the step waits and the attempt does not count as a failure. The same applies
+// if the agent has no AWS credentials, and after a status 401. The agent hides tokens like other secrets.
 //
 // A call has the step's input as its body, and these headers: Idempotency-Key, traceparent,
 // X-Stepkeeper-Operation (do, undo), X-Stepkeeper-Task, -Run, -Step, -Attempt and -Deadline. The JSON

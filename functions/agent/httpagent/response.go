@@ -27,10 +27,10 @@ type class struct {
 
 // answers lists the meanings of statuses. The first matching line counts.
 //
-// A status 2xx is not in the table: it means that the operation was done. This includes the status
-// 202, even if the service has not finished its work. An empty body is an empty output. A body that is
-// not JSON, is nested too deeply, or has a number out of bounds is a permanent failure, because later
-// steps could not read it. With output: ignore, the agent accepts any body.
+// A status 2xx is not in the table: it means that the operation was done. This includes the status 202, even
+// if the service has not finished its work. An empty body is an empty output. A body is a permanent failure
+// if it is not JSON, is nested too deeply, or has a number out of bounds. Later steps could not read such a
+// body. With output: ignore, the agent accepts any body.
 //
 // A refusal (501, 505, or 4xx except 408) proves that nothing was done. A service that refuses a call after
 // its effect must not be declared plain. A redirect proves nothing, because a service may redirect after it

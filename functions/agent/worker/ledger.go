@@ -9,7 +9,7 @@ import (
 const (
 	StateNone    = "none"    // no call, or only calls that provably had no effect
 	StateStarted = "started" // the do may have been called, so its effect is in doubt
-	// A point of no return may have been called more than once, so a refusal does not prove that no call had
+	// A point of no return may have been called more than once. So a refusal does not prove that no call had
 	// an effect (P22a, a proven refusal permits undo).
 	StateRepeated = "repeated"
 	StateDone     = "done"   // the do has happened

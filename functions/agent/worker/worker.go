@@ -37,9 +37,9 @@ type Verdict struct {
 
 var ack = Verdict{Delete: true}
 
-// Batch handles the deliveries concurrently. Each verdict has the index of its delivery. A delivery
-// does not affect the other deliveries. If the queue of replies can send several replies in one call,
-// Batch calls its methods Begin and End for each delivery.
+// Batch handles the deliveries concurrently. Each verdict has the index of its delivery. A delivery does not
+// affect the other deliveries. If the queue of replies has methods Begin and End, Batch calls them for each
+// delivery.
 func (w *Worker) Batch(ctx context.Context, deliveries []port.Delivery) []Verdict {
 	verdicts := make([]Verdict, len(deliveries))
 	begin, end := func() {}, func() {}
