@@ -185,7 +185,6 @@ func (c *Client) deadQueue(ctx context.Context, name string) (*operated, error) 
 	return &operated{found, name, c.via}, nil
 }
 
-// operated is a queue of dead letters, with the transport that converts the queue's errors.
 type operated struct {
 	port.Queue
 	name string
@@ -242,7 +241,6 @@ func (q *operated) makeVisible(ctx context.Context, ids []string, receipts map[s
 	port.Extend(ctx, q.Queue, all)
 }
 
-// known holds the JSON members that identify messages of all kinds.
 type known struct {
 	OrderID   string `json:"orderId"`
 	Task      string `json:"task"`

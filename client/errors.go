@@ -38,7 +38,7 @@ type Error struct {
 	RetryAfter time.Duration
 	RequestID  string // ID of the request in the server's log, for internal failures
 
-	verdict *Verdict // verdict of a refused command
+	verdict *Verdict
 }
 
 // Errorf returns an Error with the given status. A Transport uses Errorf for errors that do not come from a

@@ -202,7 +202,6 @@ func (x *handling) each(ctx context.Context, d *port.Delivery) (taken, more bool
 	return true, more, x.report(r, done, "")
 }
 
-// carryOut deletes the message. For a Redrive, carryOut first sends the message to the original queue.
 func (x *handling) carryOut(ctx context.Context, l *DeadLetter, d *port.Delivery) (text string, err error) {
 	if x.action == "redrive" {
 		m := port.Message{Body: l.Body, Group: message.Tenant(l.OrderID)}

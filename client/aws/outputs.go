@@ -14,7 +14,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// outputVersion is the major version of the stack outputs that this program reads.
 const outputVersion = "1"
 
 // Outputs holds the outputs of a stack that describe a Stepkeeper.
@@ -95,7 +94,7 @@ func ReadOutputs(values map[string]string, construct string) (Outputs, error) {
 	if names := values[prefix+"Scheduled"]; names != "" {
 		o.Scheduled = strings.Split(names, ",")
 	}
-	o.Concurrency, _ = strconv.Atoi(values[prefix+"Concurrency"]) // older stacks do not have this output
+	o.Concurrency, _ = strconv.Atoi(values[prefix+"Concurrency"])
 	o.Shared, _ = strconv.Atoi(values[prefix+"SharedConcurrency"])
 	o.Release = view.ReadRelease(values[prefix+"Release"])
 	shards := value("Shards")

@@ -100,7 +100,6 @@ const (
 	linger = 3 * time.Millisecond
 )
 
-// underway is a batch that is being sent. The channel done receives the batch's outcome.
 type underway struct{ done chan outcome }
 
 type outcome struct {

@@ -48,7 +48,7 @@ type statistics struct {
 	until     time.Time
 	usage     *view.Usage
 	usageTill time.Time
-	peak      float64 // highest write units per second of a table
+	peak      float64
 	peakTill  time.Time
 }
 

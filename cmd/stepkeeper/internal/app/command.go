@@ -21,7 +21,6 @@ import (
 //go:embed commands.yaml
 var commandsFile []byte
 
-// texts holds the parsed file commands.yaml: the texts of all commands and flags.
 var texts = func() (t struct {
 	Groups      []*cobra.Group
 	Titles      []string

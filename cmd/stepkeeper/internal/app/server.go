@@ -54,7 +54,6 @@ func (a *App) PatientClient(ctx context.Context) (*client.Client, error) {
 	return a.connect(ctx, client.WithRetry(longAttempts, longPatience))
 }
 
-// noticeAfter is how long a command waits for a connection before it reports an outage.
 const noticeAfter = 2 * time.Second
 
 type outage struct {

@@ -69,7 +69,7 @@ type localStack struct {
 	Region   string            `json:"region"`
 	Outputs  map[string]string `json:"outputs"`
 
-	template stack.Template // template with descriptions of the outputs
+	template stack.Template
 }
 
 func needCDK() error {
@@ -82,8 +82,6 @@ func needCDK() error {
 	return nil
 }
 
-// synthesise runs the CDK app with the settings as context values. It writes the app's output to the folder
-// dir.
 func (o *deployOptions) synthesise(ctx context.Context, dir string,
 	settings map[string]string) (*stack.Assembly, error) {
 	fmt.Fprintln(o.app.Streams.Err, "building the functions and the template …")

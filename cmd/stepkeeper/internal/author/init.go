@@ -17,7 +17,7 @@ import (
 type initOptions struct {
 	app       *app.App
 	dir       string
-	path      string // path of the new Go module
+	path      string
 	moduleDir string
 	aws       bool // true to add the CDK app that deploys the project
 }

@@ -65,7 +65,6 @@ func regressionTest(file, workflow string, r *simulate.Report) ([]byte, error) {
 	return format.Source(b.Bytes())
 }
 
-// packageOf returns the package name of an external test in a folder.
 func packageOf(folder string) string {
 	name := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' {

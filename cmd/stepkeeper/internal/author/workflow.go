@@ -58,7 +58,7 @@ type validated struct {
 
 // budget compares the workflow's expressions with their limits.
 type budget struct {
-	Parts        int `json:"parts"` // parts of the largest expression
+	Parts        int `json:"parts"`
 	PartsAllowed int `json:"partsAllowed"`
 	Steps        int `json:"steps,omitempty"` // evaluation steps for the given order
 	StepsAllowed int `json:"stepsAllowed"`

@@ -108,7 +108,7 @@ func (h *Header) File() string { return "bulk-" + h.Bulk + ".jsonl" }
 const (
 	minRate     = 0.001
 	maxRate     = 1000
-	day         = 24 * 60 * 60 // seconds per day
+	day         = 24 * 60 * 60
 	maxPatience = 366 * day
 )
 
@@ -195,7 +195,6 @@ func (l *List) Close() error {
 	return errors.Join(err, l.lock.Close())
 }
 
-// outcome is the line of a result in the file.
 type outcome struct {
 	OrderID string    `json:"orderId"`
 	Result  Result    `json:"result"`

@@ -22,7 +22,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// orderCommand holds the options that all commands to orders share.
 type orderCommand struct {
 	app    *app.App
 	action bulk.Action
@@ -64,7 +63,6 @@ func (o *orderCommand) checkDefinition() error {
 const whichDefinition = "give --definition latest, or the hash that `show` and `workflow list` print: 32 " +
 	"hexadecimal digits"
 
-// checkSender checks the flags --by and --reason. The default of --by is the user of this computer.
 func (o *orderCommand) checkSender() error {
 	if len(o.action.Reason) > core.MaxMessage {
 		return failure.New(failure.Usage, fmt.Sprintf("write at most %d bytes", core.MaxMessage),

@@ -22,7 +22,7 @@ type deadLetterOptions struct {
 	app    *app.App
 	action string // "redrive" or "discard"
 	client.Handling
-	number int // maximum number of messages to show
+	number int
 	body   bool
 	file   string
 	yes    bool

@@ -40,7 +40,6 @@ type submitError struct {
 	Step    string `json:"step,omitempty"` // step that failed; only with --wait
 }
 
-// barFrom is the smallest number of records for which a progress bar is shown.
 const barFrom = 50
 
 // waiters is the maximum number of orders for which the command waits at the same time.

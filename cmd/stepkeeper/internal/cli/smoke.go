@@ -42,11 +42,11 @@ type smokeOptions struct {
 // smokeReport is the JSON output of `smoke`.
 type smokeReport struct {
 	Workflow string             `json:"workflow"`
-	Prefix   string             `json:"prefix"` // prefix of the order IDs
+	Prefix   string             `json:"prefix"`
 	Orders   int                `json:"orders"`
 	Ends     map[core.State]int `json:"ends"`
-	Open     int                `json:"open"`     // number of orders that did not end in time
-	Problems []smokeProblem     `json:"problems"` // problems that the audit found
+	Open     int                `json:"open"` // number of orders that did not end in time
+	Problems []smokeProblem     `json:"problems"`
 	Submit   float64            `json:"submitSeconds"`
 	Total    float64            `json:"totalSeconds"` // time until the last end, or the time limit
 	TookP50  float64            `json:"tookP50Seconds"`

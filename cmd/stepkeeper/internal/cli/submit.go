@@ -47,7 +47,7 @@ type place struct {
 type submission struct {
 	*submitOptions
 	report *report
-	number int // number of the record in the present file
+	number int
 	err    error
 	// unattended returns the queues that a workflow needs and that have no consumer. The function is nil for
 	// a server, whose receipts contain these queues.

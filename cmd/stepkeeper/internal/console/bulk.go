@@ -80,7 +80,6 @@ func planOf(orders []bulk.Order) *plan {
 	return p
 }
 
-// selection is a bulk command, read from a form or from the query of a page's address.
 type selection struct {
 	bulk.Action
 	Where bulk.Where

@@ -9,7 +9,7 @@ import (
 type cached[T any] struct {
 	mu    sync.Mutex
 	value T
-	at    time.Time // time of the last read
+	at    time.Time
 	until time.Time // time at which the value expires
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// bar is a period in which a step ran or waited.
 type bar struct {
 	from, to core.Time
 	kind     string // CSS class; barTexts lists the classes
@@ -96,7 +95,6 @@ func barsOf(t *client.Task, st *client.Step, now core.Time) (all []bar) {
 	return all
 }
 
-// working returns the class and the text of the bar for a running step.
 func working(st *client.Step) (kind, text string) {
 	switch st.Kind {
 	case view.KindWait:

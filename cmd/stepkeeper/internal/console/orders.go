@@ -20,7 +20,6 @@ import (
 var states = []core.State{core.Processing, core.Compensating, core.Error, core.Processed, core.Compensated,
 	core.Cancelled, core.Closed}
 
-// filter is the selection of orders in the address of a page.
 type filter struct {
 	State, Workflow, Step, Code, Older, Prefix, Children, Cursor string
 }
@@ -40,7 +39,6 @@ func (f filter) on(page, cursor string) string {
 		"cursor": cursor})
 }
 
-// address returns the address of a page. The query of the address contains the values that are not empty.
 func address(page string, values map[string]string) string {
 	q := url.Values{}
 	for name, value := range values {

@@ -227,7 +227,6 @@ func (s *server) workflow(ctx context.Context, r *http.Request, _ *kept) (conten
 	return content{Title: name, Template: "workflow", Data: data}, err
 }
 
-// versions counts the open orders of a workflow by definition.
 func (s *server) versions(ctx context.Context, workflow string) (all []version, more bool, err error) {
 	by := map[string]*version{}
 	for _, state := range []core.State{core.Processing, core.Compensating, core.Error} {

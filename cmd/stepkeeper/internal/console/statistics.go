@@ -18,7 +18,7 @@ import (
 
 const (
 	mostLines = 6
-	chartRows = 12 // maximum number of rows in the table below a chart
+	chartRows = 12
 )
 
 // chart is a line chart over time, which a script draws. A table below the chart shows the values as text.

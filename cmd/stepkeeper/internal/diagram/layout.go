@@ -25,7 +25,7 @@ const (
 	sideGap    = 24 // gap between boxes in a layer
 	layerGap   = 44 // gap between layers
 	margin     = 8
-	orderings  = 8 // passes that reorder the layers
+	orderings  = 8
 	straighten = 12
 )
 

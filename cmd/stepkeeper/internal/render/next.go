@@ -100,7 +100,6 @@ func Next(t view.Task, program string) []Advice {
 	return slices.Concat(advice, resolve, last)
 }
 
-// sayer returns an Advice with a purpose and a formatted command.
 type sayer = func(why, format string, args ...any) Advice
 
 // facts returns advice for the facts that the operator can state about the steps. The result plain reports
