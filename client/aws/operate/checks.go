@@ -59,7 +59,7 @@ func (t *transport) checkAccess(ctx context.Context) client.Check {
 	if _, err := t.Page(ctx, client.Query{PageSize: 1}, ""); err != nil {
 		errs = append(errs, err)
 	}
-	text := "orders, tasks and the index can be read"
+	text := "the table of orders and its index can be read"
 	err := errors.Join(errs...)
 	if err != nil {
 		text = strings.ReplaceAll(err.Error(), "\n", "; ")
