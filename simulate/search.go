@@ -150,7 +150,6 @@ func (r *Report) add(one *Result) {
 	}
 }
 
-// conclude shrinks the finding and runs it again to record its story.
 func (f *finding) conclude() {
 	tries := f.search.Shrink
 	if tries == 0 {

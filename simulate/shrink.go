@@ -145,7 +145,6 @@ func orderIn(of string) string {
 	return of[:1+n]
 }
 
-// drop removes sequences of choices, and tries long sequences first.
 func (s *shrinking) drop() (shorter bool) {
 	for size := max(1, len(s.best)/2); size > 0; size /= 2 {
 		for from := 0; from < len(s.best) && s.left > 0; {

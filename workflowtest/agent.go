@@ -150,7 +150,6 @@ func (a *Agent) handle(ctx context.Context, _ string, batch []port.Delivery) []s
 	return nil
 }
 
-// errNoAnswer is the error of a call to which the service did not respond within the step's timeout.
 var errNoAnswer = InDoubt("timeout", "the service did not answer within the step's timeout")
 
 // run is the operation that the worker calls. It plays the script of the fake service.

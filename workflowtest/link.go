@@ -52,7 +52,6 @@ func (r *Run) browse(method, link string, form url.Values) (int, string) {
 	return answer.Code, answer.Body.String()
 }
 
-// linked implements answerpage.Backend.
 type linked struct{ w *Workflow }
 
 func (l linked) Question(ctx context.Context, order, text string) (answerpage.Question, error) {

@@ -11,7 +11,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/state"
 )
 
-// moment is one line of a timeline.
 type moment struct {
 	at   time.Time
 	text string
@@ -26,7 +25,6 @@ func (a alerts) Raise(_ context.Context, x core.RaiseAlert) error {
 	return nil
 }
 
-// committed records the changes of a task after a commit.
 func (w *Workflow) committed(c state.Change) {
 	t := c.Task
 	r := w.run(t.OrderID)

@@ -14,7 +14,6 @@ type Operation struct {
 	place int
 }
 
-// behaviour is one answer of a script.
 type behaviour struct {
 	do     func(Call) (any, error)
 	times  int // number of calls that get this answer; 0 means one call, or no limit for the last answer

@@ -105,7 +105,6 @@ func (g *Gate) over(ctx context.Context) bool {
 	return ctx.Err() != nil || g.Within > 0 && ends != 0 && time.Now().UnixNano() > ends
 }
 
-// each calls the function work for every index below n, with the gate's number of workers.
 func (g *Gate) each(n int, work func(i int)) {
 	places := make(chan int)
 	var workers sync.WaitGroup

@@ -42,7 +42,6 @@ type suite struct {
 	measured func() error
 }
 
-// test is one test, with the measurements of a run without a mutant.
 type test struct {
 	name    string
 	took    time.Duration

@@ -16,7 +16,6 @@ const ticksPerSecond = 100
 
 func processors() int { return runtime.NumCPU() }
 
-// tree returns the process IDs of a process and its descendants.
 func tree(root int) []int {
 	children := map[int][]int{}
 	files, err := filepath.Glob("/proc/[0-9]*/stat")

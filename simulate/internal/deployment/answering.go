@@ -10,7 +10,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// answersTo returns the steps of a definition that need an answer.
 func answersTo(def *core.Definition) (all []*core.StepDefinition) {
 	for i := range def.Steps {
 		if def.Steps[i].Answer != nil {

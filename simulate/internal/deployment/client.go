@@ -76,7 +76,6 @@ func application(w *world.Simulation) {
 	}
 }
 
-// commands schedules the commands and answers of people about an order.
 func commands(w *world.Simulation, o *world.Order) {
 	if w.Sc.Alone {
 		return

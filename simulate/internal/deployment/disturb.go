@@ -8,7 +8,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// disturb injects one fault of the deployment, such as a clock that jumps.
 func disturb(w *world.Simulation) {
 	if w.Quiescing {
 		return
@@ -25,7 +24,6 @@ func disturb(w *world.Simulation) {
 	}
 }
 
-// jump moves the clock of a process within the declared clock skew.
 func jump(w *world.Simulation) {
 	p := w.Procs[w.Choose("whose", "clock", len(w.Procs)-1, 0.9)]
 	if inject(w, p.Role, world.CallClock, p.Name).Fault == world.ClockJump {
@@ -69,7 +67,6 @@ func redeploy(w *world.Simulation) {
 	p.Deploy = 1
 }
 
-// forge sends a message that no actor should send, or an unreadable message.
 func forge(w *world.Simulation) {
 	if inject(w, world.AClient, world.CallForge, "replies").Fault != world.Poison {
 		return

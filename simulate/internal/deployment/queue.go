@@ -40,7 +40,6 @@ func plan(q *world.Queue, t int64) {
 	})
 }
 
-// replan schedules a poll at the time when the first message becomes visible.
 func replan(q *world.Queue) {
 	first := int64(-1)
 	for _, l := range q.Messages {
@@ -53,7 +52,6 @@ func replan(q *world.Queue) {
 	}
 }
 
-// poll delivers all visible messages to the consumers of the queue.
 func poll(q *world.Queue) {
 	w := q.W
 	defer replan(q)

@@ -38,7 +38,6 @@ func operation(w *world.Simulation, p *world.Process) worker.Operation {
 	return op
 }
 
-// character chooses the properties of an agent's service.
 func character(w *world.Simulation, agent string) {
 	s, said := w.Sc.Services[agent]
 	said = said && (s.Described() || len(s.Outputs) == 0)
@@ -352,7 +351,6 @@ func notYet(w *world.Simulation, iv *world.Invocation, c worker.Call, begins boo
 	return worker.NotYet(time.Duration(w.Spread("retry-after", c.Key, 120)) * time.Second)
 }
 
-// outage sometimes makes a service hang for all callers, for minutes or hours.
 func outage(w *world.Simulation, agent string) {
 	odds := 0.1
 	if w.Long {

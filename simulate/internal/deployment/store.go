@@ -246,7 +246,6 @@ func (s storePort) Due(_ context.Context, bucket port.Bucket, shard int, before 
 	return found, err
 }
 
-// hallucinate adds index entries that are out of date or belong to an ended task.
 func hallucinate(s *world.Store, found []port.Due, f world.Fault, shard, limit int) []port.Due {
 	for _, id := range s.Ids {
 		r := s.Rows[id]

@@ -73,7 +73,6 @@ func (m *Model) answer(from *message.Control, c core.Answered) {
 	m.advance()
 }
 
-// addressed returns the indexes of the steps that an answer names, either by the step or by the event.
 func (m *Model) addressed(c core.Answered) (steps []int) {
 	for i := range m.T.Steps {
 		d := &m.Def.Steps[i]

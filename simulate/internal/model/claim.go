@@ -115,7 +115,6 @@ func (m *Model) outcomes(i int, into core.Environment) {
 	}
 }
 
-// results adds the output and the failure code of a step to the values that expressions may read.
 func results(s *core.Step, into core.Environment) {
 	if s.Output != nil {
 		into.Outputs[s.Name] = s.Output

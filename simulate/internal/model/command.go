@@ -255,7 +255,6 @@ func (m *Model) mayForget(i int) bool {
 	return m.Now.Add(d.TimeoutOf(s)) > m.knownUntil(i)
 }
 
-// knownUntil returns the time until which the service of a step certainly remembers the step's key.
 func (m *Model) knownUntil(i int) core.Time {
 	s, agent := &m.T.Steps[i], m.Def.Agents[m.Def.Steps[i].Agent]
 	if agent.KeyRetention == 0 {

@@ -235,7 +235,6 @@ func (m *Model) notifies(kind core.StatusKind) bool {
 	return m.T.ReplyTo != "" && slices.Contains(m.Def.Notify, kind)
 }
 
-// realStep returns step i of the committed task, or an empty step.
 func (m *Model) realStep(i int) *core.Step {
 	if s := m.Real.Step(m.T.Steps[i].Name); s != nil {
 		return s

@@ -120,7 +120,6 @@ func run(ctx context.Context, o options) error {
 	return nil
 }
 
-// changedFirst returns the mutants in a new order. The mutants of a changed mutants.Room come first.
 func changedFirst(root string, all []mutants.Mutant) ([]mutants.Mutant, error) {
 	c, err := mutants.ChangesOf(root)
 	if err != nil {

@@ -234,7 +234,6 @@ func (f *finder) decided(condition ast.Expr) {
 	}
 }
 
-// swapped maps Go's operators to their replacements and to the name of the change.
 var swapped = map[token.Token]struct {
 	operator string
 	by       token.Token

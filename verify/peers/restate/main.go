@@ -94,7 +94,6 @@ func saga(ctx restate.WorkflowContext, order json.RawMessage) (string, error) {
 	return "processed", nil
 }
 
-// freePorts returns n ports of the loopback interface that no process uses.
 func freePorts(n int) ([]string, error) {
 	var all []string
 	for range n {
