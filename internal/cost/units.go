@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Units holds the measured consumption of orders. `make cost` measures it and writes units.json.
+// Units holds the measured consumption of orders. `make cost` writes it to units.json.
 type Units struct {
 	Measured string           `json:"measured"` // day of the measurement
 	How      string           `json:"how"`
@@ -27,12 +27,12 @@ const (
 	Children  = "load-children"    // load, with a step that starts two child orders
 	Progress  = "load-progress"    // load, with a step that reports progress once
 	Sweep     = "sweep"            // one sweep of the Supervisor over an empty index
-	// Orders with eight steps instead of four, to measure the cost of a step.
+	// Orders with eight steps instead of four. The difference is the cost of four steps.
 	EightLoad    = "load-eight-steps"
 	EightTrickle = "trickle-eight-steps"
 )
 
-// Shape is a pattern of arriving orders, with the consumption of one order.
+// Shape is the measured consumption of one order, for one pattern of arriving orders.
 type Shape struct {
 	Orders         int                `json:"orders"` // number of measured orders
 	SchedulerBatch int                `json:"scheduler_batch"`
@@ -57,7 +57,7 @@ type Line struct {
 	IndexWRU float64 `json:"index_wru,omitempty"`
 	RRU      float64 `json:"rru,omitempty"`
 	IndexRRU float64 `json:"index_rru,omitempty"`
-	// true if the application makes the calls, to send orders and receive statuses
+	// true for calls of the application, which sends orders and receives statuses
 	Application bool `json:"application,omitempty"`
 }
 
