@@ -32,9 +32,9 @@ func (s *Stepkeeper) GrantSubmit(to awsiam.IGrantable) {
 // add the role to Props.Operators.
 func (s *Stepkeeper) GrantOperate(role awsiam.IRole) {
 	s.refuseElsewhere("GrantOperate: the role", *role.Env().Account, operatorAccount)
-	// Inline policies would exceed the size limit of a role, so GrantOperate attaches managed policies.
-	// CloudFormation allows no cycle between resources. The policies refer to event source mappings, and
-	// through them to functions and their roles. The policies therefore must not refer to the role.
+	// Inline policies would exceed the size limit of a role. The policies must refer to the role, not the
+	// role to the policies. They already refer to the event source mappings, and so to the functions and
+	// their roles. A role of an agent's function would depend on itself.
 	for _, policy := range s.operator {
 		policy.AttachToRole(role)
 	}

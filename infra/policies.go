@@ -46,8 +46,8 @@ var wildcards = map[string]string{
 const stackByName = "IAM sees a stack that is asked for by its name as stack/NAME/*: the ARN ends with " +
 	"the wildcard of AWS itself."
 
-// Sizes in characters. policySize keeps a reserve below 6,144, IAM's limit for a managed policy (rule 28).
-// arnSize is the length of the longest ARN of a queue or table, about 120, and a reserve.
+// Sizes in characters. IAM's limit for a managed policy is 6,144 (rule 28). The longest generated ARN of a
+// queue or a table has about 120 characters. Both constants include a reserve.
 const (
 	policySize = 6_000
 	arnSize    = 130

@@ -18,7 +18,7 @@ import (
 )
 
 // Limits for the invocations by the schedule (rule 16). An invocation goes to the queue MissedSweeps if it
-// does not start within a minute, or if every retry fails. The next invocation does the same work.
+// does not start in time, or if all its attempts fail. The next invocation does the same work.
 const (
 	tickRetries = 2
 	tickAge     = 60 // seconds

@@ -32,8 +32,7 @@ type Stub struct {
 	kept  map[string]*table        // tables by name
 
 	refused func(queue, body string) (failed, senderFault bool)
-	// numbers of visible and of in-flight messages by queue; if the first number is negative, the queue does
-	// not exist
+	// visible and in-flight messages by queue; a negative first number means that the queue does not exist
 	depths    map[string][2]int
 	published []string
 	extended  []Extension
@@ -87,7 +86,7 @@ func (s *Stub) Hang(target string) (end func()) {
 	})
 }
 
-// wait blocks while the operation hangs. It returns false if the caller disconnects meanwhile.
+// wait blocks while the operation hangs. It returns false if the caller disconnects first.
 func (s *Stub) wait(ctx context.Context, target string) bool {
 	s.mu.Lock()
 	ended := s.hangs[target]

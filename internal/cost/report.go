@@ -41,7 +41,7 @@ type Report struct {
 	Yours *Estimate `json:"yours,omitempty"`
 	// Capacities compares ways to bill the tables. It is nil if the user did not request the comparison.
 	Capacities *Capacities `json:"capacities,omitempty"`
-	// Sweeps lists the costs of several intervals between the Supervisor's sweeps.
+	// Sweeps lists the costs of sweeps at several intervals.
 	Sweeps []Frequency `json:"sweeps"`
 }
 
@@ -87,8 +87,8 @@ const (
 	schedulerGB     = 0.25     // default memory of the Scheduler and the Supervisor
 	agentGB         = 0.125    // default memory of an agent's function
 	itemOverhead    = 100      // bytes that DynamoDB bills for each stored item in addition to its size
-	// platformLines is the size in bytes of the log lines platform.start and platform.report, which Lambda
-	// writes in JSON at level INFO for each invocation.
+	// platformLines is the size in bytes of two log lines in JSON, platform.start and platform.report. Lambda
+	// writes them at level INFO for each invocation.
 	platformLines = 480.0
 	gigabyte      = 1e9
 	sweepLog      = 500.0 // bytes that a sweep logs, including its metric
@@ -219,8 +219,8 @@ func totals(s Shape) Totals {
 		t.RRU += l.RRU + l.IndexRRU
 		switch {
 		case l.Service == "dynamodb" && l.Operation == "GetItem" && l.Resource == "Orders":
-			// With s strongly and e eventually consistent reads, Calls is s + e and RRU is s + e/2. So 2*RRU
-			// - Calls is s.
+			// With s strongly and e eventually consistent reads, Calls is s + e and RRU is s + e/2. The
+			// difference 2*RRU - Calls is then s.
 			t.StrongReads += 2*l.RRU - l.Calls
 		case l.Service == "sqs" && l.Application:
 			t.AppRequests += l.Requests

@@ -13,8 +13,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Queues returns queues in memory, with the names in names and replyTo. An order may use the names in replyTo
-// as its reply-to.
+// Queues returns queues in memory with the given names, and with the names in replyTo. The queues in replyTo
+// are for statuses to applications.
 func Queues(clock port.Clock, replyTo []string, names ...string) (*memory.Queues, error) {
 	var configs []memory.QueueConfig
 	for _, name := range append(names, replyTo...) {

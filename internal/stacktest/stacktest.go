@@ -33,10 +33,10 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow/source"
 )
 
-// Workflows holds the sources of the workflows order, halt and ask. After a failure of the step charge, order
-// undoes the order, and halt stops it in Error. The workflow ask waits for the answers of two people. The
-// content {"end": "fail"} makes charge fail permanently. With {"end": "never"}, the agent sends no reply for
-// charge.
+// Workflows holds the sources of the workflows order, halt and ask. If the step charge fails, the workflow
+// order undoes the whole order, and halt stops the order in Error. The workflow ask waits for the answers of
+// two people. The content {"end": "fail"} makes charge fail permanently. With {"end": "never"}, the agent
+// sends no reply for charge.
 var Workflows = map[string]string{"order": workflowOf("order", "undo"), "halt": workflowOf("halt", "stop"),
 	"ask": ask}
 
@@ -261,7 +261,7 @@ func (w *Deployment) reply(r *message.Request) *message.Reply {
 		Agent: r.Agent, Attempt: r.Attempt,
 		Operation: r.Operation, Outcome: core.OutcomeDone, Output: json.RawMessage(`{"ok":true}`)}
 	var in struct{ End string }
-	_ = json.Unmarshal(r.Input, &in) // the step reserve has no field End
+	_ = json.Unmarshal(r.Input, &in) // an error leaves End empty
 	switch {
 	case r.Operation == core.UndoOp || r.Step != "charge":
 	case in.End == "never":

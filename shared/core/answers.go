@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// decision returns the decision about a step, and the text " at " with its time. The text is empty if enough
-// people have voted, but the decision is not stored yet.
+// decision returns the decision about a step. The text at states the time of the decision. It is empty if
+// enough people have voted, but the decision is not stored yet.
 func (s *Step) decision() (decided Decided, at string, ok bool) {
 	if s.Decided() && json.Unmarshal(s.Output, &decided) == nil {
 		return decided, " at " + decided.At.String(), true
@@ -243,8 +243,7 @@ func (t *Task) Addressed(def *Definition, e Answered) (steps []int, reason strin
 }
 
 // HasEnded returns why an answer is refused after the order has stopped going forward. The reason includes
-// the decision about the step only if the answer is for the present run and round. The sender must also be
-// allowed to answer.
+// the decision about the step if the answer is for the present run and round, and if its sender may answer.
 func (t *Task) HasEnded(s *Step, e Answered) string {
 	why := "the order goes no longer forward; it is " + string(t.ProcessState)
 	if e.Run != t.Run || e.Step != "" && e.Round != s.Round() || s.Answers == nil ||

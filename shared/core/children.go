@@ -37,7 +37,7 @@ func (c *Children) At(index int) int {
 	return slices.IndexFunc(c.Open, func(o OpenChild) bool { return o.Index == index })
 }
 
-// Opened reports whether the cause belongs to the last request to one of the open children.
+// Opened reports whether an open child has this cause, which is the cause of the last request to the child.
 func (c *Children) Opened(cause string) bool {
 	return c != nil && slices.ContainsFunc(c.Open, func(o OpenChild) bool { return o.Cause == cause })
 }

@@ -103,8 +103,8 @@ type AgentDefinition struct {
 	KeyRetention Duration `json:"keyRetention,omitempty"`
 }
 
-// StepDefinition is one step of a workflow. It is a call of an agent unless Wait, Answer, Fail or Each is
-// set.
+// StepDefinition is one step of a workflow. If Wait, Answer, Fail and Each are nil, the step is a call of an
+// agent.
 type StepDefinition struct {
 	Name string `json:"name"`
 	// Wait makes the step wait for a time. With Wait, the fields Agent, Operation, Timeout, Retry, Undo and
@@ -195,7 +195,7 @@ type Fail struct {
 }
 
 // Each is a step of child tasks (P40, a step can have child orders). The step's input evaluates to a list,
-// and the step starts one child for each element. Without an input, it starts a single child.
+// and the step starts one child for each element. Without an input, the step starts a single child.
 type Each struct {
 	Workflow   string `json:"workflow"`
 	Definition string `json:"definition"` // hash of the child tasks' definition
@@ -245,7 +245,7 @@ func (p Parent) ChildID() string {
 const ChildMark = "~"
 
 // Answer is a step that ends with an answer from outside: an approval by people, or an event (P35, an answer
-// decides a round). When the step is claimed, its input is evaluated to a Question. The step's Timeout
+// decides a round). The claim of the step evaluates the step's input to a Question. The step's Timeout
 // applies if the question has none.
 type Answer struct {
 	// Ask is the name of an earlier step, whose call sends the question (P38, an ask sends the question).
@@ -259,8 +259,8 @@ type Answer struct {
 	Refuse string `json:"refuse,omitempty"`
 	// OnTimeout is the reaction if no answer comes in time. It is required if TimeoutValue is not set.
 	OnTimeout Policy `json:"onTimeout,omitempty"`
-	// Remind is the interval at which the question is sent again while it is open (P37, a question has a
-	// time). 0 means never.
+	// Remind is the interval between repetitions of an open question (P37, a question has a time). 0 means no
+	// repetitions.
 	Remind Duration `json:"remind,omitempty"`
 	// TimeoutValue is the value of the decision if no answer has come in time.
 	TimeoutValue json.RawMessage `json:"timeoutValue,omitempty"`
@@ -370,7 +370,7 @@ type Environment struct {
 	// go on after failures).
 	Failures map[string]string
 	Value    json.RawMessage // value of an answer; only Answer.Refuse reads it
-	// Token returns a token for an answer to a step (P39). Anyone may answer with the token if person is "".
+	// Token returns a token for an answer to a step (P39). With an empty person, anyone may use the token.
 	// Token is called only if Definition.Tokens is set.
 	Token func(step, person string) (string, error)
 	Item  json.RawMessage // element of the list of an Each; only Each.Order reads it
@@ -443,7 +443,7 @@ func (d *Definition) Predecessors(i int) []int { return d.after[i] }
 // steps that send a question.
 func (d *Definition) Ancestors(i int) []int { return d.ancestors[i] }
 
-// AsksFor returns the index of the step whose question step i sends, or -1 if step i sends no question.
+// AsksFor returns the step that gets the answer to the question of step i, or -1 if step i sends no question.
 func (d *Definition) AsksFor(i int) int { return d.asks[i] }
 
 func (d *Definition) before(i int) []int {

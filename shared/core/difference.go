@@ -86,9 +86,9 @@ func attemptedOrSkipped(s *Step) string {
 	return "attempted"
 }
 
-// fixed returns the differences that are refused if the step has begun. The parameter bound means that the
-// step has begun, so that its key stands for the old call. Another input is still allowed if the step
-// provably has no lasting effect.
+// fixed returns the differences that are refused if the step has begun. The parameter bound is true if the
+// step has begun. Its key then stands for the old call. Another input is still allowed if the step provably
+// has no lasting effect.
 func fixed(d, n *StepDefinition, bound bool, s *Step) (all []Difference) {
 	undo := func(d *StepDefinition) string {
 		if d.Undo == nil {
@@ -190,8 +190,7 @@ func (a *Answer) waits(n *Answer) bool {
 	return a.OnTimeout == n.OnTimeout && a.Remind == n.Remind && bytes.Equal(a.TimeoutValue, n.TimeoutValue)
 }
 
-// order returns a difference for each predecessor in n.After that has not begun. It is called only if the
-// step n itself has begun.
+// order returns a difference for each predecessor in n.After that has not begun. The step n itself has begun.
 func order(n *StepDefinition, t *Task) (all []Difference) {
 	for _, name := range n.After {
 		if s := t.Step(name); s == nil || !s.Begun() {
@@ -205,8 +204,8 @@ func order(n *StepDefinition, t *Task) (all []Difference) {
 // MovedTo returns the task with another definition, and with the steps in the order of that definition.
 //
 // Steps keep their states, but a Failed step that was never claimed becomes Pending. If a removed step
-// returns, its attempt numbers continue (P1, every claim has a new attempt). The final status before the move
-// is already settled, and is not sent again.
+// returns, its attempt numbers continue (P1, every claim has a new attempt). The present final status is
+// already settled, and is not sent again.
 func (t *Task) MovedTo(from, to *Definition) *Task {
 	c, removed := t.Clone(), maps.Clone(t.Attempts.Removed)
 	if removed == nil {
@@ -235,7 +234,7 @@ func (t *Task) MovedTo(from, to *Definition) *Task {
 		}
 		s.Claim.Agent = "" // the next claim chooses an agent
 
-		if s.EndState = ""; s.State == Failed && !s.Attempted() { // a failed expression or rule
+		if s.EndState = ""; s.State == Failed && !s.Attempted() { // no request failed
 			s.State, s.Error = Pending, nil
 		}
 		delete(removed, name)

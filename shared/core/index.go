@@ -50,8 +50,9 @@ func OnlyWaits(t *Task) bool {
 	return waits
 }
 
-// Index returns the task's place in the index of the state store (P9). The bucket is "due" with the due time,
-// "attention" with the time of the Error, or "". The due time may be earlier than the result of Live.
+// Index returns the task's place in the index of the state store (P9). For a task with a due time, this is
+// "due" with that time. For a task with Attention, it is "attention" with the time of the Error. Otherwise
+// the bucket is "". The due time may be earlier than the result of Live.
 func Index(t *Task) (bucket string, at Time) {
 	switch {
 	case t.Due != 0:
@@ -81,7 +82,7 @@ func Reindex(t *Task, exact bool) {
 }
 
 // Push replaces a due time that is too early by the result of Live. It reports whether the task changed. The
-// Supervisor calls Push if nothing of the task was overdue. The commit is conditional on the version (P10,
+// Supervisor calls Push for a task without overdue steps. The commit is conditional on the version (P10,
 // moving a due time is conditional).
 func Push(t *Task) (*Task, bool) {
 	c := t.Clone()

@@ -132,13 +132,14 @@ func (t *Task) Direction() Phase {
 	return Forward
 }
 
-// Passed reports whether later steps no longer wait for this step while the task goes forward. A Compensated
-// step counts too, because the task continues without it (P42, orders can go on after failures).
+// Passed reports whether later steps need not wait for this step any more, while the task goes forward. A
+// Compensated step counts too, because the task continues without it (P42, orders can go on after failures).
 func (s *Step) Passed() bool {
 	return s.State == Processed || s.State == Skipped || s.State == Compensated
 }
 
-// Apart reports whether the order is stored in an item or row of its own, which ContentHash identifies.
+// Apart reports whether the order is stored in an item or row of its own. ContentHash identifies this item or
+// row.
 func (t *Task) Apart() bool { return len(t.Order) == 0 && t.ContentHash != "" && t.Erased == nil }
 
 // IsTombstone reports whether a Cancel created the task before its order came (P17, a cancel is kept).

@@ -347,11 +347,12 @@ func InlineOrder(def *Definition) int {
 	return max(room, least)
 }
 
-// Trim cuts texts for people until the document fits, in this order:
-//   - the texts of steps, the oldest first, down to their codes
-//   - the attempts, the oldest first, down to their counts
-//   - the reason of an undo that has stopped
-//   - the texts of verdicts, for a task of an earlier version that kept no reserve
+// Trim shortens texts for people until the document fits, in this order:
+//   - It reduces the failures of steps to their codes, the oldest first.
+//   - It reduces the attempts to their counts, the oldest first.
+//   - It removes the text of an undo that has stopped.
+//   - It removes the texts of verdicts. Only a task of an earlier version, which kept no reserve, needs
+//     this.
 //
 // Trim keeps the values of the final status and the alert (P12, effects are emitted again).
 func (m SizeLimit) Trim(t *Task) {

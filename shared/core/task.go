@@ -86,8 +86,8 @@ type Task struct {
 	Created      Time
 	Deadline     Deadline
 	Due          Time // indexed due time; it may be early, but is never late (P9)
-	// Attention puts the task into the operator's list. It is true for a task in Error with nothing in
-	// flight, after its end was reported (P9, tasks not at rest are due).
+	// Attention is true for a task in the operator's list. Such a task is in Error with nothing in flight,
+	// and its end was reported (P9, tasks not at rest are due).
 	Attention bool
 	Steps     []Step                     // steps in the order of the definition
 	Unknown   map[string]json.RawMessage // fields of a newer minor version, stored unchanged
@@ -339,8 +339,8 @@ type StepError struct {
 	At      Time   `json:"at"`
 	Attempt int    `json:"attempt,omitempty"`
 	// Since is the time from which the limit of uncounted failures counts (P45, "not now" is not a failure).
-	// For the code not-yet, it equals Polling. Other uncounted codes have a limit of their own. It is zero if
-	// the failure counts.
+	// It is zero if the failure counts. For the code not-yet, it equals Polling. The other uncounted codes
+	// have a limit of their own.
 	Since Time `json:"since,omitzero"`
 	// Polling is the time of the first not-yet reply of the present poll. It is zero if the step does not
 	// poll.
