@@ -234,7 +234,7 @@ func (t *Task) MovedTo(from, to *Definition) *Task {
 		}
 		s.Claim.Agent = "" // the next claim chooses an agent
 
-		if s.EndState = ""; s.State == Failed && !s.Attempted() { // no request failed
+		if s.EndState = ""; s.State == Failed && !s.Attempted() { // failed by a rule or an expression
 			s.State, s.Error = Pending, nil
 		}
 		delete(removed, name)

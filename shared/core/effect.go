@@ -8,7 +8,7 @@ import (
 // Effect is an action to carry out after the commit of a decision. Only this package declares effects.
 type Effect interface{ effect() }
 
-// SendRequest is a request to an agent. The message to the agent contains all its fields (P3, a reply names
+// SendRequest is a request to an agent. The message to the agent contains these fields (P3, a reply names
 // request and sender).
 type SendRequest struct {
 	Agent     string    `json:"agent"`

@@ -82,7 +82,7 @@ func Reindex(t *Task, exact bool) {
 }
 
 // Push replaces a due time that is too early by the result of Live. It reports whether the task changed. The
-// Supervisor calls Push for a task without overdue steps. The commit is conditional on the version (P10,
+// Supervisor calls Push if nothing of the task is overdue. The commit is conditional on the version (P10,
 // moving a due time is conditional).
 func Push(t *Task) (*Task, bool) {
 	c := t.Clone()
