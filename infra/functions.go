@@ -39,7 +39,6 @@ var (
 		build.Python: "agent.handler", build.TypeScript: "index.handler"}
 )
 
-// addFunction adds a function with its own role and log group (rules 18, 20).
 func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 	logs := awslogs.NewLogGroup(s.Construct, str(f.id+"Logs"), &awslogs.LogGroupProps{
 		Retention: s.props.LogRetention, RemovalPolicy: s.removal(), EncryptionKey: s.key,

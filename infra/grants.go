@@ -34,7 +34,7 @@ func (s *Stepkeeper) GrantOperate(role awsiam.IRole) {
 	s.refuseElsewhere("GrantOperate: the role", *role.Env().Account, operatorAccount)
 	// Inline policies would exceed the size limit of a role. The policies must refer to the role, not the
 	// role to the policies. They already refer to the event source mappings, and so to the functions and
-	// their roles. A role of an agent's function would depend on itself.
+	// their roles. Otherwise the role of an agent's function could depend on itself.
 	for _, policy := range s.operator {
 		policy.AttachToRole(role)
 	}

@@ -232,7 +232,7 @@ func readMetrics() awsiam.PolicyStatement {
 	return allow(metrics, []string{"cloudwatch:GetMetricData"}, str("*"))
 }
 
-const metrics = "Metrics" // ID of the statement of readMetrics
+const metrics = "Metrics"
 
 // vpcAccess returns the permission to manage the network interfaces of a function in a VPC. The resource is
 // "*", because the names of the interfaces are unknown and the Describe actions have no resources. Only

@@ -122,7 +122,7 @@ func (s *Stepkeeper) applicationAccess() []awsiam.PolicyStatement {
 	return append(statements, s.tablesKey()...)
 }
 
-const stackOutputs = "Outputs" // ID of the statement that allows DescribeStacks
+const stackOutputs = "Outputs"
 
 // stackARN returns a pattern that matches the stack in IAM. IAM sees a request by stack name as stack/NAME/*,
 // and a request by ARN as stack/NAME/UUID.

@@ -24,8 +24,8 @@ const oneBatch = 5
 
 // LocalStack changes a template for the emulator LocalStack 4.14.0. In this emulator, an event source mapping
 // ignores MaximumConcurrency and receives one batch at a time. This function therefore sets the capacity of
-// each consumer to one batch. A queue with more messages than the capacity has a backlog, so the Supervisor
-// does not count the wait as a failure (P32, queue time is not a failure).
+// each consumer to one batch. A queue with more messages than the capacity has a backlog. The Supervisor does
+// not count the wait in a backlog as a failure (P32, queue time is not a failure).
 func LocalStack(template map[string]any) error {
 	resources, _ := template["Resources"].(map[string]any)
 	for id, r := range resources {

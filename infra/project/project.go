@@ -16,9 +16,9 @@ import (
 )
 
 // Agents returns the agents of a project for a stage. It reads the agents file dir/agents.STAGE.yaml, or
-// dir/agents.yaml if the first file does not exist. It also adds each agent that `stepkeeper agent new` wrote
-// into a folder one or two levels below dir. Such a folder has its own agents.yaml, which declares the agent
-// external.
+// dir/agents.yaml if the first file does not exist. `stepkeeper agent new` writes agents into folders one or
+// two levels below dir, and Agents adds these too. Such a folder has its own agents.yaml, which declares the
+// agent external.
 func Agents(dir, stage string) (map[string]infra.Agent, error) {
 	file := filepath.Join(dir, "agents."+stage+".yaml")
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {

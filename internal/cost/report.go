@@ -112,19 +112,19 @@ func platformLog(level string) float64 {
 // has four agents.
 const (
 	mappingsFixed = 3 // event source mappings of the queues intake, replies and control
-	mappingsAgent = 1 // additional mapping of each agent
+	mappingsAgent = 1
 	// alarmsFixed includes the alarms of the example's two ledgers. The alarm for throttles counts as two,
 	// because it watches two metrics.
 	alarmsFixed = 24
 	alarmsAgent = 5
-	// With AlarmsEssential, these fixed alarms remain: three for the dead letters of the queues intake,
-	// replies and control, and one each for the quarantine, missed sweeps, overdue tasks and absent sweeps.
-	// Each agent adds an alarm for its dead letters.
+	// With AlarmsEssential, seven fixed alarms remain. Three are for the dead letters of intake, replies and
+	// control. The others are for the quarantine, missed sweeps, overdue tasks and absent sweeps. Each agent
+	// adds an alarm for its dead letters.
 	essentialFixed = 7
 	essentialAgent = 1
 	alarmsQueue    = 2 // alarms of one queue: the age of its messages and its dead letters
 	agentsExample  = 4
-	pollers        = 5 // pollers of an idle mapping
+	pollers        = 5
 	pollsMin       = 3 // long polls of 20 s per minute
 	metrics        = 1
 	// Number of metrics that OutcomeMetrics adds for each workflow: OrdersEnded in five states and
@@ -238,7 +238,7 @@ func entries(t Totals, p Prices) []Entry {
 	}
 	logs := line("CloudWatch Logs", t.LogBytes/gigabyte, "GB", LogsGB)
 	logs.How = fmt.Sprintf("%.0f bytes at $%s a GB", t.LogBytes, each(p.Prices[LogsGB]))
-	// The log bytes of the functions are measured, but those of Lambda are assumed.
+	// The functions' log bytes are measured. Lambda's log bytes are assumed.
 	logs.Assumed = platformLog(SystemLogLevel) > 0
 	taken := line("Lambda, Scheduler, time", t.SchedulerGBms/1000, "GB-s", LambdaTime)
 	taken.How = fmt.Sprintf("%.2f GB-ms at $%s a GB-s", t.SchedulerGBms, each(p.Prices[LambdaTime]))

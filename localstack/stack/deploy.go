@@ -96,7 +96,6 @@ func describe(ctx context.Context, client *cloudformation.Client, name string) (
 	return &out.Stacks[0], nil
 }
 
-// settled waits until CloudFormation has finished its work on the stack, and returns the outputs.
 func settled(ctx context.Context, client *cloudformation.Client, name string) (map[string]string, error) {
 	for {
 		s, err := describe(ctx, client, name)

@@ -74,8 +74,6 @@ var bootstrapBucket = regexp.MustCompile(`cdk-[a-z0-9]+-assets-`)
 
 const emailText = "Address that gets alarms, and alerts of orders in Error"
 
-// writeCode writes the functions' code to the folder dir as zip files. In the template, parameters replace
-// the functions' buckets, keys and memory.
 func (a *Assembly) writeCode(dir string) error {
 	m, err := a.manifest()
 	if err != nil {

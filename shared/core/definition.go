@@ -33,8 +33,9 @@ type Policy string
 const (
 	OnFailureUndo Policy = "undo" // the whole task is undone
 	OnFailureStop Policy = "stop" // the task stops in Error and alerts the operator
-
-	OnFailureContinue Policy = "continue" // only the step is undone; the task goes on (P42)
+	// OnFailureContinue means that only the step is undone, and the task goes on (P42, orders can go on after
+	// failures).
+	OnFailureContinue Policy = "continue"
 )
 
 // DefinitionHash returns the hash that names a stored definition: the first 16 bytes of its SHA-256, in
@@ -225,8 +226,8 @@ const (
 // MaxID is the longest ID of a task, in bytes.
 const MaxID = 128
 
-// ChildID returns the ID of a child task. From run 1 on, the ID contains the parent's run, because the order
-// of a task never changes and each run may have other orders. An ID of more than MaxID bytes is cut, and ends
+// ChildID returns the ID of a child task. From run 1 on, the ID contains the parent's run. The order of a
+// task never changes, but another run may have other orders. An ID of more than MaxID bytes is cut, and ends
 // with two ChildMarks and a hash. No other ID has two adjacent ChildMarks.
 func (p Parent) ChildID() string {
 	id := p.OrderID + ChildMark + p.Step + ChildMark + strconv.Itoa(p.Index)
@@ -366,8 +367,7 @@ type Environment struct {
 	// The input of an undo also reads the output of the undone step. The workflow's output reads all outputs.
 	// A skipped step, or a step that an operator resolved without an output, has no entry.
 	Outputs map[string]json.RawMessage
-	// Failures holds the codes of failed steps after which the order went on, by step name (P42, orders can
-	// go on after failures).
+	// Failures holds the codes of failed steps after which the order went on, by step name (P42).
 	Failures map[string]string
 	Value    json.RawMessage // value of an answer; only Answer.Refuse reads it
 	// Token returns a token for an answer to a step (P39). With an empty person, anyone may use the token.

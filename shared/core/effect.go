@@ -76,8 +76,8 @@ const (
 	StatusCommandRefused StatusKind = "command-refused"
 )
 
-// Status is a message to the application's own queue. A final status contains a summary of the whole order,
-// so that the loss of earlier statuses does no harm (P11).
+// Status is a message to the application's own queue. A final status summarises the whole order, so that the
+// loss of earlier statuses does no harm (P11).
 type Status struct {
 	Kind    StatusKind `json:"status"`
 	OrderID string     `json:"orderId"`
@@ -161,8 +161,8 @@ func (ChildEnded) effect()   {}
 func (EraseContent) effect() {}
 
 // Settles reports whether the effects include all unsettled messages of the present end: the final status,
-// the alert, and the report to the parent. An actor may settle the end only after it has sent all these
-// messages itself (P11).
+// the alert, and the report to the parent. An actor may settle an end only after it has itself sent all these
+// messages (P11).
 func Settles(def *Definition, t *Task, effects []Effect) bool {
 	if t.End.ResendAt == 0 {
 		return false

@@ -66,8 +66,8 @@ func Index(t *Task) (bucket string, at Time) {
 // Reindex sets Due and Attention after a change.
 //
 // If exact is true, Due becomes the result of Live. Only the Supervisor passes true, because it has handled
-// everything that is due now. If exact is false, Due becomes 0 if Live returns zero, and otherwise never
-// later. So a busy task seldom rewrites its index entry (P9).
+// everything that is due now. If exact is false, Due never becomes later, so that a busy task seldom rewrites
+// its index entry (P9). It becomes 0 when Live returns zero.
 func Reindex(t *Task, exact bool) {
 	live := Live(t)
 	switch {

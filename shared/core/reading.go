@@ -13,7 +13,7 @@ func (s *Step) FirstClaim() Time {
 	return s.First.At
 }
 
-// Quiet returns the latest stopBy of all do attempts in this run (P21, an undo waits for quiet).
+// Quiet returns the latest stop-by time of all do attempts in this run (P21, an undo waits for quiet).
 func (s *Step) Quiet() Time {
 	if s.Claim.Undo {
 		return s.Stops.Do
@@ -21,7 +21,7 @@ func (s *Step) Quiet() Time {
 	return max(s.Stops.Do, s.Claim.StopBy)
 }
 
-// LastStop returns the latest stopBy of all attempts in this run.
+// LastStop returns the latest stop-by time of all attempts in this run.
 func (s *Step) LastStop() Time { return max(s.Stops.Do, s.Stops.Undo, s.Claim.StopBy) }
 
 // Begun reports whether the step was claimed in this run, was skipped, or failed without stopping the order.
@@ -97,8 +97,8 @@ func (t *Task) NextToUndo() int {
 	return found
 }
 
-// PastPointOfNoReturn reports whether a point of no return was claimed, and no proof shows that the claim had
-// no effect (P22a, a proven refusal permits undo).
+// PastPointOfNoReturn reports whether a point of no return was claimed. A claim does not count if a proof
+// shows that it had no effect (P22a, a proven refusal permits undo).
 func (t *Task) PastPointOfNoReturn(def *Definition) bool {
 	for i := range t.Steps {
 		if s := &t.Steps[i]; def.Steps[i].PointOfNoReturn && s.Attempted() && s.NoEffect == 0 {

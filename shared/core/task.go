@@ -21,7 +21,7 @@ const (
 	Compensating State = "Compensating" // a task that is being undone; a step whose undo was requested
 	Compensated  State = "Compensated"  // a task or step that was undone
 	Cancelled    State = "Cancelled"    // a task that its caller stopped, and that was undone
-	Closed       State = "Closed"       // a task that an operator ended with its steps as they were (P48)
+	Closed       State = "Closed"       // a task that an operator ended with its steps as they were
 	Error        State = "Error"        // a task that waits for an operator
 )
 
@@ -43,7 +43,7 @@ const (
 	WhyCancel   Why = "cancel"
 	WhyOperator Why = "operator"
 	WhyDeadline Why = "deadline"
-	WhyParent   Why = "parent" // the parent's step has cancelled the child, or is being undone (P41)
+	WhyParent   Why = "parent" // the parent's step has cancelled the child, or is being undone
 )
 
 // Task is the work for one order, stored as one document. Each commit replaces the whole document, and fails
@@ -62,13 +62,14 @@ type Task struct {
 	// ContentHash is the hash of the submission. It identifies an order that has an item or row of its own.
 	// It is "" if Order holds the order, or if no order has come.
 	ContentHash string
-	// Order is the order as submitted, byte for byte. It is empty in three cases: the order has an item or
-	// row of its own (see Apart), its content was erased, or a Cancel came before the order (P17, a cancel is
-	// kept).
+	// Order is the order as submitted, byte for byte. It is empty in three cases:
+	//   - The order has an item or row of its own (see Apart).
+	//   - The content was erased.
+	//   - A Cancel came before the order (P17, a cancel is kept).
 	Order        json.RawMessage
 	Priority     string
 	ReplyTo      string  // logical name of a queue or bus; "" means none
-	Parent       *Parent // step that a child belongs to (P41); nil for a submitted order
+	Parent       *Parent // step that a child belongs to; nil for a submitted order
 	ProcessState State
 	Phase        Phase // direction of a task in Error
 	Run          int   // number of the run, from 0 (P2, attempts of a run share a key)
@@ -80,12 +81,12 @@ type Task struct {
 	Undo         Reversal
 	Reason       Reason   // reason why the task is undone or has stopped
 	End          End      // the zero value while the task runs
-	Closing      *Closing // record of the Close command; nil unless the task is Closed
-	Erased       *Erasure // record of the erasure; nil unless the content was erased (P52)
+	Closing      *Closing // record of the Close command; nil if the task is not Closed
+	Erased       *Erasure // record of the erasure; nil if the content was not erased
 	Output       json.RawMessage
 	Created      Time
 	Deadline     Deadline
-	Due          Time // indexed due time; it may be early, but is never late (P9)
+	Due          Time // indexed due time; it may be early, but is never late
 	// Attention is true for a task in the operator's list. Such a task is in Error with nothing in flight,
 	// and its end was reported (P9, tasks not at rest are due).
 	Attention bool
@@ -198,10 +199,10 @@ type Claim struct {
 	Cause  string // cause of the claim (P4)
 	At     Time
 	StopBy Time // time after which no side effect of the attempt begins (P6, two times in each request)
-	// Allowance is the time that the request may wait in the agent's queue (P32). A backlog doubles the
-	// allowance. Allowance is 0 once the step is Processed.
+	// Allowance is the time that the request may wait in the agent's queue (P32, queue time is not a
+	// failure). A backlog doubles the allowance. Allowance is 0 once the step is Processed.
 	Allowance Duration
-	Progress  *StepProgress // latest progress report of the attempt (P43)
+	Progress  *StepProgress // latest progress report of the attempt
 }
 
 // First is the first claim of a step in this run. It is zero if this run has not attempted the step.
@@ -218,14 +219,13 @@ type StepWait struct {
 	Until Time
 }
 
-// Stops holds the latest stopBy of the earlier attempts of a step in this run; see Quiet and LastStop.
+// Stops holds the latest stop-by times of the earlier attempts of a step in this run; see Quiet and LastStop.
 type Stops struct{ Do, Undo Time }
 
 // Failures counts the failures of a step since the last command that reset the counts.
 type Failures struct {
 	Do, Undo int
-	// Queued is the total time of the attempts that were overdue because of a backlog (P32, queue time is not
-	// a failure).
+	// Queued is the total time of the attempts that were overdue because of a backlog (P32).
 	Queued Duration
 }
 
@@ -342,8 +342,8 @@ type StepError struct {
 	// It is zero if the failure counts. For the code not-yet, it equals Polling. The other uncounted codes
 	// have a limit of their own.
 	Since Time `json:"since,omitzero"`
-	// Polling is the time of the first not-yet reply of the present poll. It is zero if the step does not
-	// poll.
+	// Polling is the time of the first not-yet reply in the present series of them. It is zero if there is no
+	// such series.
 	Polling Time `json:"polling,omitzero"`
 }
 
