@@ -28,8 +28,8 @@ const (
 	arnLongest      = 160
 )
 
-// Environments returns an error if the environment of a function exceeds Lambda's limit. The keys of the map
-// are the IDs of functions. Each value returns the resolved environment of the function.
+// Environments returns an error for each function whose environment exceeds Lambda's limit. The keys of the
+// map are the IDs of functions. Each value is a function that returns the resolved environment.
 func Environments(all map[string]func() any) error {
 	var errs []error
 	for _, id := range slices.Sorted(maps.Keys(all)) {

@@ -15,8 +15,8 @@ type Workload struct {
 	Orders int    `json:"orders_per_month"`
 }
 
-// MaxSteps is the largest number of steps in an estimate. The measurements cover only orders of four and
-// eight steps, so a larger estimate would be a guess.
+// MaxSteps is the largest number of steps in an estimate. It is bounded, because the measurements cover only
+// orders of four and eight steps.
 const MaxSteps = 100
 
 // Estimate is the cost of a Workload, per million orders and per month.

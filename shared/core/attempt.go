@@ -13,7 +13,7 @@ func (d *StepDefinition) AllAgents() []string { return append([]string{d.Agent},
 // the first agent of the step.
 func (d *StepDefinition) AskedAgent(s *Step) string { return cmp.Or(s.Claim.Agent, d.Agent) }
 
-// TimeoutOf returns the timeout of the step's present attempt, which is a do or an undo.
+// TimeoutOf returns the timeout of the step's present attempt. A do and an undo have different timeouts.
 func (d *StepDefinition) TimeoutOf(s *Step) Duration {
 	if s.Claim.Undo {
 		return d.Undo.Timeout
@@ -42,8 +42,8 @@ func (d *StepDefinition) FirstCompleteBy(s *Step) Time {
 	return min(s.Claim.StopBy, s.Claim.At.Add(d.Timeout+s.Claim.Allowance))
 }
 
-// NextLook returns the time at which a waiting step needs attention next. This is the end of the wait, or the
-// time of an earlier reminder (P37, a question has a time).
+// NextLook returns the time at which a waiting step needs attention next. This is the end of the wait, or an
+// earlier time for a reminder (P37, a question has a time).
 func (d *StepDefinition) NextLook(s *Step) Time {
 	if d.Answer == nil || d.Answer.Remind <= 0 || s.Answers == nil || s.State != Waiting {
 		return s.Wait.At

@@ -197,8 +197,10 @@ type ChildAsk string
 
 // Requests to a child task.
 const (
-	AskStart  ChildAsk = "start"
-	AskCancel ChildAsk = "cancel" // undo of the child, unless it is Processed or past its point of no return
+	AskStart ChildAsk = "start"
+	// AskCancel asks to stop and undo the child. It does not change a child that is Processed, or past its
+	// point of no return.
+	AskCancel ChildAsk = "cancel"
 	AskUndo   ChildAsk = "undo"
 )
 

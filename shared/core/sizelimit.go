@@ -28,7 +28,7 @@ func (m SizeLimit) InlineOrder(def *Definition) int { return cmp.Or(m.Inline, In
 
 // Reserve returns the size of the longest document of a new task, without the outputs and failure texts of
 // its steps. A definition whose reserve is over the limit cannot run. The document contains the order,
-// because the order is longer than the hash that may replace it.
+// because the order is longer than its hash.
 func (m SizeLimit) Reserve(def *Definition) int {
 	id := strings.Repeat("x", MaxID)
 	return m.Size(longest(def, &Task{
