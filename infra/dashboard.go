@@ -86,7 +86,6 @@ func labelled(label string) *string {
 	return &label
 }
 
-// found returns an expression that finds all metrics with the name, one for each workflow.
 func (s *Stepkeeper) found(name, statistic string) awscloudwatch.IMetric {
 	return awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{
 		Expression: str(`SEARCH('{` + deployment.MetricNamespace + `,` + deployment.MetricDeployment + `,` +

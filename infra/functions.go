@@ -43,7 +43,6 @@ func (s *Stepkeeper) addFunction(f function) (awslambda.Function, awsiam.Role) {
 	logs := awslogs.NewLogGroup(s.Construct, str(f.id+"Logs"), &awslogs.LogGroupProps{
 		Retention: s.props.LogRetention, RemovalPolicy: s.removal(), EncryptionKey: s.key,
 	})
-	// The ARN of a log group also covers the log streams of the group.
 	statements := append(f.access, allow("Logs", []string{"logs:CreateLogStream", "logs:PutLogEvents"},
 		logs.LogGroupArn()))
 	if s.key != nil {

@@ -12,8 +12,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// addPolicies adds the managed policies for applications and operators (rule 21). The user of the construct
-// attaches them to roles.
 func (s *Stepkeeper) addPolicies() {
 	s.application = s.policy("Application", "submit orders, follow, cancel and answer them",
 		s.applicationAccess())

@@ -150,7 +150,6 @@ func (s *Stepkeeper) peers(senders bool) *string {
 	return &text
 }
 
-// shortened returns the name of a queue, in which deployment.Start replaces the prefix start.
 func shortened(q awssqs.Queue, start string) string {
 	if start == "" {
 		return *q.QueueName()

@@ -11,9 +11,6 @@ import (
 
 const cloudWatch = "cloudwatch.amazonaws.com"
 
-// addTopics adds a topic for alerts, to which the functions publish. If Alarms is not AlarmsNone, it also
-// adds a topic for alarms, to which CloudWatch publishes. Props.AlertTopic and Props.AlarmTopic replace these
-// topics.
 func (s *Stepkeeper) addTopics() {
 	if s.alerts = s.props.AlertTopic; s.alerts == nil {
 		s.alerts = s.addTopic("Alerts", "Stepkeeper", s.key)

@@ -74,7 +74,6 @@ func run(ctx context.Context, out io.Writer, script string, args ...string) erro
 	return nil
 }
 
-// unpack writes the scripts into the folder dir. It skips a script whose file is already up to date.
 func unpack(dir string) error {
 	return fs.WalkDir(scripts, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

@@ -12,7 +12,7 @@ import (
 // Receipt is an estimate of the cost of one order on AWS so far. The estimate uses the order's document, the
 // measured batch sizes, and the prices.
 type Receipt struct {
-	Region  string  `json:"region"` // region of the prices
+	Region  string  `json:"region"`
 	Checked string  `json:"checked"`
 	Least   float64 `json:"dollars_least"` // cost if every batch is full
 	Most    float64 `json:"dollars_most"`  // cost if every message is the only one in its batch

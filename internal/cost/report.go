@@ -12,7 +12,7 @@ type Entry struct {
 	Units   float64 `json:"units"`
 	Of      string  `json:"of"` // name of the unit
 	Dollars float64 `json:"dollars"`
-	How     string  `json:"how"` // explanation of the arithmetic
+	How     string  `json:"how"`
 	Assumed bool    `json:"assumed,omitempty"`
 }
 
@@ -164,7 +164,6 @@ func Calculate(u Units, p Prices, service time.Duration) Report {
 		i.Alarms, i.PerMonth = i.alarms(agentsExample), sum(idle(u.Shapes[Sweep], p, agentsExample, i))
 		r.IdleProfiles = append(r.IdleProfiles, i)
 	}
-	// The intervals are whole minutes between deployment.MinSweepEvery and deployment.MaxSweepEvery.
 	for _, minutes := range []int{1, 2, 5, 15, 60} {
 		interval := float64(minutes * 60)
 		r.Sweeps = append(r.Sweeps, Frequency{Minutes: minutes, MeanDelay: interval / 2,

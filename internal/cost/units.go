@@ -34,7 +34,7 @@ const (
 
 // Shape is the measured consumption of one order, for one pattern of arriving orders.
 type Shape struct {
-	Orders         int                `json:"orders"` // number of measured orders
+	Orders         int                `json:"orders"`
 	SchedulerBatch int                `json:"scheduler_batch"`
 	AgentBatch     int                `json:"agent_batch"`
 	ItemBytes      int                `json:"item_bytes"`  // size of a task's largest item in DynamoDB
@@ -42,7 +42,7 @@ type Shape struct {
 	Invocations    map[string]float64 `json:"invocations"` // number of invocations per order, by function
 	// duration of an invocation on the measuring machine, by function
 	Milliseconds map[string]float64 `json:"milliseconds"`
-	LogBytes     float64            `json:"log_bytes"` // log bytes per order
+	LogBytes     float64            `json:"log_bytes"`
 }
 
 // Line is one order's consumption of one operation on one table or queue.

@@ -131,7 +131,6 @@ func ReadQuestion(text json.RawMessage, timeout Duration) (*Answers, Duration, e
 	return a, timeout, nil
 }
 
-// readTimeout parses a duration of Go, such as "48h", or a number of days, such as "7d".
 func readTimeout(text string) (Duration, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n <= 1000 {

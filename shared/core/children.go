@@ -7,7 +7,6 @@ import (
 	"slices"
 )
 
-// Bounds of the result of Pause.
 const (
 	firstRound = 10 * Minute
 	lastRound  = 6 * Hour

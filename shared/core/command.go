@@ -1,6 +1,5 @@
 package core
 
-// noNumber is the Number of an event that has no command number.
 const noNumber = -1
 
 // Command holds the common fields of commands and answers.

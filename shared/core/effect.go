@@ -130,10 +130,10 @@ type RaiseAlert struct {
 	Phase    Phase    `json:"phase"`
 	Undone   bool     `json:"undone,omitempty"` // true if the order was undone, and needs no command
 	Step     string   `json:"step,omitempty"`
-	Attempts int      `json:"attempts,omitempty"` // number of attempts of the step
-	FirstTry Time     `json:"firstTry,omitzero"`  // time of the step's first claim in this run
-	LastTry  Time     `json:"lastTry,omitzero"`   // time of the step's last claim
-	Key      string   `json:"key,omitempty"`      // idempotency key of the step (P2)
+	Attempts int      `json:"attempts,omitempty"`
+	FirstTry Time     `json:"firstTry,omitzero"` // time of the step's first claim in this run
+	LastTry  Time     `json:"lastTry,omitzero"`  // time of the step's last claim
+	Key      string   `json:"key,omitempty"`     // idempotency key of the step (P2)
 	Code     string   `json:"code,omitempty"`
 	Message  string   `json:"message"`
 	At       Time     `json:"at"`

@@ -182,7 +182,7 @@ type Answered struct {
 	ID    string          `json:"id,omitempty"`
 	Run   int             `json:"run,omitempty"`
 	Step  string          `json:"step,omitempty"`
-	Name  string          `json:"name,omitempty"`  // name of the event
+	Name  string          `json:"name,omitempty"`
 	Round int             `json:"round,omitempty"` // round of the step, from 1; 0 with Name
 	Value json.RawMessage `json:"value,omitempty"`
 	By    string          `json:"by,omitempty"`
@@ -208,7 +208,7 @@ const (
 // the parent's decision, and an event of the child. Each request contains all data of the child, because
 // earlier requests may arrive later or never.
 type AskChild struct {
-	OrderID     string          `json:"task"` // ID of the child
+	OrderID     string          `json:"task"`
 	Parent      Parent          `json:"parent"`
 	Ask         ChildAsk        `json:"ask"`
 	Workflow    string          `json:"workflow"`

@@ -9,7 +9,6 @@ import (
 	"strconv"
 )
 
-// hiddenToken replaces a token in stored and shown texts.
 const hiddenToken = "(token)"
 
 // Bounds of a token's parts, in characters.

@@ -328,7 +328,6 @@ func longestValue(d *Answer) json.RawMessage {
 // CodeOutputTooLarge means that an output did not fit.
 const CodeOutputTooLarge = "output-too-large"
 
-// noReason replaces the reason of a verdict that does not fit.
 const noReason = "the order has no room for the reason"
 
 // InlineOrder returns the default of SizeLimit.Inline: the length in bytes of the longest order that is

@@ -176,7 +176,7 @@ type Step struct {
 	// NoEffect is the time of the proof that no attempt had an effect (P22a, a proven refusal permits undo).
 	// It is zero without such a proof. A new claim or a "done" clears NoEffect.
 	NoEffect Time
-	Error    *StepError // last failure
+	Error    *StepError
 	// FailureCode is the code of the failure after which the task goes on without the step (P42, orders can
 	// go on after failures). It is "" for every other step.
 	FailureCode string
@@ -255,13 +255,13 @@ type Parent struct {
 // Children is a step's record of its child tasks (P40, a step can have child orders). Its size is bounded for
 // any number of children.
 type Children struct {
-	Count   int         `json:"count"`             // number of children
+	Count   int         `json:"count"`
 	Next    int         `json:"next"`              // index of the child to start next, in this attempt
 	Started int         `json:"started,omitempty"` // highest value of Next in this run
 	Open    []OpenChild `json:"open,omitempty"`    // children that got a request and have not ended
 	// Cursor is used only during an undo. The children with this index and higher ones were asked to undo.
 	Cursor int `json:"cursor,omitempty"`
-	Failed int `json:"failed,omitempty"` // number of children that failed
+	Failed int `json:"failed,omitempty"`
 	// FailedAt lists the indexes of the first failed children, at most maxFailedAt.
 	FailedAt []int  `json:"failedAt,omitempty"`
 	Reason   string `json:"reason,omitempty"` // reason of the first failure, or the reason for Stopped

@@ -64,8 +64,6 @@ func Check(variable, target string) error {
 	return err
 }
 
-// parse returns the endpoint of an emulator on this machine, or the number of a real account. It refuses
-// every other target (rule 27).
 func parse(variable, target string) (endpoint, account string, err error) {
 	if account, ok := strings.CutPrefix(target, accountPrefix); ok {
 		if len(account) != 12 || strings.Trim(account, "0123456789") != "" {
