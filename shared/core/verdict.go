@@ -117,8 +117,8 @@ func (c *Commands) Remember(id, command string, number int) {
 	c.Refused = refused
 }
 
-// Forget empties the lists of refused commands at the start of a run. It keeps the list AheadCommand,
-// because the number of the task grows across runs and may reach the numbers of those commands.
+// Forget empties the lists of refused commands at the start of a run. It keeps the list AheadCommand, because
+// the number of the task grows across runs. The number may reach the numbers of the commands in that list.
 func (c *Commands) Forget() {
 	ahead := c.Refused[AheadCommand]
 	c.Refused = nil

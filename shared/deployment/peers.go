@@ -32,7 +32,6 @@ func Peers(start string, peers []Peer) string {
 	return strings.Join(entries, ",")
 }
 
-// peers reads the optional variable VarAgents.
 func (r *reader) peers() (found []Peer) {
 	text := r.optional(VarAgents)
 	if text == "" {

@@ -30,7 +30,6 @@ func (r *reader) wrong(name, format string, args ...any) {
 	r.problems = append(r.problems, fmt.Errorf("%s "+format, append([]any{name}, args...)...))
 }
 
-// err returns an error that lists all problems. It returns nil if there are no problems.
 func (r *reader) err() error {
 	if len(r.problems) == 0 {
 		return nil
@@ -132,7 +131,6 @@ func (r *reader) urls(name string, required bool, beside string, needed ...strin
 // queueName matches the names that SQS allows.
 var queueName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
 
-// busARN matches the ARNs of event buses.
 var busARN = regexp.MustCompile(`^arn:[a-z-]+:events:[a-z0-9-]+:[0-9]{12}:event-bus/[A-Za-z0-9/._-]{1,256}$`)
 
 // place returns the URL of a queue. The parameter given is this URL or the queue's name, see urls. For

@@ -107,8 +107,8 @@ type Tasks interface {
 type Incidents struct {
 	cfg Config
 
-	// semaphore that is full while this process writes the document, so that two writes of this process do
-	// not conflict
+	// writing is a semaphore. It prevents two writes of this process to the document at a time, because they
+	// would conflict.
 	writing chan struct{}
 
 	mu       sync.Mutex
@@ -198,10 +198,11 @@ func (s *Incidents) raise(ctx context.Context, id ID, a core.RaiseAlert) error {
 	return nil
 }
 
-// isNoted reports whether this process knows that the document records an order of the incident which stopped
-// within the last noteEvery. The incident then stays open for long enough, so no write is necessary. For
-// undone orders isNoted returns false, because the incident must record whether there is more than one undone
-// order.
+// isNoted reports whether no write to the document is necessary. The document then records an order of the
+// incident, and this order stopped less than noteEvery ago. The incident stays open for long enough.
+//
+// For undone orders isNoted returns false, because the incident must record whether there is more than one
+// undone order.
 func (s *Incidents) isNoted(id ID, now core.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
