@@ -86,8 +86,8 @@ func (m Control) kind() kind {
 // Kind returns the name of the message's event.
 func (m Control) Kind() ControlKind { return m.kind().name }
 
-// ID returns the ID of a command or an answer (P5, commands have a number and an ID). It returns "" for a Wake
-// and for a Settle.
+// ID returns the ID of a command or an answer (P5, commands have a number and an ID). It returns "" for a
+// Wake and for a Settle.
 func (m Control) ID() string {
 	return core.CommandOf(m.Event).ID
 }

@@ -43,8 +43,8 @@ type Reply struct {
 	// undo). It also states that no call of this attempt or of an earlier attempt will begin. Only a failed or
 	// retry-later reply to a do may set NoEffect.
 	NoEffect bool `json:"noEffect,omitempty"`
-	// Until is set only in a progress reply. The next progress reply, or the result, comes before Until. The
-	// zero value means that it comes within the step's timeout.
+	// Until is the time by which the agent sends the next reply. Only a progress reply sets Until. The zero
+	// value means that the next reply comes within the step's timeout.
 	Until   core.Time `json:"until,omitzero"`
 	Percent int       `json:"percent,omitempty"` // 0 to 100; set only in a progress reply
 	// Note is a text for people in a progress reply. The task keeps at most core.MaxNote bytes of the text.
