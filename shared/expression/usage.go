@@ -39,7 +39,7 @@ func (u *Usage) add(env *core.Environment, programs ...*program) {
 		ast.Walk(&p.root, &parts)
 		u.Parts = max(u.Parts, int(parts))
 		if p.path == nil {
-			_, _ = e.run(p) // only the steps are of interest
+			_, _ = e.run(p) // the result is not needed; run counts the steps in e.meter
 		}
 	}
 	u.Steps = max(u.Steps, e.meter.steps)

@@ -12,7 +12,7 @@
 //
 // One document in a port.Ledger contains all open incidents. Each write of the document is conditional. The
 // Error of an order is settled when the document contains the order's incident (P11, an end is reported until
-// settled). A sweep counts the orders in the state store, so it counts no order twice and misses none.
+// settled). A sweep counts the orders in the state store, so a repeated alert counts no order twice.
 //
 // Each publication of an alert runs in its own goroutine, and no caller waits for it. A sweep publishes an
 // alert again if the publication has failed or the process has ended. Therefore each alert is published at

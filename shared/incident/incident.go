@@ -20,8 +20,8 @@ import (
 const (
 	// Key is the ledger key of the document. No order has this ID, because an order ID contains no '#'.
 	Key = "#incidents"
-	// MostOpen is the largest number of separate incidents. The orders in Error of all further incidents share
-	// one incident with an empty ID. With the longest texts, the document is smaller than 200 KB.
+	// MostOpen is the largest number of separate incidents. The orders in Error of all further incidents
+	// share one incident with an empty ID. With the longest texts, the document is smaller than 200 KB.
 	MostOpen = 50
 	// DefaultWindow is the default time for which an incident collects orders before an alert reports their
 	// number.
@@ -32,13 +32,13 @@ const (
 	// because otherwise an incident could end while orders still stop. It is long enough to save most writes
 	// when many orders stop at once.
 	noteEvery = 10 * time.Second
-	// quietTime is the time after Incident.Last at which an incident may end. It is longer than noteEvery, the
-	// delay of an index and the difference between two clocks.
+	// quietTime is the shortest time from Incident.Last to the end of the incident. It is longer than
+	// noteEvery, the delay of an index and the difference between two clocks.
 	quietTime = time.Minute
 	// publishTime is the time after which a sweep publishes the first alert of an incident. Before that time,
 	// the process that opened the incident publishes the alert.
 	publishTime = 30 * time.Second
-	// mostCounted limits the orders in Error that one sweep reads.
+	// mostCounted limits the orders in Error that one count reads.
 	mostCounted = 10_000
 	pageSize    = 1_000
 	// tryAgain is the pause of a process after a failed attempt to publish an alert.
@@ -58,7 +58,8 @@ type ID struct {
 	Code     string `json:"code,omitempty"`
 	// Undone marks an incident of undone orders. These orders need no operator and are not counted.
 	Undone bool `json:"undone,omitempty"`
-	Intake bool `json:"intake,omitempty"` // marks an incident about new orders that the intake refuses
+	// Intake marks the incident of new orders that the intake refuses.
+	Intake bool `json:"intake,omitempty"`
 }
 
 // Incident is an open incident.
@@ -108,7 +109,8 @@ type Tasks interface {
 type Incidents struct {
 	cfg Config
 
-	// writing is a semaphore for one writer. Concurrent writes of this process to the document would conflict.
+	// writing is a semaphore for one writer. Concurrent writes of this process to the document would
+	// conflict.
 	writing chan struct{}
 
 	mu       sync.Mutex
@@ -170,7 +172,7 @@ func (s *Incidents) raise(ctx context.Context, id ID, a core.RaiseAlert) error {
 			*x = fresh
 		default:
 			note := now.Sub(x.Last).Std() >= noteEvery
-			// Raise may be called twice for one order, which must not count as a further undone order.
+			// A second Raise for the first order must not count as a further order.
 			if a.Undone && !x.More && (a.OrderID != x.First.OrderID || a.Run != x.First.Run) {
 				x.More, note = true, true
 			}
@@ -236,7 +238,8 @@ func (s *Incidents) load(ctx context.Context) (d document, e port.LedgerEntry, e
 	if e, err = s.cfg.Records.Entry(ctx, Key); err != nil || len(e.Output) == 0 {
 		return d, e, err
 	}
-	// The document is damaged, for example by a manual change. Orders that stop later open new incidents.
+	// If the document is damaged, load begins with an empty document. Orders that stop later open new
+	// incidents.
 	if err := json.Unmarshal(e.Output, &d); err != nil {
 		s.cfg.Log.ErrorContext(ctx, "the record of open incidents cannot be read, and begins anew", "key",
 			Key, "error", err)
@@ -314,7 +317,7 @@ func (s *Incidents) drop(ctx context.Context, x Incident) error {
 const quietEnd message.AlertKind = "quiet"
 
 // due returns the kind of alert that is due for an incident, or "" if no alert is due. The argument orders is
-// the number of orders of the incident in Error. The argument whole is false if orders may be too low.
+// the number of orders of the incident in Error. The argument whole is false if the count was incomplete.
 func (s *Incidents) due(x Incident, orders int, whole bool, now time.Time) message.AlertKind {
 	age := now.Sub(x.Opened.Std())
 	since := now.Sub(x.Published.Std())

@@ -49,7 +49,7 @@ func (s *Incidents) start(x Incident, seen int, publication func(ctx context.Con
 		if err := port.Guard(s.cfg.Log, "publishing an alert",
 			func() error { return publication(ctx) }); err != nil {
 			next.failed = core.TimeOf(s.cfg.Clock.Now())
-			if ctx.Err() == nil { // if the process stops, a sweep of the next process publishes the alert
+			if ctx.Err() == nil { // a stop of the process is not an error of the publication
 				s.cfg.Log.ErrorContext(ctx,
 					"an alert could not be published; a sweep tries again after a minute", "order",
 					x.First.OrderID, "workflow", x.Workflow, "step", x.Step, "code", x.Code, "error", err)
@@ -69,7 +69,7 @@ func (s *Incidents) seen() int {
 	return s.ended
 }
 
-// forget removes the attempts that no longer influence start. It keeps running, recent and failed attempts.
+// forget removes the attempts that no longer influence start.
 func (s *Incidents) forget(d document, seen int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +88,7 @@ type look struct {
 	counted
 }
 
-// visit starts the publication of an alert if an alert of the incident is due.
+// visit starts a publication if an alert of the incident is due.
 func (s *Incidents) visit(ctx context.Context, x Incident, l look) error {
 	f, now := l.orders[x.ID], l.now
 	orders := f.orders
@@ -112,8 +112,8 @@ func (s *Incidents) visit(ctx context.Context, x Incident, l look) error {
 		}
 		s.start(x, l.seen, func(ctx context.Context) error { return s.over(ctx, x, now) })
 	default:
-		// The alert omits the commands that the first order accepted when it stopped,
-		// because these commands may have changed.
+		// The alert omits the commands that the first order accepted when it stopped, because the order may
+		// accept other commands now.
 		shown := x
 		if shown.First.Accepts = (core.Accepted{}); f.orders > 0 && !f.first {
 			shown.First = f.example
@@ -182,7 +182,7 @@ func (s *Incidents) over(ctx context.Context, x Incident, now time.Time) error {
 	return s.drop(ctx, x)
 }
 
-// published returns a function for change, which records a published alert in the document.
+// published returns an argument for change. The returned function records a published alert in the document.
 func published(x Incident, now time.Time, orders int) func(*document) bool {
 	return func(d *document) bool {
 		y := d.same(x)

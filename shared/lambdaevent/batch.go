@@ -43,9 +43,9 @@ type Function func(ctx context.Context, event events.SQSEvent) (events.SQSEventR
 // panics counts as failed. Therefore the effects of handle must be safe to repeat (P12, effects are emitted
 // again).
 //
-// The Function shortens the visibility timeout of each failed message (rule 30, such messages are returned).
-// The queue's own timeout is at least six times the timeout of the function. After such a wait, the step of
-// the message could count as failed.
+// The Function shortens the visibility timeout of each failed message (rule 30, unfinished messages are
+// returned). The queue's own timeout is at least six times the timeout of the function. During this time, the
+// step of the message could become overdue.
 func Batch(handle Handle, queue Queue, log *slog.Logger) Function {
 	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 		visibility := visibilityOf(ctx)

@@ -26,7 +26,7 @@ const (
 type Alert struct {
 	Kind            AlertKind `json:"kind"`
 	Deployment      string    `json:"deployment"` // name of the AWS stack, or address of the server
-	core.RaiseAlert           // details of the incident's first order
+	core.RaiseAlert           // details of one order of the incident, usually the first
 	// Orders is the number of the incident's orders in Error now. It is 0 for undone or refused orders.
 	Orders int       `json:"orders"`
 	Most   int       `json:"most"`  // highest number of orders that were in Error at the same time
@@ -35,13 +35,13 @@ type Alert struct {
 	Others bool `json:"others,omitempty"`
 	// Intake marks an alert about refused new orders. Code and Message state the reason.
 	Intake   bool     `json:"intake,omitempty"`
-	Logs     string   `json:"logs,omitempty"` // location of the first order's log
+	Logs     string   `json:"logs,omitempty"` // location of the order's log
 	Commands []string `json:"commands"`
 	purposes []string // purposes[i] describes Commands[i]
 }
 
-// For returns a copy of the alert with the fields Deployment and Commands. The argument options contains the
-// command-line flags that select the deployment, such as "--stack Shop". It can be empty.
+// For returns a copy of the alert with the fields Deployment and Commands set. The argument options contains
+// the command-line flags that select the deployment, such as "--stack Shop". It can be empty.
 func (a Alert) For(deployment, options string) Alert {
 	a.Deployment, a.Commands, a.purposes = deployment, []string{}, nil
 	add := func(purpose string, words ...string) {

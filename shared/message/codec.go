@@ -79,7 +79,7 @@ type checked[T any] interface {
 }
 
 // Of returns the message of type T in a delivery. It checks a *T in the delivery's Value. Otherwise it calls
-// Decode with the delivery's body. The errors are those of Decode.
+// Decode with the delivery's body. It returns the same errors as Decode.
 func Of[T any, M checked[T]](d port.Delivery) (*T, error) {
 	if v, ok := any(d.Value).(*T); ok {
 		return v, M(v).Check()

@@ -40,8 +40,8 @@ type Reply struct {
 	Error      *ReplyError     `json:"error,omitempty"`
 	RetryAfter core.Duration   `json:"retryAfter,omitempty"` // milliseconds
 	// NoEffect states that no call with the step's key has had an effect (P22a, a proven refusal permits
-	// undo). It also states that no call of this attempt or of an earlier attempt will begin. Only a failed or
-	// retry-later reply to a do may set NoEffect.
+	// undo). It also states that no call of this attempt or of an earlier attempt will begin. Only a failed
+	// or retry-later reply to a do may set NoEffect.
 	NoEffect bool `json:"noEffect,omitempty"`
 	// Until is the time by which the agent sends the next reply. Only a progress reply sets Until. The zero
 	// value means that the next reply comes within the step's timeout.

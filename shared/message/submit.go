@@ -115,8 +115,8 @@ func (p *pattern) MatchString(name string) bool {
 }
 
 // DecodeSubmit decodes and checks a submission. It refuses unknown fields. The error is a *Refusal, which
-// wraps ErrNewer if the schema is newer. With an error, DecodeSubmit still returns the ID and the
-// reply-to if they are readable. The caller needs them to notify the sender.
+// wraps ErrNewer if the schema is newer. With an error, DecodeSubmit still returns a readable ID and a
+// readable reply-to. The caller needs them to notify the sender.
 func DecodeSubmit(data []byte) (SubmitOrder, error) {
 	if len(data) > port.MaxOrder {
 		return senderOf(data), refuse(CodeTooLarge, "", "the submission has %d bytes, the limit is %d; "+

@@ -62,7 +62,7 @@ type Delivery struct {
 // Depth counts the messages of a queue, approximately.
 type Depth struct {
 	Visible  int
-	InFlight int // hidden messages: in a receiver, or returned with a delay
+	InFlight int // hidden messages, which a receiver handles or has returned with a delay
 	Delayed  int
 	Oldest   time.Duration // age of the oldest visible message; 0 if unknown or if no message is visible
 }
@@ -131,8 +131,8 @@ func Dead(queue string) string { return "dead-" + queue }
 
 // Alerts notifies the operator.
 type Alerts interface {
-	// Raise records the alert of an order. It returns nil only if an alert that covers the order is certain to
-	// reach the operator.
+	// Raise records the alert of an order. It returns nil only if the operator will certainly get an alert
+	// that covers the order.
 	Raise(ctx context.Context, alert core.RaiseAlert) error
 }
 

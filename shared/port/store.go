@@ -24,7 +24,8 @@ type Bucket string
 // Buckets of a task.
 const (
 	NoBucket Bucket = "" // the task is at rest
-	// DueBucket holds the tasks that the Supervisor must process at some time (P9, tasks not at rest are due).
+	// DueBucket holds the tasks that the Supervisor processes when they are due (P9, tasks not at rest are
+	// due).
 	DueBucket       Bucket = "due"
 	AttentionBucket Bucket = "attention" // the task is in Error, and the operator has an alert
 )
@@ -75,11 +76,11 @@ type Query struct {
 	After    time.Time // lower bound of the creation time, inclusive
 	Limit    int       // largest number of records in a page, 1 to 1000
 	// InFlight applies to the state Error. If InFlight is true, the listing includes the orders in Error with
-	// a step in flight or an unreported end. Otherwise an adapter may omit these orders, because it may have
-	// to read every open order to find them.
+	// a step in flight or an unreported end. Otherwise an adapter may omit these orders, because the
+	// search for them can require a read of every open order.
 	InFlight bool
-	// Oldest selects only the oldest record. Limit then counts as 1, and Page.Next is "". If an adapter cannot
-	// sort ended orders by age, it returns an error for ended orders.
+	// Oldest selects only the oldest record. Limit then counts as 1, and Page.Next is "". If an adapter
+	// cannot sort ended orders by age, it returns an error for a query that includes ended orders.
 	Oldest bool
 	Cursor string // cursor from the previous page; "" for the first page
 }
@@ -131,7 +132,7 @@ type Store interface {
 	// only after Load has returned no record. Ended may also return true while the record still exists.
 	Ended(ctx context.Context, id string) (bool, error)
 	// Due returns at most limit entries of one bucket and one shard, sorted by time. No entry is later than
-	// the parameter before. If the parameter after is not nil, all entries follow the entry after.
+	// the parameter before. If the parameter after is not nil, every result follows this entry.
 	Due(ctx context.Context, bucket Bucket, shard int, before time.Time, after *Due, limit int) ([]Due, error)
 	// Shards returns the number of shards of the index. The number does not change while the process runs.
 	Shards() int

@@ -9,8 +9,8 @@ type Span struct {
 	Step    string // step of the request, set only by agents
 	Attempt int    // attempt of the request, set only by agents
 	State   string // state of the task afterwards; "" if unknown
-	// Trace is the W3C traceparent of the order's run (core.Trace) or of the attempt. The span links to Trace,
-	// because each handling is a separate trace. The links connect the handlings of one order.
+	// Trace is the W3C traceparent of the order's run (core.Trace) or of the attempt. The span links to
+	// Trace, because each handling is a separate trace. The links connect the handlings of one order.
 	Trace string
 }
 

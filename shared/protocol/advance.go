@@ -9,7 +9,7 @@ import (
 
 // advance does everything that the state of the task allows (P20, what happens next is computed). A
 // Processing task claims its ready steps. A Compensating task undoes its attempted steps. If nothing is left
-// to do, the task enters its end. In every other state advance does nothing.
+// to do, the task ends. In every other state advance does nothing.
 func (r *deciding) advance() {
 	switch r.t.ProcessState {
 	case core.Processing:
@@ -20,7 +20,7 @@ func (r *deciding) advance() {
 }
 
 // advanceForward claims the ready steps. It also claims the steps in again, which a Resubmit continues. It
-// repeats this while steps are skipped or end, because other steps may then be ready.
+// repeats this while steps are skipped or end at once, because other steps may then be ready.
 func (r *deciding) advanceForward(again ...int) {
 	var room [8]int
 	var claims []int
@@ -150,7 +150,7 @@ func (r *deciding) claim(steps []int) (ended bool) {
 		p, err := r.kind(i).prepare(r, i)
 		if err != nil {
 			r.failClaim(i, err)
-			return r.t.ProcessState == core.Processing // the order goes on after the failure (P42)
+			return r.t.ProcessState == core.Processing // true if the order goes on after the failure (P42)
 		}
 		ended = ended || p.atOnce
 		claims = append(claims, p)
@@ -262,7 +262,8 @@ func (r *deciding) undoNext(i int) bool {
 }
 
 // undoStep begins the undo of a step, or the wait before the undo. While the do of the step is in flight,
-// undoStep begins the undo only if the grade is fenced. The result is true if the step is already Compensated.
+// undoStep begins the undo only if the grade is fenced. The result is true if the step is already
+// Compensated.
 func (r *deciding) undoStep(i int) bool {
 	s, d := &r.t.Steps[i], &r.def.Steps[i]
 	if d.Each != nil {

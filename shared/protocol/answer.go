@@ -196,8 +196,8 @@ func (r *deciding) keepVerdict(i int, v core.Verdict) {
 	r.addVerdict(&r.t.Steps[i].OwnAnswers().Verdicts, v)
 }
 
-// refuseAnswer refuses an answer. It stores the verdict in step i, or in no step if i is negative. It stores
-// nothing for an answer with a token, and then only the sender gets the refusal (P36).
+// refuseAnswer refuses an answer. It stores the verdict in step i, or in no step if i is negative. The task
+// stores nothing for an answer with a token, and then only the sender gets the refusal (P36).
 func (r *deciding) refuseAnswer(i int, e core.Answered, reason string) (string, error) {
 	v := core.Verdict{ID: e.ID, Command: "answer", Reason: core.TrimMessage(reason), At: r.at.Now}
 	r.verdict = &v
