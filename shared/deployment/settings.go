@@ -31,7 +31,7 @@ type Engine struct {
 	// requests only).
 	Priorities bool
 	Stack      string        // value of --stack in the commands of alerts; "" if unknown
-	Window     time.Duration // time window of incidents; 0 means incident.DefaultWindow
+	Window     time.Duration // wait of an incident before its alert; 0 means incident.DefaultWindow
 	// Reminder is the interval between reminders of an open incident. 0 means incident.DefaultReminder. A
 	// negative value means no reminders.
 	Reminder time.Duration
@@ -40,9 +40,9 @@ type Engine struct {
 	// "" if unknown.
 	Region   string
 	LogGroup string
-	// Senders maps an agent to the role IDs that the agent's replies may come from. A role ID is the part
-	// before the ":" in the SenderId of an SQS message. If an agent has no entry, its replies are not
-	// checked.
+	// Senders maps an agent to the IDs of the roles that may send the agent's replies. A role ID is the part
+	// before the ":" in the SenderId of an SQS message. If an agent has no entry, any role may send its
+	// replies.
 	Senders map[string][]string
 }
 
@@ -84,8 +84,8 @@ type Secret struct {
 	Parameter string `json:"parameter,omitempty"` // name in the Parameter Store
 }
 
-// Limits for the times of incidents. A window that is shorter than the interval between sweeps ends at the
-// next sweep.
+// Limits for Engine.Window and Engine.Reminder. A window that is shorter than the interval between sweeps
+// ends at the next sweep.
 const (
 	MinWindow   = time.Minute
 	MaxWindow   = 24 * time.Hour
@@ -175,8 +175,8 @@ func ReadSupervisor(lookup Lookup) (Supervisor, error) {
 	return s, r.err()
 }
 
-// ReadAgent reads the settings of an agent. config is true if the agent has a settings file, as the HTTP
-// agent has. The error lists all problems.
+// ReadAgent reads the settings of an agent. If config is true, ReadAgent also reads the location of the HTTP
+// agent's settings file. The error lists all problems.
 func ReadAgent(lookup Lookup, config bool) (Agent, error) {
 	r := &reader{lookup: lookup}
 	a := Agent{Name: r.required(VarAgent), Ledger: r.ledger()}
@@ -220,7 +220,7 @@ type Process struct {
 	LedgerFolder string // folder of a ledger on this machine; "" if Ledger is set
 }
 
-// ReadProcess reads the settings of the named agent, which runs as a process. The error lists all problems.
+// ReadProcess reads the settings of an agent that runs as a process. The error lists all problems.
 func ReadProcess(lookup Lookup, agent string) (Process, error) {
 	r := &reader{lookup: lookup, process: true}
 	p := Process{Prefix: r.optional(VarQueuePrefix), Ledger: r.ledger(),
