@@ -8,8 +8,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/suggest"
 )
 
-// functionToken is the function of the expression language that makes tokens (P39, a token is an answer's
-// permission).
+// functionToken is the name of the function that makes tokens (P39, a token is an answer's permission).
 const functionToken = "token"
 
 // token returns a token for answers to the step args[0]. If args[1] names a person, the token is only for the
@@ -33,12 +32,9 @@ func token(e *evaluation, args []any) (any, error) {
 	return text, e.meter.charge(costOfToken)
 }
 
-// costOfToken is the number of steps charged for a token. To make a token, e.env.Token hashes a few hundred
-// bytes.
+// costOfToken is the charge for the hash of a few hundred bytes.
 const costOfToken = 100
 
-// token checks a call of the function token in an expression. Only the input of an agent's call may contain
-// the function. Its first argument must be the name of an approval or event.
 func (c *check) token(arguments []ast.Node) error {
 	if c.scope.Answered == nil {
 		return fail(

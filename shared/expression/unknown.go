@@ -24,7 +24,6 @@ func Unknown(source string, order, item schema.Part) (value schema.Part, unknown
 	return value, r.unknown
 }
 
-// reader walks an expression. For each node, it finds the part of the schema that describes the node's value.
 type reader struct {
 	order, item schema.Part
 	elements    []schema.Part // schemas of # in the predicates around the node, innermost last
@@ -102,7 +101,7 @@ func (r *reader) member(n *ast.MemberNode) schema.Part {
 	return member
 }
 
-// builtin walks the call of a function. While it walks a predicate, # stands for an element of the list.
+// builtin walks the call of a function. In a predicate, the node # is an element of the list.
 func (r *reader) builtin(n *ast.BuiltinNode) schema.Part {
 	if !iterators[n.Name] {
 		r.nodes(n.Arguments...)

@@ -30,8 +30,6 @@ func (x *Expressions) Usage(env core.Environment) Usage {
 	return u
 }
 
-// add counts the nodes and the metered steps of the programs of one evaluation. A plain path, such as
-// order.price, counts no steps.
 func (u *Usage) add(env *core.Environment, programs ...*program) {
 	e := evaluation{env: env}
 	for _, p := range programs {

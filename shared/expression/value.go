@@ -17,7 +17,6 @@ type number struct {
 	value apd.Decimal
 }
 
-// numberOf returns the value for the text of a JSON number: an int64 if possible, and otherwise a *number.
 func numberOf(text string) (any, error) {
 	if n := len(text); n > 0 && n <= 20 {
 		if i, err := strconv.ParseInt(text, 10, 64); err == nil && text != "-0" {
@@ -41,14 +40,11 @@ func decimal(v any) (*apd.Decimal, bool) {
 	return nil, false
 }
 
-// whole reports whether the text of a number has neither a decimal point nor an exponent.
 func whole(v any) bool {
 	n, ok := v.(*number)
 	return !ok || !strings.ContainsAny(n.text, ".eE")
 }
 
-// valueOf returns the value for a computed decimal: an int64 if possible, and otherwise a *number with the
-// shortest text.
 func valueOf(d *apd.Decimal) any {
 	d.Reduce(d)
 	if d.IsZero() {

@@ -79,7 +79,6 @@ type Incident struct {
 	More bool `json:"more,omitempty"`
 }
 
-// document is the stored form of all open incidents.
 type document struct {
 	Open []Incident `json:"open"`
 }
@@ -248,8 +247,8 @@ func (s *Incidents) load(ctx context.Context) (d document, e port.LedgerEntry, e
 	return d, e, nil
 }
 
-// change applies f to the newest version of the document, and stores the result. If f returns false, change
-// stores nothing.
+// change stores the document after f has changed it. If f returns false, change stores nothing. After a
+// conflict with another process, change calls f again with the newer document.
 func (s *Incidents) change(ctx context.Context, f func(*document) bool) (err error) {
 	select {
 	case s.writing <- struct{}{}:
@@ -313,7 +312,7 @@ func (s *Incidents) drop(ctx context.Context, x Incident) error {
 	})
 }
 
-// quietEnd means that an incident of undone orders ends without an alert. Such an incident needs no operator.
+// quietEnd means that an incident of undone orders ends without an alert.
 const quietEnd message.AlertKind = "quiet"
 
 // due returns the kind of alert that is due for an incident, or "" if no alert is due. The argument orders is
@@ -349,7 +348,6 @@ func (s *Incidents) due(x Incident, orders int, whole bool, now time.Time) messa
 	return ""
 }
 
-// found contains the result of a count for one incident.
 type found struct {
 	orders  int
 	example core.RaiseAlert // alert for the counted order that stopped first

@@ -88,7 +88,6 @@ type look struct {
 	counted
 }
 
-// visit starts a publication if an alert of the incident is due.
 func (s *Incidents) visit(ctx context.Context, x Incident, l look) error {
 	f, now := l.orders[x.ID], l.now
 	orders := f.orders
@@ -149,7 +148,6 @@ func (s *Incidents) isLeft(ctx context.Context, x Incident, now time.Time) bool 
 	return left
 }
 
-// announce publishes an alert with the data of shown. Then it records the publication in the document.
 func (s *Incidents) announce(ctx context.Context, x, shown Incident, kind message.AlertKind,
 	orders int) error {
 	if err := s.publish(ctx, shown, kind, orders); err != nil {
@@ -182,7 +180,6 @@ func (s *Incidents) over(ctx context.Context, x Incident, now time.Time) error {
 	return s.drop(ctx, x)
 }
 
-// published returns an argument for change. The returned function records a published alert in the document.
 func published(x Incident, now time.Time, orders int) func(*document) bool {
 	return func(d *document) bool {
 		y := d.same(x)

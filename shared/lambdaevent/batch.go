@@ -182,7 +182,6 @@ func (b *batch) handle(ctx context.Context, handle Handle, log *slog.Logger) []F
 	return failed
 }
 
-// guarded calls handle. If handle panics, guarded returns an error.
 func (b *batch) guarded(ctx context.Context, handle Handle, deliveries []port.Delivery,
 	log *slog.Logger) (failed []Failed, err error) {
 	err = port.Guard(log, "handling messages", func() error {

@@ -94,7 +94,6 @@ func (a Alert) For(deployment, options string) Alert {
 	return a
 }
 
-// plain matches a word that Quoted returns without quotes.
 var plain = regexp.MustCompile(`^[A-Za-z0-9._:/=,@%+~-]+$`)
 
 // Quoted removes the control characters of a word, and adds quotes for a POSIX shell if necessary.

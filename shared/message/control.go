@@ -36,8 +36,8 @@ const (
 	Answer   ControlKind = "answer"
 )
 
-// kinds lists the event types that a control message can contain. Each entry has the name and the check of an
-// event type. The struct tags of the event type define the JSON members of its message.
+// kinds lists the event types that a control message can contain. The struct tags of an event type define the
+// JSON members of its message.
 var kinds = []kind{
 	kindOf(Wake, checkWake),
 	kindOf(Settle, func(core.Settle) error { return nil }),
@@ -73,7 +73,6 @@ func kindOf[E core.Event](name ControlKind, check func(E) error) kind {
 	}
 }
 
-// kind returns the entry of kinds for the message's event. The zero kind means that kinds has no such entry.
 func (m Control) kind() kind {
 	for _, k := range kinds {
 		if k.holds(m.Event) {
@@ -99,7 +98,6 @@ func (m Control) ForApplications() bool {
 	return m.Kind() == Cancel || ok && answer.Token != ""
 }
 
-// head holds the JSON members of a control message that do not belong to its event.
 type head struct {
 	Schema  int         `json:"schema"`
 	Kind    ControlKind `json:"kind"`
@@ -175,7 +173,7 @@ func checkCounts(a, b int) error {
 	return nil
 }
 
-// checkName checks the name of a step. The empty string is valid.
+// checkName accepts the empty string, which means no step.
 func checkName(step string) error {
 	if step != "" && !stepPattern.MatchString(step) {
 		return unreadable("step %.60q is no step's name", step)
@@ -227,7 +225,6 @@ func checkCommand(id string, number int, from core.Sender) error {
 	return CheckTexts(from.By, from.Reason)
 }
 
-// checkSigned checks a command like checkCommand. It also requires the sender's name and a reason.
 func checkSigned(id string, number int, from core.Sender) error {
 	err := checkCommand(id, number, from)
 	switch {
@@ -299,7 +296,6 @@ func checkResolve(c core.Resolve) error {
 	return checkStated("output", c.Output, core.MaxOutput)
 }
 
-// checkStated checks an input or an output from the operator.
 func checkStated(name string, value json.RawMessage, limit int) error {
 	switch {
 	case len(value) > limit:

@@ -140,7 +140,6 @@ func DecodeSubmit(data []byte) (SubmitOrder, error) {
 	return o, o.checkFields()
 }
 
-// senderOf returns only the ID and the reply-to of a submission that is too large.
 func senderOf(data []byte) SubmitOrder {
 	if rawjson.Check(data, rawjson.MaxLevels+1) != nil {
 		return SubmitOrder{}
@@ -150,8 +149,8 @@ func senderOf(data []byte) SubmitOrder {
 	return SubmitOrder{OrderID: o.OrderID, ReplyTo: o.ReplyTo}
 }
 
-// submitOf returns the submission with the given fields. It reads the ID and the reply-to first, because the
-// result must contain them even if another field is wrong.
+// submitOf reads the ID and the reply-to first, because the result must contain them even if another field is
+// wrong.
 func submitOf(fields map[string]json.RawMessage) (SubmitOrder, error) {
 	var o SubmitOrder
 	var first *Refusal

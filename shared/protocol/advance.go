@@ -96,7 +96,6 @@ func (r *deciding) ready(i int) bool {
 	return true
 }
 
-// conditionHolds evaluates the condition of a ready step. If the evaluation fails, the step fails.
 func (r *deciding) conditionHolds(i int) bool {
 	if r.def.Steps[i].When == "" {
 		return true
@@ -252,7 +251,6 @@ func (r *deciding) advanceUndo() {
 	}
 }
 
-// undoNext continues the undo of step i. It returns true if the task can undo the next step now.
 func (r *deciding) undoNext(i int) bool {
 	s := &r.t.Steps[i]
 	if s.State == core.Compensating || s.State == core.UndoWait && r.at.Now < s.Wait.At {
