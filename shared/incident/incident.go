@@ -87,8 +87,8 @@ type document struct {
 type Config struct {
 	Records port.Ledger
 	Tasks   Tasks
-	// Publish publishes an alert. It returns nil only if the operator will see the alert. It must limit its
-	// duration, and the number of alerts that it sends at the same time.
+	// Publish publishes an alert. It returns nil only if the operator will see the alert. Publish must limit
+	// its duration, and the number of alerts that it sends at the same time.
 	Publish func(ctx context.Context, alert message.Alert) error
 	// Go starts a publication in a goroutine and returns at once, because a caller of Raise must not wait for
 	// the publication. The context of the publication must end only when the process stops.

@@ -47,7 +47,7 @@ type Record struct {
 // If Expected is 0, the write creates a record. The write succeeds only if no order with this ID was ever
 // stored (P14, submit creates once; P26, an ID never runs twice).
 //
-// If Expected is larger, Record replaces the stored record. The stored version must be Expected.
+// If Expected is larger than 0, Record replaces the stored record. The stored version must be Expected.
 type Write struct {
 	Record   Record
 	Expected int64
@@ -63,7 +63,7 @@ type Write struct {
 	// Apart reports whether the content is stored in an item or row of its own, under Hash.
 	Apart bool
 	// Content is the order's content. It is set only if the write creates a record and Apart is true. The
-	// store writes the content before the record, so that no record lacks its content. If the store refuses
+	// store writes the content before the record, so that every record has its content. If the store refuses
 	// the record, the content may remain.
 	Content []byte
 }

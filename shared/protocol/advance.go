@@ -20,7 +20,7 @@ func (r *deciding) advance() {
 }
 
 // advanceForward claims the ready steps. It also claims the steps in again, which a Resubmit continues. It
-// repeats this while steps are skipped or end at once, because other steps may then be ready.
+// looks for ready steps again if a step was skipped or has ended at once.
 func (r *deciding) advanceForward(again ...int) {
 	var room [8]int
 	var claims []int
@@ -81,7 +81,7 @@ func (r *deciding) readySteps(claims []int) (_ []int, skipped bool) {
 }
 
 // ready reports whether a step can be claimed for the first time in this run. All predecessors must have
-// passed. If early answers have decided the step, the call that sends the step's question need not have
+// passed. If early answers have decided the step, the step that sends the question need not have
 // passed. A step that was handed back is not ready, because only a Wake or a Resubmit claims such a step.
 func (r *deciding) ready(i int) bool {
 	s := &r.t.Steps[i]
