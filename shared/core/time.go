@@ -60,7 +60,7 @@ func (t Time) Sub(u Time) Duration { return Duration(t - u) }
 // Passed reports whether t is set and is not later than now.
 func (t Time) Passed(now Time) bool { return t != 0 && t <= now }
 
-// IsZero reports whether the time is "no time". encoding/json calls it for omitzero.
+// IsZero reports whether the time is "no time". encoding/json calls IsZero for a field with omitzero.
 func (t Time) IsZero() bool { return t == 0 }
 
 func (t Time) String() string {
@@ -113,7 +113,7 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 	if len(b) < 2 || b[0] != '"' || b[len(b)-1] != '"' {
 		return fmt.Errorf("time %.40q is not a string in RFC 3339, like \"2026-11-21T10:00:00.000Z\"", b)
 	}
-	// RFC 3339 permits t and z in lower case.
+	// RFC 3339 permits t and z in lower case, but time.Parse does not accept these.
 	std, err := time.Parse(time.RFC3339, strings.ToUpper(string(b[1:len(b)-1])))
 	if err != nil {
 		return fmt.Errorf("time %.40q is not RFC 3339, like \"2026-11-21T10:00:00.000Z\"", b)

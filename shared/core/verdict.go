@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// MaxVerdicts is the number of verdicts on commands that a task keeps (P5, commands have a number and an ID).
+// MaxVerdicts is the maximum length of each list of verdicts in a task (P5, commands have a number and an
+// ID).
 const MaxVerdicts = 8
 
 // MaxRefused is the maximum length of each list in Commands.Refused.
@@ -86,8 +87,8 @@ func (v *Verdict) Drop() {
 }
 
 // Remember adds the short hash of a refused command's ID to the list for the command. The task then refuses
-// each copy of the command in the same run, even if it no longer stores the verdict. The parameter command is
-// the name of the command, or AheadCommand. If the list is full, the effect depends on the command:
+// each copy of the command in the same run, even after it has dropped the verdict. The parameter command is
+// the name of the command, or AheadCommand. If the list is full, the effect depends on this parameter:
 //   - cancel: Remember changes nothing. While the list is full, the task refuses every cancel of the run
 //     (P17, a cancel is kept).
 //   - AheadCommand: Remember raises the task's number to the command's number plus 1. The task then refuses

@@ -9,11 +9,11 @@ const (
 	// not a failure).
 	MetricNotCalled     = "NotCalled"
 	MetricOldestOverdue = "OldestOverdue" // seconds since the earliest due time of an overdue task
-	// MetricWorkflow is a dimension of all metrics below. A workflow without orders in Error has no metrics
-	// MetricInError and MetricOldestInError.
+	// MetricWorkflow is a dimension of all metrics below. MetricInError and MetricOldestInError exist only
+	// for workflows with orders in Error.
 	MetricWorkflow      = "Workflow"
 	MetricInError       = "OrdersInError"
-	MetricOldestInError = "OldestInError" // seconds since the oldest order in Error entered Error
+	MetricOldestInError = "OldestInError" // longest time of an order in Error, in seconds
 	MetricState         = "State"         // dimension of MetricEnded and MetricOrderDuration
 	MetricEnded         = "OrdersEnded"   // number of orders that ended or stopped in Error
 	MetricOrderDuration = "OrderDuration" // milliseconds from the creation of a task to its end

@@ -5,15 +5,16 @@ import (
 	"strings"
 )
 
-// Peer describes an agent in the settings of the engine.
+// Peer describes an agent in the settings of the Scheduler and the Supervisor.
 type Peer struct {
 	Name string
-	// Queue is the URL or the name of the request queue. A name may contain Start in the place of the common
-	// prefix. A queue with a name belongs to the account and Region of the intake queue.
+	// Queue is the URL or the name of the request queue. A name may contain Start instead of the common
+	// prefix. A queue given by name belongs to the account and Region of the intake queue.
 	Queue   string
 	Senders []string // IDs of the roles that may send the agent's replies; empty means any role
-	// High is the URL or the name of the request queue for high priority, in the form of Queue. It is "" if
-	// the agent has only one request queue (P46, priority changes the order of requests only).
+	// High is the URL or the name of the request queue for high priority. A name has the same form as in
+	// Queue. High is "" if the agent has only one request queue (P46, priority changes the order of requests
+	// only).
 	High string
 }
 

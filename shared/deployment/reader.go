@@ -22,7 +22,7 @@ type Lookup func(name string) (value string, set bool)
 // reader reads environment variables and collects all problems.
 type reader struct {
 	lookup   Lookup
-	process  bool // true if a user sets the variables; false if the construct sets them
+	process  bool // true if a user sets the variables; false if the deployment sets them
 	problems []error
 }
 
@@ -106,7 +106,7 @@ func (r *reader) object(name string, required bool, into any) {
 }
 
 // urls reads a JSON object that maps logical names to queues, and returns the queue URLs. The logical names
-// in needed must be present. A value of the object is the URL or the name of a queue. A queue with a name
+// in needed must be present. A value of the object is the URL or the name of a queue. A queue given by name
 // belongs to the account and Region of the queue with the URL beside. If beside is "", urls uses the intake
 // queue instead.
 func (r *reader) urls(name string, required bool, beside string, needed ...string) map[string]string {
@@ -134,9 +134,9 @@ var queueName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
 
 var busARN = regexp.MustCompile(`^arn:[a-z-]+:events:[a-z0-9-]+:[0-9]{12}:event-bus/[A-Za-z0-9/._-]{1,256}$`)
 
-// place returns the URL of a queue. The parameter given is the URL or the name of the queue. A queue with a
-// name belongs to the account and Region of the queue with the URL beside. For VarReplyTo, given may also be
-// the ARN of an event bus.
+// place returns the URL of a queue. The parameter given is the URL or the name of the queue. A queue given by
+// name belongs to the account and Region of the queue with the URL beside. For VarReplyTo, the parameter
+// given may also be the ARN of an event bus, which place returns unchanged.
 func (r *reader) place(variable, logical, given, beside string) string {
 	switch {
 	case isURL(given), variable == VarReplyTo && busARN.MatchString(given):

@@ -30,8 +30,9 @@ type Engine struct {
 	// Priorities is true if orders of high priority have their own queues (P46, priority changes the order of
 	// requests only).
 	Priorities bool
-	Stack      string        // value of --stack in the commands of alerts; "" if unknown
-	Window     time.Duration // wait of an incident before its alert; 0 means incident.DefaultWindow
+	Stack      string // value of --stack in the commands of alerts; "" if unknown
+	// Window is how long an incident collects orders before its alert. 0 means incident.DefaultWindow.
+	Window time.Duration
 	// Reminder is the interval between reminders of an open incident. 0 means incident.DefaultReminder. A
 	// negative value means no reminders.
 	Reminder time.Duration
@@ -49,8 +50,10 @@ type Engine struct {
 // Scheduler holds the settings of the Scheduler.
 type Scheduler struct {
 	Engine
-	Workflows  string // folder of compiled workflows, *.json
-	FairQueues bool   // true if requests carry the tenant of their order
+	Workflows string // folder of compiled workflows, *.json
+	// FairQueues is true if each request carries the tenant of its order. The tenant is the part of the order
+	// ID before the first ":".
+	FairQueues bool
 	TokenKeys  string // ARN of the secret with the token keys; "" if no workflow makes tokens
 	// Capacity is the number of requests that each agent takes at a time. The setting is required only if a
 	// step may choose its agent (P44, several agents can do one step).
@@ -60,7 +63,8 @@ type Scheduler struct {
 // Supervisor holds the settings of the Supervisor.
 type Supervisor struct {
 	Engine
-	// Capacity is how many messages each consumer takes at a time (P32, queue time is not a failure).
+	// Capacity maps the name of a consumer to the number of messages that it takes at a time (P32, queue time
+	// is not a failure).
 	Capacity   map[string]int
 	SweepEvery time.Duration // interval between sweeps
 	Workflows  string        // folder of compiled workflows with schedules; may be absent
@@ -73,7 +77,7 @@ type Agent struct {
 	Name    string
 	Queues  map[string]string // URLs of the request queue, the reply queue and the quarantine
 	Ledger  string            // name of the ledger table; "" if the agent needs no ledger
-	Secrets map[string]Secret // secrets by the environment variable that gets the value
+	Secrets map[string]Secret // locations of secrets, by the name of the environment variable for the value
 	Config  string            // file with the compiled settings of the HTTP agent
 }
 
@@ -269,7 +273,7 @@ func QueueOf(urls map[string]string, arn string) (string, error) {
 		"mapping: %w", arn, VarQueues, port.ErrNotFound)
 }
 
-// Collector returns the URL to which spans are sent. endpoint is the value of VarTraces.
+// Collector returns the URL of the trace collector for spans. endpoint is the value of VarTraces.
 func Collector(endpoint string) (*url.URL, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

@@ -46,8 +46,8 @@ const (
 	// VarLedger is the name of the ledger table. Agents of plain services need this table (P31, a plain
 	// service needs a ledger).
 	VarLedger = "STEPKEEPER_LEDGER"
-	// VarSecrets maps variables to secrets, as in {"TOKEN": {"secret": "arn:…", "field": "token"}}. The
-	// variable is optional.
+	// VarSecrets maps the name of an environment variable to the location of a secret, as in {"TOKEN":
+	// {"secret": "arn:…", "field": "token"}}. VarSecrets is optional.
 	VarSecrets = "STEPKEEPER_SECRETS"
 	// VarTokenKeys is the ARN of the secret with the token keys (P39, a token is an answer's permission). It
 	// is set only if a workflow makes tokens.

@@ -17,8 +17,8 @@ import (
 const maxBackoff = 300 * time.Millisecond
 
 // NewClient returns the SDK's client for a configuration from package awsclient or wire. If the configuration
-// has an endpoint, the client calls an emulator. It then does not validate checksums: emulators send none,
-// and the SDK would log a warning for each response.
+// has an endpoint, the client calls an emulator, and does not validate checksums. Emulators send no
+// checksums, so the SDK would log a warning for each response.
 func NewClient(c aws.Config) *dynamodb.Client {
 	return dynamodb.NewFromConfig(c, func(o *dynamodb.Options) {
 		o.DisableValidateResponseChecksum = o.BaseEndpoint != nil
@@ -26,8 +26,9 @@ func NewClient(c aws.Config) *dynamodb.Client {
 	})
 }
 
-// Time limits of the calls in a handler. attemptTime is the limit of one attempt. Calls end leftOver before
-// the handler's context ends, so that the handler can return unfinished messages to their queue.
+// Time limits of the calls in a handler. attemptTime is the limit of one attempt. Each call ends at least
+// leftOver before the handler's context ends. In this time, the handler returns unfinished messages to their
+// queue.
 const (
 	attemptTime = wire.AttemptTimeout
 	leftOver    = time.Second

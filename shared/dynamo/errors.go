@@ -56,12 +56,13 @@ var throttles = []string{
 	"LimitExceededException",
 }
 
-// meaning converts the error of a write. If DynamoDB refused all tries, it adds an error of package port:
-//   - port.ErrUnavailable, if the calls were throttled or conflicted with a transaction
+// meaning converts the error of a write. If DynamoDB refused all tries, the result can wrap an error of
+// package port:
+//   - port.ErrUnavailable, if the tries were throttled or conflicted with a transaction
 //   - port.ErrTooLarge, if the item is too large
 //
-// An error without an error of package port means that the item may be stored. doubt is true if a try of the
-// write failed without a refusal. In this case meaning adds no error of package port.
+// For any other result, the caller must assume that the item may be stored. doubt is true if a try of the
+// write failed without a refusal. The result then wraps no error of package port.
 func meaning(ctx context.Context, what string, doubt bool, err error) error {
 	if err == nil {
 		return nil
@@ -96,8 +97,9 @@ func refusal(there attrs, version int64, doubt bool, otherwise error) error {
 	return otherwise
 }
 
-// unread converts the error of a failed read. If a later read may succeed, it adds port.ErrUnavailable. It
-// adds nothing if the context has ended, or if DynamoDB refused the read for a reason other than throttling.
+// unread converts the error of a failed read. The result wraps port.ErrUnavailable, with two exceptions:
+//   - The context has ended.
+//   - DynamoDB has refused the read for a reason other than throttling.
 func unread(ctx context.Context, what string, err error) error {
 	var api smithy.APIError
 	final := refused(err) && !(errors.As(err, &api) && slices.Contains(throttles, api.ErrorCode()))

@@ -25,19 +25,20 @@ import (
 // A commit that continues an order at rest removes the content's time to live first, and then puts the
 // order's item. Otherwise the content could expire while the order continues. The order keeps its tombstone.
 //
-// A create reads the tombstone with a strongly consistent read before it puts the order's item. If a
-// tombstone exists, the create fails.
+// A create makes a strongly consistent read of the tombstone before it puts the order's item. If a tombstone
+// exists, the create fails.
 //
 // An order that is at rest when it is created has no tombstone and never expires. If the create put a
-// tombstone first, the tombstone would refuse a repetition of the create.
+// tombstone first, a repetition of the create would fail because of this tombstone.
 //
 // Erase overwrites the content with an item that only records the time (P52, erase removes content, not
 // identity). Overwriting needs no permission to delete items. A create never replaces an erased item with
 // content. If orders expire, the erased item expires at the time of the erasure plus Options.TTL and
-// contentGrace. After that, the tombstone of the order refuses the create.
+// contentGrace. After that, a create fails because of the order's tombstone.
 //
-// A create could miss the tombstone of an order that is created, ends and expires during the create. On
-// Lambda, a create takes at most 15 minutes. An order is stored for at least an hour after its end.
+// A create would miss the tombstone if an order with the same ID came to rest and expired during the create.
+// This does not happen, because a create on Lambda takes at most 15 minutes, and an order is stored for at
+// least an hour after it comes to rest.
 //
 // The item of the content contains the version of the order that last changed its time to live. A late write
 // of an older version therefore cannot change the time to live.
@@ -86,8 +87,8 @@ func (s *Store) putBeside(ctx context.Context, what string, in *dynamodb.PutItem
 	return perhaps(ctx, what, err)
 }
 
-// perhaps converts the error of a write that has no further effect if it is repeated. If DynamoDB did not
-// refuse the write, perhaps adds port.ErrUnavailable, so that the caller repeats the write.
+// perhaps converts the error of a write that the caller can repeat without a further effect. If DynamoDB did
+// not refuse the write, the result wraps port.ErrUnavailable.
 func perhaps(ctx context.Context, what string, err error) error {
 	if err != nil && ctx.Err() == nil && !refused(err) {
 		return fmt.Errorf("%s: %w: %w", what, port.ErrUnavailable, err)
@@ -117,11 +118,11 @@ func (s *Store) Erase(ctx context.Context, id, hash string) error {
 	})
 }
 
-// dropRefused erases the separate content of a refused create if no stored task uses it. A stored task does
-// not use this content in three cases:
-//   - The task has separate content with another hash.
-//   - The task's document contains its content.
-//   - The task was created by a Cancel that came before the order, and has no content.
+// dropRefused erases the separate content of a refused create if the stored task does not use this content.
+// There are three such cases:
+//   - The stored task has separate content with another hash.
+//   - The document of the stored task contains the content of its order.
+//   - A Cancel came before the order, and the stored task has no content.
 //
 // If the erasure fails, the content stays.
 func (s *Store) dropRefused(ctx context.Context, w *port.Write, there attrs) {
@@ -140,8 +141,8 @@ func (s *Store) expireContent(ctx context.Context, w *port.Write) {
 		attrs{":ttl": num(s.expiresAt() + contentGrace), ":by": num(w.Record.Version)})
 }
 
-// keepContent removes the content's time to live before its order continues. It returns ErrNotFound if the
-// content has expired.
+// keepContent removes the content's time to live before the order continues. It returns port.ErrNotFound if
+// the content has expired.
 func (s *Store) keepContent(ctx context.Context, w *port.Write) error {
 	there, err := s.updateContent(ctx, w, "REMOVE #ttl SET #by = :by",
 		"attribute_exists(#id) AND (attribute_not_exists(#by) OR #by <= :by)",

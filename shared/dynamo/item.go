@@ -98,7 +98,7 @@ func (s *Store) item(r *port.Record, writer []byte) (attrs, error) {
 }
 
 // shownItem returns the document's members as attributes. It returns false if the document cannot be
-// converted, or if a member differs from the record's field or has a reserved name.
+// converted, if a member has a reserved name, or if a member differs from its field in the record.
 func shownItem(r *port.Record) (attrs, bool) {
 	a, err := attributesOf(r.Document)
 	if err != nil {

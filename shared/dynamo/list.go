@@ -24,9 +24,10 @@ var finishedStates = []string{"Processed", "Compensated", "Cancelled", "Closed"}
 // List returns open tasks and tasks that wait for the operator, newest first. With Options.FinishedIndex it
 // also returns finished tasks. Without this option, a query for a finished state returns ErrNotListed.
 //
-// No index sorts open tasks by their time of creation, so each call reads the index entries of all open
-// tasks. If these are more than Options.ListLimit entries, List returns an error. If many tasks are open,
-// List reuses tasks that an earlier call has read; see the type recent.
+// No index sorts open tasks by their time of creation, so each call reads all entries of the buckets due and
+// attention, or of attention only (see buckets). List returns an error if there are more than
+// Options.ListLimit entries. If many tasks are open, List reuses tasks that an earlier call has read; see the
+// type recent.
 func (s *Store) List(ctx context.Context, q port.Query) (port.Page, error) {
 	var page port.Page
 	if q.Limit < 1 || q.Limit > 1000 {
@@ -197,9 +198,9 @@ func (l *listing) finished(ctx context.Context, found []*port.Record) ([]*port.R
 	return found, nil
 }
 
-// like returns a record for an entry of the index. An entry contains only the ID and the time of creation.
-// like copies State and Workflow from the query, so that only the time decides whether the query selects the
-// record.
+// like returns a record for an entry of the index of finished tasks. An entry contains only the ID and the
+// time of creation. The record has the State and Workflow of the query, so that the query checks only the
+// time.
 func (l *listing) like(d port.Due) *port.Record {
 	return &port.Record{ID: d.ID, Created: d.At, State: l.query.State, Workflow: l.query.Workflow}
 }
