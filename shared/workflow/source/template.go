@@ -174,7 +174,7 @@ func (b *builder) appendTemplate(data []byte, v *value, scope expression.Scope, 
 	return append(data, "null"...)
 }
 
-// path matches a text that looks like an expression which is only a path.
+// path matches a text that looks like an expression, such as order.name.
 var path = regexp.MustCompile(`^(order|steps)(\??\.[A-Za-z_][A-Za-z0-9_]*|\[[0-9]+\])+$`)
 
 // literal warns if a text was probably meant to be an expression.

@@ -171,9 +171,9 @@ func stoppedForward(t *core.Task) bool {
 	return t.ProcessState == core.Error && t.Phase == core.Forward
 }
 
-// undoneAlone reports whether the claimed undo belongs to a step that is undone while the task goes forward
-// (P42). The order of undos does not apply to such a step. If the same commit began the undo of the task, the
-// order of the commit's events may be unknown. In this case the result is true.
+// undoneAlone reports whether the step is undone while the task goes forward (P42). The sequence of undos
+// does not apply to such a step. If the same commit has begun the undo of the task, the sequence of its
+// events may be unknown. In this case the result is true.
 func (m *move) undoneAlone(s *core.Step) bool {
 	t, b := m.after, m.before
 	switch {
