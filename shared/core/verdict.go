@@ -78,7 +78,7 @@ func (v *Verdict) text() int { return len(v.Reason) + len(v.By) + len(v.Note) }
 // reserves space for the reason noReason, and none for By and Note.
 func (v *Verdict) Long() bool { return len(v.Reason) > len(noReason) || v.By != "" || v.Note != "" }
 
-// Drop removes or shortens the texts, so that they fit into the space that each task reserves for a verdict.
+// Drop removes By and Note, and replaces a long Reason by noReason. The verdict then fits into its reserve.
 func (v *Verdict) Drop() {
 	v.By, v.Note = "", ""
 	if len(v.Reason) > len(noReason) {

@@ -129,7 +129,6 @@ func (r *reader) urls(name string, required bool, beside string, needed ...strin
 	return urls
 }
 
-// queueName matches the queue names that SQS allows.
 var queueName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
 
 var busARN = regexp.MustCompile(`^arn:[a-z-]+:events:[a-z0-9-]+:[0-9]{12}:event-bus/[A-Za-z0-9/._-]{1,256}$`)

@@ -17,7 +17,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// tries observes all tries of one write, including the SDK's retries.
+// tries observes each try of one write, including the SDK's retries.
 type tries struct {
 	doubt bool // a try failed without a refusal by DynamoDB, so its item may be stored
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// attrs holds the attributes of an item or of a key.
 type attrs = map[string]types.AttributeValue
 
 const (
@@ -142,7 +141,6 @@ func (s *Store) index(r *port.Record, a attrs) {
 	}
 }
 
-// sortKey returns the sort key of the index for a time, in milliseconds since 1970.
 func sortKey(t time.Time) int64 { return t.UnixMilli() }
 
 // record returns the record in an item. If the item is damaged, the record has no document. The caller fails

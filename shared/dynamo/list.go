@@ -127,7 +127,6 @@ func (l *listing) buckets() []port.Bucket {
 	return []port.Bucket{port.DueBucket, port.AttentionBucket}
 }
 
-// entries reads the partitions concurrently, at most limit entries of each partition.
 func (l *listing) entries(ctx context.Context, partitions []string, limit int) ([]port.Due, error) {
 	found := make([][]port.Due, len(partitions))
 	calls, ctx := errgroup.WithContext(ctx)
@@ -205,7 +204,6 @@ func (l *listing) like(d port.Due) *port.Record {
 	return &port.Record{ID: d.ID, Created: d.At, State: l.query.State, Workflow: l.query.Workflow}
 }
 
-// days returns the newest and the oldest day of the search for finished tasks.
 func (l *listing) days() (newest, oldest time.Time) {
 	newest = l.options.Clock.Now().Add(24 * time.Hour) // another program's clock may be ahead
 	oldest = newest.AddDate(0, 0, -l.options.FinishedDays)
