@@ -19,7 +19,7 @@ type builder struct {
 	steps   []field // steps of the file and calls that send questions, with the indexes of def.Steps
 	order   *graph
 	schema  *schema.Schema // schema of the orders; nil means that any order is valid
-	element schema.Part    // schema of item in the expressions of the current step
+	element schema.Part    // schema of the variable item in the expressions of the current step
 }
 
 func (b *builder) definition() *core.Definition {
@@ -147,7 +147,7 @@ func texts(v *value) (all []string) {
 	return all
 }
 
-// undo reads the field undo: the name of an operation, or a mapping.
+// undo reads the field undo, which contains the name of an operation or a mapping.
 func (b *builder) undo(step *value, s *core.StepDefinition) *core.Undo {
 	v := step.get("undo")
 	if v == nil {
@@ -206,7 +206,7 @@ func (b *builder) retry(v *value, defaults core.Retry) core.Retry {
 	return r
 }
 
-// agents collects all agents that steps name, with their settings.
+// agents collects the agents of all steps, with their settings. It warns about settings of other agents.
 func (b *builder) agents() {
 	settings := b.root.get("agents")
 	for i := range b.def.Steps {

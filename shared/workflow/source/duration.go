@@ -10,7 +10,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
 )
 
-// limit is the longest allowed duration of a field, as a number and as a text.
+// limit is the longest duration that a field permits.
 type limit struct {
 	longest core.Duration
 	text    string

@@ -23,7 +23,7 @@ const (
 	fixSecond  = "put each workflow into a file of its own"
 )
 
-// check returns the first reason to refuse the file. what is "" if there is no reason.
+// check returns the first reason to refuse the file. The result what is "" if there is no reason.
 func (g *guard) check(tokens token.Tokens) (where position, what, fix string) {
 	if len(tokens) > maxTokens {
 		return position{}, fmt.Sprintf("the file has more than %d YAML tokens", maxTokens),

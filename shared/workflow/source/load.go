@@ -24,9 +24,9 @@ type File struct {
 	Problems   Problems
 }
 
-// LoadDir reads all *.yaml and *.yml files of a folder, sorted by name. It reports a problem if such an
-// entry is not a regular file. If two files define the same workflow, LoadDir reports a problem for the
-// later file. It returns an error only if it cannot read the folder.
+// LoadDir reads all *.yaml and *.yml files of a folder, sorted by name. If one of these entries is not a
+// regular file, LoadDir reports a problem. If two files define the same workflow, LoadDir reports a problem
+// for the later file. It returns an error only if it cannot read the folder.
 func LoadDir(dir string, opts Options) ([]File, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

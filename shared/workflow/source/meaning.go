@@ -136,8 +136,8 @@ func (b *builder) stops(i int) {
 }
 
 // undoable checks that a step declares an undo if it needs one. A step needs no undo after a point of no
-// return without a condition. A point of no return with a condition may be skipped, and then the steps
-// after it can be undone.
+// return without a condition. After a point of no return with a condition, a step needs an undo, because
+// the condition may be false.
 func (b *builder) undoable(i int) {
 	s := &b.def.Steps[i]
 	if s.Kind() != core.KindCall { // only a call can declare an undo

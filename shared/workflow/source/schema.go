@@ -51,7 +51,7 @@ func checkSchema(root *value, r *report) {
 // leaves become problems.
 func explain(e *jsonschema.ValidationError, root *value, r *report) {
 	if k, ok := e.ErrorKind.(*kind.PropertyNames); ok {
-		// InstanceLocation may be wrong for this kind of error, because the library reuses its memory.
+		// InstanceLocation may be wrong for this kind of error, because the library reuses the slice.
 		for _, holder := range []string{"agents", "steps"} {
 			if f := root.get(holder).field(k.Property); f != nil {
 				r.error(f.at, fmt.Sprintf("%q is not a name", k.Property), fixName)
@@ -105,8 +105,8 @@ func explain(e *jsonschema.ValidationError, root *value, r *report) {
 // policies lists the fields that contain a policy.
 var policies = []string{"onFailure", "onTimeout", "onDeadline"}
 
-// continueElsewhere reports a policy "continue" in a wrong place. Only a call can have this policy (P42,
-// orders can go on after failures).
+// continueElsewhere reports the policy "continue" in a field that does not permit this policy. Only the
+// onFailure of a call permits it (P42, orders can go on after failures).
 func continueElsewhere(v *value, name string, root *value, path []string, r *report) {
 	fix := "write undo or stop"
 	if len(path) > 1 && path[0] == "steps" {

@@ -39,8 +39,8 @@ func (b *builder) until(f field, s *core.StepDefinition, scope expression.Scope)
 	s.Input = b.template(v, "until", scope)
 }
 
-// span returns the timeout of a step. For a wait it returns the longest wait, without a time that comes
-// from the order.
+// span returns the timeout of a step. For a wait it returns the longest wait. A time that comes from the
+// order counts as zero.
 func span(s *core.StepDefinition) core.Duration {
 	if s.Wait != nil {
 		return s.Wait.For + s.Wait.Spread

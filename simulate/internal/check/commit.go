@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// commandOf returns the content of the command with the given ID that the handler has received. It returns
-// the ID if the handler has received no such command.
+// commandOf returns the content of the command with the given ID. If the handler has received no such
+// command, commandOf returns the ID.
 func (m *move) commandOf(id string) string {
 	for _, ev := range events(m.w.Cur, m.after.OrderID) {
 		if c, ok := ev.(*message.Control); ok && c.ID() == id {
@@ -185,8 +185,8 @@ func (m *move) identity() {
 // corrected checks a step that gets another input (P51, a call can get another input):
 //
 //   - A command has set the input.
-//   - The key of the step has no open call and no effect.
-//   - The key may have an effect that was undone only if the service is plain.
+//   - The key of the step has no open call.
+//   - The key has had no effect. Only a plain service may have had an effect that was undone.
 func (m *move) corrected() {
 	t, b := m.after, m.before
 	for i := range t.Steps {

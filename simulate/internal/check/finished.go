@@ -53,8 +53,8 @@ func Carried(iv *world.Invocation) {
 	}
 }
 
-// tooFar reports whether the time of a Wake is too far ahead for the delay of a message (P9a, a waiting step
-// has two times). It counts from the earliest time that the handler read from its clock.
+// tooFar reports whether the time of a Wake is too far ahead for a delayed message (P9a, a waiting step has
+// two times). The delay counts from the earliest time that the handler has read from its clock.
 func tooFar(iv *world.Invocation, want model.Mail) bool {
 	first := core.TimeOf(iv.P.Now())
 	for _, r := range iv.Clock {

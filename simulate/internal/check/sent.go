@@ -159,8 +159,8 @@ func because(w *world.Simulation, t *core.Task, r *message.Request) {
 	}
 }
 
-// routed checks the agent of a request. The agent must be one of the step's agents. If the previous attempt
-// failed, the agent must be another one (P44, several agents can do one step).
+// routed checks the agent of a request. The agent must be one of the step's agents. After a failed attempt,
+// the next attempt must use a different agent (P44, several agents can do one step).
 func routed(w *world.Simulation, t *core.Task, r *message.Request) {
 	_, d := w.StepOf(t, r.Step)
 	if !slices.Contains(d.AllAgents(), r.Agent) {
@@ -181,9 +181,9 @@ func routed(w *world.Simulation, t *core.Task, r *message.Request) {
 	}
 }
 
-// sentControl checks a control message. The Supervisor may send one only after a commit (P16, the Supervisor
-// hands back and gives up). A Wake must not arrive before the end of its wait, measured by the sender's clock
-// (P9a, a waiting step has two times).
+// sentControl checks a control message. The Supervisor may send a control message only after a commit (P16,
+// the Supervisor hands back and gives up). By the sender's clock, a Wake must not arrive before the wait
+// ends (P9a, a waiting step has two times).
 func sentControl(w *world.Simulation, p *world.Process, c *message.Control, delay time.Duration) {
 	iv := w.Cur
 	if iv == nil || iv.P != p || p.Role == world.AClient {

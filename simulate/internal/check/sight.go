@@ -116,15 +116,15 @@ func mailOf(v port.Value) (id string, m model.Mail, ok bool) {
 			return v.OrderID, model.Mail{Kind: 'w', Step: e.Step, Attempt: e.Attempt}, true
 		case core.Settle:
 			return v.OrderID, model.Mail{Kind: 's'}, true
-		case core.Answered: // this answer goes back to its queue, because its order is not stored
+		case core.Answered: // the order is not stored, so the answer goes back to the queue
 			return v.OrderID, model.Mail{Kind: 'e'}, true
 		}
 	}
 	return "", model.Mail{}, false
 }
 
-// has reports whether the handling sent a message. It compares the time only for an alert and for the status
-// of a waiting undo.
+// has reports whether the handler has sent a message. It compares the time only for an alert and for the
+// status of a waiting undo.
 func has(s *world.Sight, want model.Mail) bool {
 	return slices.ContainsFunc(s.Sent, func(m model.Mail) bool {
 		return m.Kind == want.Kind && m.Step == want.Step && m.Attempt == want.Attempt &&
@@ -212,7 +212,7 @@ func (m *move) decided() {
 	}
 	if rule == "" || len(times) > 1 && len(EventsOf(s, iv)) > 1 {
 		s.After, s.ExpectedWaits = m.after, []world.ExpectedWait{{Order: s.Id}}
-		return // the batch may have had a different time for each event
+		return // each event of the batch may have had a different time
 	}
 	m.fail(rule, "%s", diff)
 }

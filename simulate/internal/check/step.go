@@ -133,8 +133,8 @@ func (m *move) held(was, s *core.Step, d *core.StepDefinition) {
 	}
 }
 
-// progressed checks the times of an attempt that continues. The stop-by must not change. The complete-by must
-// not become earlier, and must not be after the stop-by (P43, long work reports progress).
+// progressed checks the times of an attempt that continues (P43, long work reports progress). The stop-by
+// must not change. The complete-by must not become earlier. The complete-by must not be after the stop-by.
 func (m *move) progressed(was, s *core.Step) {
 	if !was.InFlight() || !s.InFlight() || was.Attempt != s.Attempt || m.before.Run != m.after.Run {
 		return
@@ -146,8 +146,8 @@ func (m *move) progressed(was, s *core.Step) {
 	}
 }
 
-// goesOn checks a step with onFailure: continue. After its failure the task goes on (P42, orders can go on
-// after failures).
+// goesOn checks a step with onFailure: continue. After a failure of the step, the task goes on (P42, orders
+// can go on after failures).
 func (m *move) goesOn(was, s *core.Step) {
 	m.did("P42")
 	t := m.after
@@ -172,8 +172,8 @@ func stoppedForward(t *core.Task) bool {
 }
 
 // undoneAlone reports whether the step is undone while the task goes forward (P42). The sequence of undos
-// does not apply to such a step. If the same commit has begun the undo of the task, the sequence of its
-// events may be unknown. In this case the result is true.
+// does not apply to such a step. A commit that has begun the undo of the task may contain several events in
+// an unknown sequence. For such a commit the result is true.
 func (m *move) undoneAlone(s *core.Step) bool {
 	t, b := m.after, m.before
 	switch {
@@ -243,7 +243,7 @@ func (m *move) claimed(was, s *core.Step, d *core.StepDefinition) {
 	}
 }
 
-// reminds reports whether the commit causes a reminder of an open question (P37, a question has a time).
+// reminds reports whether the commit sends a reminder of an open question (P37, a question has a time).
 func (m *move) reminds() bool {
 	if m.before == nil {
 		return false
