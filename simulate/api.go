@@ -25,8 +25,8 @@ type (
 	Stats = world.Stats
 	// Violation is a broken invariant.
 	Violation = world.Violation
-	// Explained describes a broken invariant for the author of the workflow. It also says how to correct
-	// the problem.
+	// Explained describes a broken invariant for the author of the workflow. It also says how to correct the
+	// problem.
 	Explained = world.Explained
 	// Party is the person who can correct a finding.
 	Party = world.Party

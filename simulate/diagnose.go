@@ -18,12 +18,12 @@ type Finding struct {
 	Responsible Party  `json:"whose"`
 	Text        string `json:"text"`
 	Fix         string `json:"fix"`
-	// Step is the name of the affected step, or "" if the finding is about no step. Agent is the name of
-	// the step's agent, or "" if the step has no agent.
+	// Step is the name of the affected step, or "" if the finding is about no step. Agent is the name of the
+	// step's agent, or "" if the step has no agent.
 	Step  string `json:"step,omitempty"`
 	Agent string `json:"agent,omitempty"`
-	// Advice is true if the problem only delays the end of the order. It is also true if a stored order
-	// waits for an answer.
+	// Advice is true if the problem only delays the end of the order. It is also true if a stored order waits
+	// for an answer.
 	Advice bool `json:"advice,omitempty"`
 }
 

@@ -32,9 +32,9 @@ func Encode(d *core.Definition) ([]byte, error) {
 	return bytes.TrimRight(buf.Bytes(), "\n"), nil
 }
 
-// Decode reads the stored form with the given hash, and compiles its expressions. The error wraps
-// ErrDamaged for a wrong hash, and ErrNewer for a newer schema. Decode ignores unknown fields, which a
-// newer minor version may have added.
+// Decode reads the stored form with the given hash, and compiles its expressions. The error wraps ErrDamaged
+// for a wrong hash, and ErrNewer for a newer schema. Decode ignores unknown fields, which a newer minor
+// version may have added.
 func Decode(hash string, data []byte) (*core.Definition, error) {
 	if Hash(data) != hash {
 		return nil, fmt.Errorf("definition %s: %w", hash, ErrDamaged)

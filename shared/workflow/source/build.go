@@ -9,8 +9,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schema"
 )
 
-// builder makes the definition from the tree, and checks its meaning. It treats a malformed value as
-// absent, because the schema check has already reported the value.
+// builder makes the definition from the tree, and checks its meaning. It treats a malformed value as absent,
+// because the schema check has already reported the value.
 type builder struct {
 	report  *report
 	opts    Options

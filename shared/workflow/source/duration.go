@@ -10,7 +10,6 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schedule"
 )
 
-// limit is the longest duration that a field permits.
 type limit struct {
 	longest core.Duration
 	text    string

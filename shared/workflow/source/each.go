@@ -8,8 +8,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/schema"
 )
 
-// each reads a step that starts child orders (P40, a step can have child orders). The method items reads
-// its expressions.
+// each reads a step that starts child orders (P40, a step can have child orders). The method items reads its
+// expressions.
 func (b *builder) each(f field) core.StepDefinition {
 	v := f.value
 	s := b.uncalled(f)
@@ -30,8 +30,8 @@ func (b *builder) each(f field) core.StepDefinition {
 			s.PointOfNoReturn = s.PointOfNoReturn || child.Steps[i].PointOfNoReturn
 		}
 	}
-	// A child past its point of no return cannot be undone. Therefore the parent must stop by default (P22,
-	// a point of no return forbids undo).
+	// A child past its point of no return cannot be undone. Therefore the parent must stop by default (P22, a
+	// point of no return forbids undo).
 	if s.PointOfNoReturn && b.text(v, "onFailure") == "" {
 		s.OnFailure = core.OnFailureStop
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// guard checks the tokens of a file before the YAML parser reads them. It refuses a file that would make
-// the parser recurse deeply or take quadratic time.
+// guard checks the tokens of a file before the YAML parser reads them. It refuses a file that would make the
+// parser recurse deeply or take quadratic time.
 type guard struct {
 	flow   int     // number of open brackets and braces
 	blocks []block // mappings in block style, innermost last
@@ -64,8 +64,8 @@ func (g *guard) token(t *token.Token) (what, fix string) {
 		}
 	}
 	g.text = true
-	// A deeper block begins further to the right, so its column limits its depth. The limit of 10 columns
-	// per level permits wide indents.
+	// A deeper block begins further to the right, so its column limits its depth. The limit of 10 columns per
+	// level permits wide indents.
 	structure := t.Type == token.SequenceEntryType || t.Type == token.MappingValueType
 	if g.flow > maxNesting || structure && g.flow == 0 && t.Position.Column > 10*maxNesting {
 		return fmt.Sprintf("lists and mappings are nested deeper than %d levels", maxNesting), "flatten it"
@@ -73,8 +73,8 @@ func (g *guard) token(t *token.Token) (what, fix string) {
 	return "", ""
 }
 
-// adjoins reports whether a colon directly joins two unquoted values, as in [12:30]. The YAML library reads
-// a mapping here, but other YAML programs read a text.
+// adjoins reports whether a colon directly joins two unquoted values, as in [12:30]. The YAML library reads a
+// mapping here, but other YAML programs read a text.
 func adjoins(colon *token.Token) bool {
 	next := colon.Next
 	return colon.Prev != nil && next != nil && plain(colon.Prev) && plain(next) &&

@@ -96,7 +96,6 @@ func (b *builder) knownAgents() {
 
 // noReturn checks the two rules of points of no return (P22, a point of no return forbids undo; P22a, a
 // proven refusal permits undo):
-//
 //   - If a step may run beside or after a point of no return, its failure must not undo the order.
 //   - If a step may have to be undone, the step must declare its undo.
 func (b *builder) noReturn() {
@@ -136,8 +135,8 @@ func (b *builder) stops(i int) {
 }
 
 // undoable checks that a step declares an undo if it needs one. A step needs no undo after a point of no
-// return without a condition. After a point of no return with a condition, a step needs an undo, because
-// the condition may be false.
+// return without a condition. After a point of no return with a condition, a step needs an undo, because the
+// condition may be false.
 func (b *builder) undoable(i int) {
 	s := &b.def.Steps[i]
 	if s.Kind() != core.KindCall { // only a call can declare an undo

@@ -38,7 +38,6 @@ func (b *builder) orders() {
 	b.def.Order, b.schema = b.compiled(given, data, err)
 }
 
-// scheduledOrder checks that the orders of the schedule match the order schema.
 func (b *builder) scheduledOrder() {
 	if b.schema == nil || b.def.Schedule == nil {
 		return

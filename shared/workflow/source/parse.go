@@ -15,9 +15,9 @@ type Options struct {
 	// MaxTimeout returns the longest time that the agent's environment, such as Lambda, gives to one request.
 	// The result 0, or a nil function, means no limit.
 	MaxTimeout func(agent string) core.Duration
-	// CannotKeep returns a problem and its fix if an agent cannot provide the grade of a step. Otherwise
-	// the problem is "". The parameter kept is the agent's keyRetention. A nil function means that every
-	// agent can provide every grade.
+	// CannotKeep returns a problem and its fix if an agent cannot provide the grade of a step. Otherwise the
+	// problem is "". The parameter kept is the agent's keyRetention. A nil function means that every agent
+	// can provide every grade.
 	CannotKeep func(agent string, s *core.StepDefinition, kept core.Duration) (problem, fix string)
 
 	// child returns the definition of a child workflow, or a problem and its fix. A nil function means that

@@ -82,8 +82,7 @@ type report struct {
 	problems Problems
 }
 
-// maxWhat limits the text of one problem, in bytes. Otherwise a problem could quote a large part of the
-// file.
+// maxWhat limits the text of one problem, in bytes. Otherwise a problem could quote a large part of the file.
 const maxWhat = 400
 
 func (r *report) add(at position, severity Severity, what, fix string) {

@@ -17,7 +17,6 @@ import (
 
 // An unquoted value has the type that the core schema of YAML 1.2 gives it. A value is refused as ambiguous
 // in these cases:
-//
 //   - It has a different type in YAML 1.1.
 //   - It looks like a number, but it is a text.
 //   - It is an infinity or NaN, which JSON does not have.
@@ -51,8 +50,8 @@ var (
 
 const fixQuote = `quote it for a text, as in "yes", or write a number, true or false as in JSON`
 
-// CheckScalars returns an error if a YAML file contains an ambiguous value, or a number that is too long.
-// The readers of the agents file and of the services file call it.
+// CheckScalars returns an error if a YAML file contains an ambiguous value, or a number that is too long. The
+// readers of the agents file and of the services file call it.
 func CheckScalars(data []byte) error {
 	for _, t := range lexer.Tokenize(string(data)) {
 		if what := problemOf(t); what != "" {
@@ -66,8 +65,8 @@ func CheckScalars(data []byte) error {
 // WithoutMark returns the data without the byte order mark that some editors write at the beginning.
 func WithoutMark(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\ufeff")) }
 
-// problemOf returns the reason to refuse an unquoted value. It returns "" for a valid value. It also
-// returns "" for a key, because a key is always a text.
+// problemOf returns the reason to refuse an unquoted value. It returns "" for a valid value. It also returns
+// "" for a key, because a key is always a text.
 func problemOf(t *token.Token) string {
 	if !plain(t) || t.Next != nil && t.Next.Type == token.MappingValueType {
 		return ""

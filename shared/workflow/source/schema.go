@@ -119,8 +119,8 @@ func continueElsewhere(v *value, name string, root *value, path []string, r *rep
 	r.error(v.at, name+` is "continue", which only the onFailure of a step that calls an agent can be`, fix)
 }
 
-// locate returns the value at a path, and a name for the value. If the path leads to no value, locate
-// returns the last value on the path.
+// locate returns the value at a path, and a name for the value. If the path leads to no value, locate returns
+// the last value on the path.
 func locate(root *value, path []string) (*value, string) {
 	v, name := root, "the workflow"
 	for i, key := range path {
@@ -183,8 +183,8 @@ func unknownFields(keys []string, v *value, path []string, r *report) {
 	}
 }
 
-// knownFields returns the fields that the schema allows in the object v. The path leads from the root of
-// the file to v.
+// knownFields returns the fields that the schema allows in the object v. The path leads from the root of the
+// file to v.
 func knownFields(path []string, v *value) []string {
 	var fields []string
 	s := compiledSchema()

@@ -134,7 +134,6 @@ func yamlMessage(err error) string {
 	return "it cannot be read"
 }
 
-// treeBuilder converts the YAML library's tree into a tree of values.
 type treeBuilder struct {
 	report  *report
 	anchors map[string]*value
@@ -271,7 +270,6 @@ func (b *treeBuilder) refuse(where position, depth int) {
 	b.over = true
 }
 
-// number converts a number to JSON. It reports a problem if the text is not a number.
 func (b *treeBuilder) number(t *token.Token) string {
 	text, err := numberText(t.Value)
 	if err != nil {

@@ -80,12 +80,7 @@ func Calls(iv *world.Invocation, c worker.Call) {
 // ledger even if the grade is not plain (P22a, a proven refusal permits undo).
 func pivots(r *message.Request) bool { return r.PointOfNoReturn && r.Operation == core.Do }
 
-// callsPivot checks a call of a point of no return:
-//
-//   - The ledger must record the call before the call begins.
-//   - The ledger must show whether an earlier attempt was called.
-//   - After a reply with noEffect, the agent must not call the service for this attempt or an earlier
-//     attempt.
+// callsPivot checks a call of a point of no return. The ledger must record the call before it begins.
 func callsPivot(iv *world.Invocation, c worker.Call) {
 	w, a := iv.W, &iv.Agency
 	w.Checks.Did("P31")
@@ -103,9 +98,9 @@ func callsPivot(iv *world.Invocation, c worker.Call) {
 	}
 }
 
-// enterLedger returns the new state of a ledger entry when an agent begins to handle a request. It
-// implements the transition table of the ledger (P31, a plain service needs a ledger). The result command
-// is the number of the last Resolve that the entry includes.
+// enterLedger returns the new state of a ledger entry when an agent begins to handle a request. It implements
+// the transition table of the ledger (P31, a plain service needs a ledger). The result command is the number
+// of the last Resolve that the entry includes.
 func enterLedger(e port.LedgerEntry, r *message.Request) (state string, command int) {
 	state, command = e.State, e.Command
 	by := e.Attempt
@@ -174,8 +169,8 @@ func Moves(iv *world.Invocation, before, after port.LedgerEntry) {
 		}
 	case pivots(r) && r.Grade != core.Plain && !a.Called && mine && before.State == worker.StateStarted &&
 		after.State == worker.StateRepeated:
-		// The agent's write was stored, but the ledger reported a conflict. Therefore the agent assumes
-		// that another process wrote the entry.
+		// The agent's write was stored, but the ledger reported a conflict. Therefore the agent assumes that
+		// another process wrote the entry.
 		want = worker.StateRepeated
 	case a.Called && a.Outcome == world.CallDone, a.Happened:
 		want = settledLedger(before.State, r.Operation)
@@ -272,8 +267,8 @@ func proves(iv *world.Invocation, r *message.Reply) {
 	s.Proven = max(s.Proven, r.Attempt)
 }
 
-// answersPlain checks a reply about a plain service (P31). The result must come from the ledger, from a
-// call by this handler, or from a check of the service.
+// answersPlain checks a reply about a plain service (P31). The result must come from the ledger, from a call
+// by this handler, or from a check of the service.
 func answersPlain(iv *world.Invocation, r *message.Reply) {
 	w, a := iv.W, &iv.Agency
 	e := w.Ledgers[iv.P.Agent].Entries[a.Req.Key]
@@ -296,12 +291,8 @@ func answersPlain(iv *world.Invocation, r *message.Reply) {
 	}
 }
 
-// Ends checks a request that the agent has deleted:
-//
-//   - If the queue did not accept the reply, the agent must not delete the request (P13, delete after
-//     sending).
-//   - If an unreadable request is not in quarantine, the agent must not delete the request (invariant 19,
-//     no message is lost without a trace).
+// Ends checks a request that the agent has deleted. If the queue did not accept the reply, the agent must not
+// delete the request (P13, delete after sending). An unreadable request must be in quarantine.
 func Ends(iv *world.Invocation, deleted bool) {
 	w, a := iv.W, &iv.Agency
 	if iv.Dead || !deleted {

@@ -14,8 +14,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// Check compares tasks with their effects in the services. It checks only the orders that have changed
-// since the last call of Check.
+// Check compares tasks with their effects in the services. It checks only the orders that have changed since
+// the last call of Check.
 func Check(w *world.Simulation) {
 	for _, o := range w.AllOrders {
 		if o.Seen.Dirty {
@@ -25,8 +25,7 @@ func Check(w *world.Simulation) {
 	}
 }
 
-// most is the largest number of commits that an order may need (invariant 20, work for an order has a
-// bound).
+// most is the largest number of commits that an order may need (invariant 20, work for an order has a bound).
 const most = 3000
 
 // move is one commit of an order, with the task before and after the commit.
@@ -93,11 +92,7 @@ func (m *move) did(names ...string) {
 	}
 }
 
-// checkEffects compares the effects in the remote services with the state of the task:
-//
-//   - An order that is stored apart from its task must exist as long as the task (invariant 2).
-//   - A Processed task must have the effect of each step exactly once (invariant 7).
-//   - A task with another end must have no effect (invariant 8).
+// checkEffects compares the effects in the remote services with the state of the task.
 func checkEffects(w *world.Simulation, o *world.Order) {
 	r := w.Store.Rows[o.Id]
 	if r == nil || r.Task == nil {
@@ -140,11 +135,8 @@ func checkEffects(w *world.Simulation, o *world.Order) {
 	}
 }
 
-// Undoing checks an undo before it takes effect, except the undo of a step that is undone alone:
-//
-//   - No point of no return may have an effect (P22a, a proven refusal permits undo).
-//   - No step with a later first claim may have an effect (invariant 9, undo runs in the reverse order of
-//     first claims).
+// Undoing checks an undo before it takes effect (P22a, a proven refusal permits undo). It does not check the
+// undo of a step that is undone alone.
 func Undoing(w *world.Simulation, s *world.Remote, c worker.Call) {
 	t := w.Store.Task(s.Order)
 	if o := w.ByID[s.Order]; o != nil && o.Seen.Alone[fmt.Sprintf("%s/%d", s.Step, c.Attempt)] {
@@ -168,8 +160,8 @@ func Undoing(w *world.Simulation, s *world.Remote, c worker.Call) {
 	}
 }
 
-// Short is the error code of a step if its output was too large (P28, what is too large fails once). A
-// status with this code does not contain the output.
+// Short is the error code of a step if its output was too large (P28, what is too large fails once). A status
+// with this code does not contain the output.
 const Short = "output-too-large"
 
 // Audit checks all orders and all dead letters at the end of a run.
@@ -190,8 +182,8 @@ func Audit(w *world.Simulation) {
 	Letters(w)
 }
 
-// Letters checks the dead letters. If a dead letter names an order that was never stored, the order must
-// have been refused (invariant 19, no message is lost without a trace).
+// Letters checks the dead letters. If a dead letter names an order that was never stored, the order must have
+// been refused (invariant 19, no message is lost without a trace).
 func Letters(w *world.Simulation) {
 	for _, name := range w.Names {
 		for _, l := range w.Queues[name].Dead {
@@ -208,7 +200,6 @@ func Letters(w *world.Simulation) {
 
 // NoEffect reports whether a step has no effect although it was done. Such a step has no undo, and one of
 // these conditions holds:
-//
 //   - The step sends a question.
 //   - The step is not a point of no return, and does not come after one.
 func NoEffect(w *world.Simulation, t *core.Task, step string) bool {

@@ -66,8 +66,8 @@ func (m *move) votes(was, s *core.Step, decided bool) {
 	}
 }
 
-// decidedInTime checks that a step gets its timeoutValue only after its timeout (P37, a question has a
-// time). When no faults occur, the step must get the value soon after the timeout.
+// decidedInTime checks that a step gets its timeoutValue only after its timeout (P37, a question has a time).
+// When no faults occur, the step must get the value soon after the timeout.
 func (m *move) decidedInTime(was, s *core.Step, d *core.Decided, decided bool) {
 	if _, before := model.DecidedOf(was); !decided || before || was.State != core.Waiting {
 		return

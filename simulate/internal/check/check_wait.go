@@ -102,8 +102,8 @@ func (m *move) undecided(was *core.Step) bool {
 	return m.after.ProcessState == core.Compensating && was.CompleteBy == 0
 }
 
-// prompt checks that a wait ends soon after its end time when no faults occur (P34). If the Wake does not
-// end the wait within the definition's grace, the next sweep must end the wait.
+// prompt checks that a wait ends soon after its end time when no faults occur (P34). If the Wake does not end
+// the wait within the definition's grace, the next sweep must end the wait.
 func (m *move) prompt(s *core.Step, at core.Time) {
 	since := max(int64(at)-m.w.Start, m.w.QuiescedAt, m.o.Seen.ForwardAt)
 	// The bound leaves time for the lease or the message of a dead process to expire.

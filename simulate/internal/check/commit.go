@@ -50,7 +50,6 @@ func (m *move) added() (n int) {
 }
 
 // verdicts checks the verdicts on commands (P5, commands have a number and an ID; P17, a cancel is kept):
-//
 //   - An ID keeps its verdict until eight later verdicts have replaced it.
 //   - A copy of a refused command is never accepted.
 //   - A refused Cancel stays refused in its run.
@@ -118,8 +117,8 @@ func (m *move) emptied() (n int) {
 	}
 	// The iteration sequence does not matter, because the result is a count.
 	for kind, all := range m.before.Commands.Refused {
-		// A list becomes shorter only if the commit empties it. A later event of the same commit may then
-		// add entries.
+		// A list becomes shorter only if the commit empties it. A later event of the same commit may then add
+		// entries.
 		if len(m.after.Commands.Refused[kind]) < len(all) {
 			n++
 		}
@@ -182,11 +181,8 @@ func (m *move) identity() {
 	}
 }
 
-// corrected checks a step that gets another input (P51, a call can get another input):
-//
-//   - A command has set the input.
-//   - The key of the step has no open call.
-//   - The key has had no effect. Only a plain service may have had an effect that was undone.
+// corrected checks a step that gets another input (P51, a call can get another input). Only a plain service
+// may have had an effect for the key of the step, and that effect must be undone.
 func (m *move) corrected() {
 	t, b := m.after, m.before
 	for i := range t.Steps {
@@ -209,13 +205,7 @@ func (m *move) corrected() {
 	}
 }
 
-// moved checks a task that pins another definition (P49, move pins another definition):
-//
-//   - A command has requested the move.
-//   - No step is in flight.
-//   - Every step that was attempted or skipped, or has failed, stays in the task. Only a Compensated task
-//     may lose such a step.
-//   - The task remembers the number of attempts of a removed step.
+// moved checks a task that pins another definition (P49, move pins another definition).
 func (m *move) moved() {
 	t, b := m.after, m.before
 	if t.Definition == b.Definition {
@@ -247,9 +237,9 @@ func (m *move) moved() {
 	}
 }
 
-// was returns the step before the commit, or a new Pending step if the commit has added the step. An
-// earlier Move may have removed a step with this name. Then the number of attempts continues (P1, every
-// claim has a new attempt).
+// was returns the step before the commit, or a new Pending step if the commit has added the step. An earlier
+// Move may have removed a step with this name. Then the number of attempts continues (P1, every claim has a
+// new attempt).
 func (m *move) was(name string) *core.Step {
 	if s := m.before.Step(name); s != nil {
 		return s
@@ -257,8 +247,7 @@ func (m *move) was(name string) *core.Step {
 	return &core.Step{Name: name, State: core.Pending, Attempt: m.before.Attempts.Removed[name]}
 }
 
-// index checks the index entry of a task. The entry must have the right bucket (P9, tasks not at rest are
-// due). Its due time must not be later than the earliest live time (invariant 21).
+// index checks the bucket and the due time of the index entry (P9, tasks not at rest are due).
 func (m *move) index() {
 	m.did("21", "P9")
 	live := model.Live(m.after)
@@ -277,13 +266,8 @@ func (m *move) index() {
 	}
 }
 
-// ends checks the end of a task:
-//
-//   - Only a command changes an end (invariant 6).
-//   - In a Compensated or Cancelled task, every attempted step is Compensated (invariant 10).
-//   - No status follows the status of the end (invariant 18).
-//   - A task past a point of no return is not undone (P22, a point of no return forbids undo).
-//   - The task keeps to its hop budget (P23, a hop budget bounds claims).
+// ends checks the end of a task, and its hop budget (P22, a point of no return forbids undo; P23, a hop
+// budget bounds claims).
 func (m *move) ends() {
 	m.did("6", "P22", "P23", "P20")
 	t, b := m.after, m.before
@@ -322,11 +306,7 @@ func (m *move) ends() {
 	}
 }
 
-// erased checks an erased order (P52):
-//
-//   - The erasure comes after the report of the end.
-//   - The order stays erased.
-//   - The document has no content, output, input or answer.
+// erased checks an erased order (P52).
 func (m *move) erased() {
 	t, b := m.after, m.before
 	if t.Erased == nil {
@@ -372,9 +352,8 @@ func (m *move) why() {
 		return
 	}
 	m.did("P19")
-	// An order that was closed in Error stores the reason of its undo separately. An order can also be
-	// closed while it is Compensating, if it waits for missing children (P48, close ends an order as it
-	// stands).
+	// An order that was closed in Error stores the reason of its undo separately. An order can also be closed
+	// while it is Compensating, if it waits for missing children (P48, close ends an order as it stands).
 	closed := m.after.ProcessState == core.Closed && m.before.ProcessState != core.Compensating
 	if was, is := model.UndoneFor(m.before, false), model.UndoneFor(m.after, closed); was != is {
 		m.fail("P19", "it is undone because of %s, and that began because of %s", is, was)
@@ -403,7 +382,6 @@ func (m *move) settled() {
 func AlertID(at core.Time, run, command int) string { return fmt.Sprintf("%s/%d/%d", at, run, command) }
 
 // replies checks that stale replies alone cause no commit (invariant 4). A reply is stale in these cases:
-//
 //   - The task has no such step, or the run is not the task's run.
 //   - The attempt is earlier than the step's attempt, and the reply is not the "done" of a do.
 //   - The attempt is the step's attempt, but the operation is not.

@@ -23,7 +23,6 @@ func (m *move) settledHere(s *world.Sight) {
 }
 
 // Finished checks the end of a handling, which is one call of an actor's handler:
-//
 //   - Messages that were deleted without a commit change nothing (P8, every commit is conditional; P15, a
 //     late "done" counts).
 //   - The handler has sent all effects of its commit (P12, effects are emitted again; P13, delete after
@@ -98,8 +97,8 @@ func sentAll(s *world.Sight, def *core.Definition, t *core.Task) bool {
 	return !slices.ContainsFunc(model.OfEnd(def, t), func(want model.Mail) bool { return !has(s, want) })
 }
 
-// spent checks the messages of an order that the handler deleted without a commit. These messages must
-// change nothing. The first result lists the messages that the handler had to send again.
+// spent checks the messages of an order that the handler deleted without a commit. These messages must change
+// nothing. The first result lists the messages that the handler had to send again.
 func spent(iv *world.Invocation, s *world.Sight) (must []model.Mail, ok bool) {
 	w := iv.W
 	var broken string
@@ -154,12 +153,8 @@ func copied(iv *world.Invocation, s *world.Sight) {
 	}
 }
 
-// unreadable checks that no message is lost without a trace (invariant 19):
-//
-//   - An unreadable message must go to quarantine.
-//   - A message of a newer schema must stay in its queue.
-//   - Any other message may return to its queue only if something has failed, or if stays is true for the
-//     order.
+// unreadable checks that no message is lost without a trace. A message about an order may return to its queue
+// only if something has failed, or if stays is true for the order.
 func unreadable(iv *world.Invocation, gone func(id string) bool) {
 	w := iv.W
 	lost := iv.Gone == nil

@@ -12,9 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/simulate/internal/world"
 )
 
-// mayDo reports whether the handler may send the request of a do (P12, effects are emitted again; P13,
-// delete after sending). The handler may send the request in these cases:
-//
+// mayDo reports whether the handler may send the request of a do (P12, effects are emitted again; P13, delete
+// after sending). The handler may send the request in these cases:
 //   - The handler has not loaded the task.
 //   - The task goes forward.
 //   - The handler's commit has claimed this attempt.
@@ -56,8 +55,8 @@ func inQueue(iv *world.Invocation, i int) core.Duration {
 	return max(0, now.Sub(core.TimeOf(iv.Handed[i].SentAt)))
 }
 
-// events returns the events of one order that the handler has received. These are the messages, or the
-// event of a call without a queue.
+// events returns the events of one order that the handler has received. These are the messages, or the event
+// of a call without a queue.
 func events(iv *world.Invocation, id string) (all []any) {
 	for _, l := range iv.Letters {
 		if world.AboutOrder(l.Message) == id {
@@ -256,8 +255,8 @@ func (m *move) predict(iv *world.Invocation, s *world.Sight, want *model.Model) 
 	return rule, want.Differs(m.after)
 }
 
-// EventsOf returns the events that the Scheduler decides. If requests were too large for their queues,
-// these events are the failures of the requests' steps.
+// EventsOf returns the events that the Scheduler decides. If requests were too large for their queues, these
+// events are the failures of the requests' steps.
 func EventsOf(s *world.Sight, iv *world.Invocation) []any {
 	all := events(iv, s.Id)
 	if len(s.Extra) > 0 {

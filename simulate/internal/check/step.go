@@ -80,8 +80,8 @@ func (m *move) rule(i int, was *core.Step) {
 }
 
 // failedByRule reports whether a step with a rule failed for a permitted reason. The step may fail with the
-// code of the rule. The step may also fail because its condition cannot be evaluated (P20, what happens
-// next is computed).
+// code of the rule. The step may also fail because its condition cannot be evaluated (P20, what happens next
+// is computed).
 func (m *move) failedByRule(i int) bool {
 	s, d := &m.after.Steps[i], &m.def.Steps[i]
 	switch {
@@ -244,8 +244,7 @@ func (m *move) claimed(was, s *core.Step, d *core.StepDefinition) {
 	}
 }
 
-// reminds reports whether the commit records a new reminder of an open question (P37, a question has a
-// time).
+// reminds reports whether the commit records a new reminder of an open question (P37, a question has a time).
 func (m *move) reminds() bool {
 	if m.before == nil {
 		return false
