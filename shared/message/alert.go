@@ -94,7 +94,7 @@ func (a Alert) For(deployment, options string) Alert {
 	return a
 }
 
-var plain = regexp.MustCompile(`^[A-Za-z0-9._:/=,@%+~-]+$`)
+var plain = regexp.MustCompile(`^[A-Za-z0-9._:/=,@%+-]+$`)
 
 // Quoted removes the control characters of a word, and adds quotes for a POSIX shell if necessary.
 func Quoted(word string) string {

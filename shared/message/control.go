@@ -151,7 +151,7 @@ func (m *Control) Check() error {
 	case m.Tries < 0:
 		return unreadable("tries counts from 0")
 	case k.name == "":
-		return unreadable("kind %.40q is not known", k.name)
+		return unreadable("an event of type %T has no message", m.Event)
 	}
 	return k.check(m.Event)
 }
