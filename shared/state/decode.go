@@ -107,7 +107,7 @@ func readText[T ~string](v []byte) (T, error) {
 	return T(s), err
 }
 
-// readState reads a state. It returns a known state without a copy.
+// readState reads a state. It does not allocate memory for a known state.
 func readState(v []byte) (core.State, error) {
 	for _, s := range stateNames {
 		if len(v) == len(s)+2 && string(v[1:len(v)-1]) == string(s) && v[0] == '"' {

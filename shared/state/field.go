@@ -20,8 +20,8 @@ type field[T any] struct {
 	take  func(d *decoder, x *T, v []byte) error
 }
 
-// table lists the members of one kind of object, in the order in which they are written and read. Schema and
-// Created come before all times that are stored relative to Created.
+// table lists the members of one kind of object, in the order in which they are written and read. The
+// member Created comes before all times that are stored relative to Created.
 type table[T any] struct{ fields []field[T] }
 
 func tableOf[T any](fields ...field[T]) *table[T] {
@@ -116,7 +116,7 @@ func boolean[T any](name, says string, at func(*T) *bool) field[T] {
 		func(_ *decoder, v []byte) (bool, error) { return readBool(v) })
 }
 
-// moment makes a field of a time that people read, in RFC 3339.
+// moment makes a field of a time in RFC 3339, which people can read.
 func moment[T any](name, says string, at func(*T) *core.Time) field[T] {
 	return member(name, says, at, (*writer).moment,
 		func(_ *decoder, v []byte) (core.Time, error) { return readMoment(v) })
@@ -132,7 +132,7 @@ func after[T any](name, says string, at func(*T) *core.Time) field[T] {
 	return member(name, says, at, (*writer).after, (*decoder).after)
 }
 
-// raw makes a field of JSON that is stored byte for byte, but with U+FFFD for invalid UTF-8.
+// raw makes a field of JSON that is stored byte for byte. U+FFFD replaces invalid UTF-8.
 func raw[T any](name, says string, at func(*T) *json.RawMessage) field[T] {
 	return field[T]{
 		name: name, says: says,

@@ -6,7 +6,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// step is a step and its place in the definition.
+// step is a step with its index in the definition.
 type step struct {
 	*core.Step
 	n int
@@ -108,7 +108,6 @@ var taskFields = tableOf(
 		func(t *core.Task) *bool { return &t.Attention }),
 )
 
-// stepFields lists the members of a step.
 var stepFields = tableOf(
 	integer("N", "index in the definition", func(s *step) *int { return &s.n }),
 	state("ProcessState", "state of the step", func(s *step) *core.State { return &s.State }),
@@ -168,7 +167,6 @@ var stepFields = tableOf(
 		func(s *step) **core.Children { return &s.Children }, checkChildren),
 )
 
-// errorFields lists the members of a step's last failure.
 var errorFields = tableOf(
 	text("code", "a short stable word", func(e *core.StepError) *string { return &e.Code }),
 	text("message", "for people", func(e *core.StepError) *string { return &e.Message }),

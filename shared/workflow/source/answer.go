@@ -12,8 +12,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/workflow"
 )
 
-// answer reads an approval step or an event step, except its expressions. Both kinds of steps wait for an
-// answer from outside (P35, an answer decides a round; P37, a question has a time).
+// answer reads an approval step or an event step. Such a step waits for an answer from outside (P35, an answer
+// decides a round; P37, a question has a time). The method question reads the expressions of the step.
 func (b *builder) answer(f field) core.StepDefinition {
 	form := answerForm(f.value)
 	v := f.value.get(form)
