@@ -23,9 +23,9 @@ const (
 	prefix = "#schedule/"
 )
 
-// MinCatchUp is the smallest allowed CatchUp of a core.Schedule. A scheduled time is skipped if a sweep finds
-// the time later than CatchUp. MinCatchUp is longer than the time between two sweeps, because a start waits
-// for the next sweep.
+// MinCatchUp is the smallest allowed CatchUp of a core.Schedule. A sweep skips a scheduled
+// time that passed longer ago than CatchUp. MinCatchUp is longer than the time between two sweeps, because a
+// start waits for the next sweep.
 const MinCatchUp = 10 * core.Minute
 
 // MaxCatchUp is the largest allowed CatchUp of a core.Schedule.
@@ -81,7 +81,7 @@ func Order(s *core.Schedule, at core.Time) (json.RawMessage, error) {
 	return json.Marshal(fields)
 }
 
-// Decide starts an order for each scheduled time up to now, or skips the time. It stops after startsAtOnce
+// Decide adds each scheduled time up to now to the record, as a start or as a skip. It stops after startsAtOnce
 // starts or timesAtOnce times. It reports whether the record has changed. If the record is new, or has a
 // different cron expression or zone than the schedule, Decide begins with the first scheduled time after now.
 //
@@ -124,8 +124,8 @@ func (r *Record) Decide(workflow string, s *core.Schedule, now core.Time,
 	return changed, nil
 }
 
-// Of returns a copy of the record with the current schedule of the workflow. Next is 0 if the record
-// has a different cron expression or zone.
+// Of returns a copy of the record with the current schedule of the workflow. Next is 0 if the record has a
+// different cron expression or zone.
 func (r Record) Of(workflow string, s *core.Schedule) Record {
 	if r.Cron != s.Cron || r.Zone != s.Zone {
 		r.Next = 0

@@ -22,7 +22,7 @@ func faultsOf(e *jsonschema.ValidationError) []string {
 
 func appendFaults(faults []string, e *jsonschema.ValidationError) []string {
 	switch k := e.ErrorKind.(type) {
-	case *kind.PropertyNames: // no position, because the library overwrites InstanceLocation for this kind
+	case *kind.PropertyNames: // the library reuses the memory of InstanceLocation, so place is not called
 		return append(faults, fmt.Sprintf("the name %s of a field does not match propertyNames",
 			name(k.Property)))
 	case *kind.AnyOf, *kind.OneOf: // only the alternative with the fewest mismatches is reported

@@ -23,7 +23,7 @@ var errValidation = errors.New("the budget of a validation is used up")
 
 // metered makes each part of a schema count the units of its work. It replaces the Format of the part,
 // because the library calls Format before it visits the members, elements and alternatives of a value. If the
-// budget is used up, Format returns an error, and the library does not visit them.
+// budget is used up, Format returns an error, and the library does not visit these values.
 //
 // The library compares a value with the type, const and enum of a part before it calls the part's Format.
 // Therefore the enclosing part counts these comparisons. For the root, validate counts them.

@@ -38,8 +38,8 @@ func applied(s *jsonschema.Schema) []*jsonschema.Schema {
 		slices.Collect(maps.Values(s.DependentSchemas)))
 }
 
-// circular reports whether a schema leads back to itself without going into a field or an element. Its
-// validation would not end. The map done has false for a schema that is being visited, and true for a schema
+// circular reports whether a schema leads back to itself without going into a field or an element. A
+// validation by such a schema would not end. The map done has false for a schema that is being visited, and true for a schema
 // that was visited.
 func circular(s *jsonschema.Schema, done map[*jsonschema.Schema]bool) bool {
 	if s == nil {

@@ -30,7 +30,6 @@ func DecodeTask(data []byte) (*core.Task, error) {
 
 type decoder struct{ task *core.Task }
 
-// steps reads the steps, in the order of the definition.
 func (d *decoder) steps(v []byte) error {
 	members, err := rawjson.Members(v)
 	if err != nil {

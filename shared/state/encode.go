@@ -31,8 +31,8 @@ var errNegative = errors.New("a number of children is negative")
 
 // EncodeTask returns the stored document: JSON with the members of taskFields and stepFields.
 //
-// It returns an error for a time outside the years 1970 to 9999, and for an order, input or output that is not
-// JSON.
+// It returns an error for a time outside the years 1970 to 9999, and for an order, input or output that is
+// not JSON.
 func EncodeTask(t *core.Task) ([]byte, error) {
 	w := newWriter()
 	defer w.release()

@@ -12,7 +12,6 @@ type step struct {
 	n int
 }
 
-// taskFields lists the members of a document.
 var taskFields = tableOf(
 	schemaField(),
 	text("OrderID", "ID of the order", func(t *core.Task) *string { return &t.OrderID }),

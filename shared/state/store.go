@@ -147,9 +147,9 @@ func taskOf(r *port.Record) (*core.Task, error) {
 	return t, nil
 }
 
-// Order returns a task's order. The result is empty if a Cancel came before the order (P17, a cancel is kept),
-// or if an operator erased the order. Order reads the store only if the order has an item or row of its own.
-// It can return port.ErrNotFound.
+// Order returns a task's order. The result is empty if a Cancel came before the order (P17, a cancel is
+// kept), or if an operator erased the order. Order reads the store only if the order has an item or row of
+// its own. It can return port.ErrNotFound.
 func (s *Store) Order(ctx context.Context, t *core.Task) ([]byte, error) {
 	if !t.Apart() {
 		return t.Order, nil

@@ -1,6 +1,7 @@
 // Package token makes and reads the tokens with which people answer a step (P39, a token is an answer's
 // permission). A token holds the ID of a key, the run, the step and the person. It also holds an HMAC over
-// the order, the run, the step and the person. Stepkeeper computes each token when needed, and stores no token.
+// the order, the run, the step and the person. Stepkeeper computes each token when needed, and stores no
+// token.
 package token
 
 import (

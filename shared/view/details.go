@@ -31,8 +31,8 @@ type LaterCommand struct {
 }
 
 // Detailed returns the view of a single order. Besides the result of Of, the view has the messages, the
-// inputs of the attempted steps, and the commands that the task would accept. The view has
-// no inputs if def or order is nil, or if the task was moved after it was undone.
+// inputs of the attempted steps, and the commands that the task would accept. The view has no inputs if def
+// or order is nil, or if the task was moved after it was undone.
 func Detailed(t *core.Task, def *core.Definition, order json.RawMessage, now time.Time) Task {
 	v := Of(t, def)
 	v.Accepts, v.AcceptsLater = accepts(t, def, order, core.TimeOf(now))

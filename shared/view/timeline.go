@@ -60,8 +60,8 @@ func Timeline(t Task) []Moment {
 	return m
 }
 
-// stated returns the step and the fact of an accepted Resolve. It returns "" for any other verdict, and if the
-// step no longer has this fact.
+// stated returns the step and the fact of an accepted Resolve. It returns "" for any other verdict, and if
+// the step no longer has this fact.
 func stated(t *Task, v core.Verdict) string {
 	for i := range t.Steps {
 		if r := t.Steps[i].Resolved; r != nil && r.At == v.At && v.Command == "resolve" && v.Accepted {
