@@ -23,9 +23,9 @@ const (
 	prefix = "#schedule/"
 )
 
-// MinCatchUp is the smallest allowed CatchUp of a core.Schedule. A sweep skips a scheduled
-// time that passed longer ago than CatchUp. MinCatchUp is longer than the time between two sweeps, because a
-// start waits for the next sweep.
+// MinCatchUp is the smallest allowed CatchUp of a core.Schedule. A sweep skips a scheduled time that passed
+// longer ago than CatchUp. MinCatchUp is longer than the time between two sweeps, because a start waits for
+// the next sweep.
 const MinCatchUp = 10 * core.Minute
 
 // MaxCatchUp is the largest allowed CatchUp of a core.Schedule.
@@ -81,9 +81,10 @@ func Order(s *core.Schedule, at core.Time) (json.RawMessage, error) {
 	return json.Marshal(fields)
 }
 
-// Decide adds each scheduled time up to now to the record, as a start or as a skip. It stops after startsAtOnce
-// starts or timesAtOnce times. It reports whether the record has changed. If the record is new, or has a
-// different cron expression or zone than the schedule, Decide begins with the first scheduled time after now.
+// Decide adds each scheduled time up to now to the record, as a start or as a skip. It stops after
+// startsAtOnce starts or timesAtOnce times. It reports whether the record has changed. If the record is new,
+// or has a different cron expression or zone than the schedule, Decide begins with the first scheduled time
+// after now.
 //
 // busy returns the reason why the order of a start has not ended, or "" if the order has ended. Decide calls
 // busy only if the schedule skips overlaps.

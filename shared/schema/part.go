@@ -39,8 +39,8 @@ func applied(s *jsonschema.Schema) []*jsonschema.Schema {
 }
 
 // circular reports whether a schema leads back to itself without going into a field or an element. A
-// validation by such a schema would not end. The map done has false for a schema that is being visited, and true for a schema
-// that was visited.
+// validation by such a schema would not end. The map done has false for a schema that is being visited, and
+// true for a schema that was visited.
 func circular(s *jsonschema.Schema, done map[*jsonschema.Schema]bool) bool {
 	if s == nil {
 		return false

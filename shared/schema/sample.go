@@ -144,9 +144,9 @@ func orZero(n *int) int {
 	return *n
 }
 
-// number draws a multiple of multipleOf, or of 1 if the schema has no multipleOf. For i = 0, it
-// begins at the minimum. For a larger i, it returns the i-th multiple after the first. If the schema has no
-// minimum, number begins at 0, or below a negative maximum.
+// number draws a multiple of multipleOf, or of 1 if the schema has no multipleOf. The argument i selects the
+// multiple, counted from 0. The first multiple is near the minimum. If the schema has no minimum, the first
+// multiple is 0, or is below a negative maximum.
 func number(s *jsonschema.Schema, i int) json.Number {
 	step, least := big.NewRat(1, 1), new(big.Rat)
 	if s.MultipleOf != nil {

@@ -216,7 +216,7 @@ func StepOf(token string) string {
 
 // parsed is a token whose authentication code has not been checked.
 type parsed struct {
-	key    string // ID of the key, as the token claims it
+	key    string // ID of the key, as written in the token
 	claims string
 	mac    []byte
 	of     core.TokenOf

@@ -9,7 +9,8 @@ import (
 
 // Message is a message that a task has received or sent. It is derived from the stored document (P12,
 // effects are emitted again). A message that the document does not keep is missing. For example, the
-// document keeps only the last 16 unsuccessful attempts, so earlier requests are missing.
+// document keeps only the last 16 unsuccessful attempts, so the requests of earlier
+// attempts are missing.
 type Message struct {
 	At         core.Time `json:"at,omitzero" doc:"absent if the stored document does not keep it"`
 	Way        string    `json:"way" enum:"received,sent"`
