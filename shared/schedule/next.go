@@ -14,7 +14,7 @@ type Times struct {
 	expression string
 	fires      cron.Schedule
 	loc        *time.Location
-	interval   bool // the schedule follows elapsed time instead of the wall clock
+	interval   bool // true if the schedule follows elapsed time instead of the wall clock
 }
 
 // Parse parses a cron expression and the name of a time zone. "" means UTC. The error joins one error for
