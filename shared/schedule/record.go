@@ -76,7 +76,7 @@ func Order(s *core.Schedule, at core.Time) (json.RawMessage, error) {
 			return nil, fmt.Errorf("the schedule's input is no JSON object: %w", err)
 		}
 	}
-	// encoding a string cannot fail
+	// Encoding a string cannot fail.
 	fields["scheduledTime"], _ = json.Marshal(at.Std().UTC().Format(time.RFC3339))
 	return json.Marshal(fields)
 }

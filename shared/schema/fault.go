@@ -22,7 +22,7 @@ func faultsOf(e *jsonschema.ValidationError) []string {
 
 func appendFaults(faults []string, e *jsonschema.ValidationError) []string {
 	switch k := e.ErrorKind.(type) {
-	case *kind.PropertyNames: // the library reuses the memory of InstanceLocation, so place is not called
+	case *kind.PropertyNames: // no position, because the library reuses the memory of InstanceLocation
 		return append(faults, fmt.Sprintf("the name %s of a field does not match propertyNames",
 			name(k.Property)))
 	case *kind.AnyOf, *kind.OneOf: // only the alternative with the fewest mismatches is reported
@@ -46,7 +46,6 @@ func appendFaults(faults []string, e *jsonschema.ValidationError) []string {
 	return append(faults, place(e.InstanceLocation)+" "+reason(e.ErrorKind))
 }
 
-// place returns the position of a part of the value, as a JSON Pointer.
 func place(path []string) string {
 	if len(path) == 0 {
 		return "at the top"

@@ -162,7 +162,6 @@ func size(v any) int {
 	return n
 }
 
-// subschemas returns the schemas in all exported fields of s.
 func subschemas(s *jsonschema.Schema) []*jsonschema.Schema {
 	var parts []*jsonschema.Schema
 	v := reflect.ValueOf(s).Elem()

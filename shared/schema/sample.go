@@ -10,7 +10,6 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Limits of a sample.
 const (
 	maxDrawn    = 12    // number of levels that are drawn
 	maxParts    = 5_000 // number of values in the sample

@@ -116,7 +116,6 @@ func noncharacters(body []byte) []byte {
 	return bytes.ReplaceAll(body, []byte("\uFFFF"), []byte(`\uffff`))
 }
 
-// entries stores the failures of a batch in errs, at the indexes of the failed messages.
 func (q *Queue) entries(errs []error, what string, failed []types.BatchResultErrorEntry) {
 	for _, f := range failed {
 		fault := smithy.FaultServer

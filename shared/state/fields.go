@@ -189,7 +189,6 @@ var correctedFields = tableOf(
 	after("at", "time of the command", func(c *core.Corrected) *core.Time { return &c.At }),
 )
 
-// attemptFields lists the members of an unsuccessful attempt.
 var attemptFields = tableOf(
 	text("step", "step of the attempt", func(a *core.Attempt) *string { return &a.Step }),
 	integer("attempt", "number of the claim", func(a *core.Attempt) *int { return &a.Number }),

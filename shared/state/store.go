@@ -166,7 +166,6 @@ func (s *Store) Order(ctx context.Context, t *core.Task) ([]byte, error) {
 	return content, err
 }
 
-// contents is the part of port.Store that reads orders in items or rows of their own.
 type contents interface {
 	Content(ctx context.Context, id, hash string) ([]byte, error)
 }

@@ -238,7 +238,6 @@ const (
 	WaitUndo     = "undo"
 )
 
-// maxWaits is the largest number of waits that a listing contains for one order.
 const maxWaits = 8
 
 func waitsOf(t *core.Task) (all []Wait) {

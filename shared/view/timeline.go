@@ -78,7 +78,6 @@ func verdictWord(v core.Verdict) string {
 	return "refused"
 }
 
-// verdictText joins the reason of a refusal and the sender's reason for the command.
 func verdictText(v core.Verdict) string {
 	return strings.TrimSuffix(strings.TrimPrefix(v.Reason+"; "+v.Note, "; "), "; ")
 }

@@ -55,7 +55,7 @@ func graphStep(b *strings.Builder, s *core.StepDefinition) {
 	}
 }
 
-// drawing describes the node of a step. box is the Mermaid syntax of the node, and label is the text in it.
+// drawing describes the node of a step. box is the Mermaid syntax of the node, and label is its text.
 type drawing struct{ summary, label, box string }
 
 // Summary describes in a few words what a step does.
