@@ -6,7 +6,7 @@
 // States: the package stores no state.
 //
 // Failures: every error wraps port.ErrUnavailable. After an error, SNS may or may not have published the
-// alert. Package incident stores the alert and publishes it again, because a repeated alert does no harm.
+// alert. Package incident stores the alert and publishes it again. A repeated alert does no harm.
 package sns
 
 import (

@@ -93,8 +93,9 @@ func (v *Task) Pinned(t *core.Task, def, deployed *core.Definition, now time.Tim
 // trial is the ID of a command whose decision is not stored. The ID of a real command contains no space.
 const trial = "a trial"
 
-// acceptedBy reports whether the decision accepts its command. ErrOrderNeeded counts as accepted, because
-// Decide evaluates expressions only after it has accepted the command.
+// acceptedBy reports whether the decision accepts its command. Decide returns ErrOrderNeeded if an expression
+// needs an order that the caller did not pass. This error counts as accepted, because Decide evaluates
+// expressions only after it has accepted the command.
 func acceptedBy(d protocol.Decision, err error) bool {
 	return errors.Is(err, core.ErrOrderNeeded) || err == nil && d.Verdict != nil && d.Verdict.Accepted
 }

@@ -5,8 +5,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// Statistics holds figures about a deployment. The figures cover the last hour at most, in equal intervals,
-// and the present state of each agent. A figure that is not measured is absent instead of zero.
+// Statistics holds figures about a deployment. Series covers at most the last hour, in equal intervals. Agents
+// shows the present state of each agent. A figure that is not measured is absent instead of zero.
 type Statistics struct {
 	From     core.Time         `json:"from" doc:"start of the first interval"`
 	Interval core.Duration     `json:"intervalMs" doc:"length of each interval, in milliseconds"`
@@ -24,7 +24,7 @@ type Series struct {
 	Values []*int `json:"values" nullable:"false" doc:"one value for each interval, earliest first; null if it was not measured"`
 }
 
-// Kinds of Series, and a value of Series.Of.
+// Kinds of Series. OrdersInFlight is a value of Series.Of instead.
 const (
 	SeriesReceived = "received"
 	SeriesEnded    = "ended"

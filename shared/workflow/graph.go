@@ -165,7 +165,7 @@ func escape(text string) string {
 	).Replace(text)
 }
 
-// Short formats a duration as a workflow file writes it, such as 1h30m or 2d.
+// Short formats a duration in the notation of workflow files, such as 1h30m or 2d.
 func Short(d core.Duration) string {
 	if d >= core.Day && d%core.Day == 0 {
 		return fmt.Sprintf("%dd", d/core.Day)
