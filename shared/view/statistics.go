@@ -6,7 +6,7 @@ import (
 )
 
 // Statistics holds figures about a deployment. Series covers at most the last hour, in equal intervals. The
-// field Agents shows the present state of each agent. A figure that is not measured is absent instead of zero.
+// field Agents shows the present state of each agent. A figure that is not measured is absent, not zero.
 type Statistics struct {
 	From     core.Time         `json:"from" doc:"start of the first interval"`
 	Interval core.Duration     `json:"intervalMs" doc:"length of each interval, in milliseconds"`
