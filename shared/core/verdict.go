@@ -22,7 +22,7 @@ const AheadCommand = "command"
 // list contains the command. The lists hold no reason, so the verdict cannot state the original reason.
 func (t *Task) refusedBefore(id string) *Verdict {
 	hash := ShortHash(id)
-	// The sequence of the lists does not matter, because only one list contains the ID.
+	// The loop may go in any order, because only one list contains the ID.
 	for command, all := range t.Commands.Refused {
 		if slices.Contains(all, hash) {
 			return &Verdict{ID: id, Command: command,

@@ -68,7 +68,7 @@ type Incident struct {
 	Opened core.Time       `json:"opened"`
 	First  core.RaiseAlert `json:"first"` // alert of the order that opened the incident
 	Last   core.Time       `json:"last"`  // time of the last stopped order, accurate to noteEvery
-	//nolint:misspell // "told" is the stored name
+	//nolint:misspell // name in stored documents
 	Published core.Time `json:"told,omitzero"` // time of the most recent alert
 	// Over is the time when a sweep ended the incident. The incident stays in the document until its last
 	// alert is published. The zero value means that the incident has not ended.

@@ -57,7 +57,7 @@ type NotCalled struct {
 // passed longer ago than the interval between sweeps.
 type Overdue struct {
 	Orders int       `json:"orders" doc:"number of overdue orders, counted up to 1000"`
-	Since  core.Time `json:"since,omitzero" doc:"complete-by time of the most overdue order"`
+	Since  core.Time `json:"since,omitzero" doc:"time at which the most overdue order was due"`
 }
 
 // Add counts entries of an index. The entries are sorted by time, earliest first.
