@@ -233,7 +233,7 @@ func (r *deciding) resume(e core.Resubmit) {
 		if t.Steps[i].Attempted() && r.kind(i).resume(r, i) {
 			again = append(again, i)
 		}
-		// A refused answer or an answer timeout may have failed the step.
+		// After a refused answer or an answer timeout, the task may no longer go forward.
 		if r.err != nil || t.ProcessState != core.Processing {
 			return
 		}
@@ -255,8 +255,8 @@ func (r *deciding) restart(e core.Resubmit) {
 		verdicts, given := s.Answers, s.Corrected
 		// Attempt numbers continue (P1, every claim has a new attempt).
 		t.Steps[i] = core.Step{Name: s.Name, State: core.Pending, Attempt: s.Attempt, Unknown: s.Unknown}
-		// An operator's input is valid for one run. Only an input of this command continues (P51, a call can
-		// get another input).
+		// An operator's input is valid for one run. The new run gets only the input of this command (P51, a
+		// call can get another input).
 		if given != nil && given.Command == t.Commands.Number {
 			t.Steps[i].Corrected = given
 		}
@@ -269,8 +269,8 @@ func (r *deciding) restart(e core.Resubmit) {
 	r.advance()
 }
 
-// renewDeadline sets the deadline of a Resubmit. If the Resubmit has no deadline, the order keeps none
-// (P23a, a deadline stops or undoes the order).
+// renewDeadline sets the deadline of a Resubmit. If the Resubmit has no deadline, the task has no deadline
+// afterwards (P23a, a deadline stops or undoes the order).
 func (r *deciding) renewDeadline(at core.Time) {
 	r.t.Deadline.At = 0
 	if at != 0 {

@@ -166,9 +166,9 @@ func leaveEnd(t *core.Task) {
 	}
 }
 
-// keepEndStates stores the states of the steps as the status of an Error contained them. A late reply or an
-// operator's fact may still change a step, but a repeated status must have the same bytes (P12, effects are
-// emitted again).
+// keepEndStates stores the state that a step had at the start of an Error, if the step changes later. A late
+// reply or an operator's fact may change a step. A repeated status of the Error must still have the same
+// bytes (P12, effects are emitted again).
 func (r *deciding) keepEndStates(before *core.Task) {
 	// A task is moved only after its end is settled, so the status is never repeated (P49, move pins another
 	// definition).

@@ -108,9 +108,9 @@ func (a about) bySupervisor() bool {
 }
 
 // redacted returns an event without the tokens that services and people have put into it (P39, a token is an
-// answer's permission). It recognises a token by its shape alone. So redacted needs no signing key, and
-// always returns the same event (P12, effects are emitted again). A Resubmit keeps its input, because an
-// input with a token is refused. aboutOf removes tokens from the senders of commands.
+// answer's permission). It recognises a token by its shape alone. So redacted needs no signing key, and a
+// repeated event has the same result (P12, effects are emitted again). A Resubmit keeps its input, because
+// an input with a token is refused. aboutOf removes tokens from the senders of commands.
 func redacted(ev core.Event) core.Event {
 	switch e := ev.(type) {
 	case core.Reply:

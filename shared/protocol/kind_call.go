@@ -91,7 +91,7 @@ func (r *deciding) takeCall(i int, op core.Operation) {
 	//   - the agent's allowance
 	//   - twice the agent's last queue wait
 	//
-	// It is at most the larger of MaxQueueTime and the agent's allowance.
+	// The allowance is at most the larger of MaxQueueTime and the agent's allowance.
 	name := cmp.Or(c.Agent, d.Agent)
 	agent := r.def.Agents[name]
 	c.Allowance = min(max(s.Claim.Allowance, agent.QueueAllowance, 2*r.at.Waits[name]),
