@@ -2,14 +2,15 @@
 // protocol decide the events, and commits each task if its stored version is still the loaded version.
 // Deliver sends the effects, and settles the ends that it has reported.
 //
-// Authority: none. The messages of the caller contain the events, and package protocol decides what each
-// event does. If several instances decide about one task at the same time, only one instance commits (P8,
-// every commit is conditional). The others load the task and decide again, up to Tries times.
+// Authority: the package decides about no event. The messages of the caller contain the events, and package
+// protocol decides what each event does. If several instances decide about one task at the same time, only
+// one instance commits (P8, every commit is conditional). The others load the task and decide again, up to
+// Tries times.
 //
 // States: A [Job] holds one task, and those messages of a batch that are about the task. All messages of a
 // job make one commit (P13, delete after sending). A message is done after all effects of the commit were
 // sent. If Deliver makes another commit because of an effect, the effects of that commit must be sent too.
-// The caller adds the answers to the senders between Decide and Deliver.
+// Between Decide and Deliver, the caller adds the messages that tell the senders the outcomes.
 //
 // Failures: Before the commit, nothing has changed. After the commit, a redelivery of the message sends the
 // same effects again (P12, effects are emitted again). If no redelivery comes, a sweep finds the task at its
@@ -52,7 +53,7 @@ type Parts struct {
 	// instance. It is 1 s between machines, and some milliseconds inside a process.
 	WakeSlack time.Duration
 	Logger    *slog.Logger
-	Count     func(what, why string) // counts events for people; may be nil
+	Count     func(what, why string) // counts events for the log and the metrics; may be nil
 	Tracer    port.Tracer            // recorder of spans; nil records none
 	// Tokens returns the keys for the tokens of answers (P39, a token is an answer's permission). It is nil
 	// if there are no keys. If it returns an error, the messages return to their queue. If fresh is true, it
@@ -134,8 +135,9 @@ func (e *Engine) loaded(ctx context.Context, j *Job, l state.Loaded) (err error)
 }
 
 // Decide decides the messages of loaded jobs, commits the tasks, and stores the outcomes in the messages. It
-// loads a job and decides again if the task was too old, if another writer was faster, or if it is unknown
-// whether the commit was stored. The causes in the document then show whether it was stored (P12).
+// loads a job and decides again if the loaded task was not the newest version, if another writer was faster,
+// or if it is unknown whether the commit was stored. The causes in the document then show whether it was
+// stored (P12).
 func (e *Engine) Decide(ctx context.Context, jobs []*Job) {
 	for try := 1; len(jobs) > 0; try++ {
 		if jobs = e.attempt(ctx, jobs); try == e.Tries {

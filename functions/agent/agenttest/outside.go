@@ -66,8 +66,8 @@ func Attach(ctx context.Context, name string) (*Outside, error) {
 	return o, nil
 }
 
-// served lists the names of three queues. The queue of requests is in memory. Sinks take the messages
-// to replies and quarantine.
+// served lists the names of three queues. The queue of requests is in memory. The sinks receive
+// the messages that the agent sends to replies and quarantine.
 type served struct {
 	*memory.Queues
 	name string

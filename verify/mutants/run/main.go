@@ -1,5 +1,6 @@
-// Command run tries the mutants. It fails if a mutant survives without a line "equivalent: " in its list. It
-// also fails if the tests notice a mutant with such a line.
+// Command run tries the mutants in the files of verify/mutants/lists. A line "equivalent: " after a mutant
+// says why no test can notice the mutant. The command fails if the tests do not notice a mutant that lacks
+// this line. It also fails if the tests notice a mutant that has this line.
 //
 //	go run ./verify/mutants/run [-only TEXT] [-json FILE] [-by simulate|explore] [-changed] [-within TIME]
 //
