@@ -26,7 +26,7 @@ type server struct {
 	rates  Rates
 	tally  tally
 	clock  func() time.Time
-	ctx    context.Context // context of the fleet, so that an effect continues without its caller
+	ctx    context.Context // ends with the program, so that an effect continues without its caller
 
 	faultless  atomic.Bool
 	busy       atomic.Int64

@@ -33,8 +33,9 @@ func (d *StepDefinition) Longest(s *Step) Duration {
 	return d.TimeoutOf(s)
 }
 
-// FirstCompleteBy returns the complete-by time that the present claim set. A Progress may have moved the
-// stored time since then. A repeated request contains the first time (P12, effects are emitted again).
+// FirstCompleteBy returns the complete-by time that the present claim set. It is the stop-by, or an earlier
+// time if the step is long. A Progress may have moved the stored time since then. A repeated request contains
+// the first time (P12, effects are emitted again).
 func (d *StepDefinition) FirstCompleteBy(s *Step) Time {
 	if !d.Long(s) {
 		return s.Claim.StopBy
@@ -87,8 +88,8 @@ const MaxOutput = 48 << 10
 // KnownUntil returns the time until which the service certainly remembers the key of step i. 0 means for
 // ever. The agent's KeyRetention counts from one of these times:
 //
-//   - the step's first claim, or the operator's latest fact about the step if the fact is later
-//   - now, if the step has no claim, or no claim after the fact
+//   - If no claim came after the operator's latest fact about the step, or the step has no claim: now.
+//   - Otherwise the later of the step's first claim and the operator's latest fact.
 func (t *Task) KnownUntil(def *Definition, i int, now Time) Time {
 	s, agent := &t.Steps[i], def.Agents[def.Steps[i].Agent]
 	if agent.KeyRetention == 0 {
@@ -126,8 +127,8 @@ func (t *Task) NotDone(d *StepDefinition, s *Step) (agents []string) {
 }
 
 // ReminderStopBy returns the time after which the last reminder of step i must not be sent. This is the time
-// of the next reminder. It is earlier if the service of def.Steps[ask] may forget the reminder's key earlier
-// (P18). The call then still has at least one timeout of that step.
+// of the next reminder, or an earlier time if the service of def.Steps[ask] may forget the reminder's key
+// (P18). The earlier time is at least one timeout of def.Steps[ask] after the last reminder.
 func (t *Task) ReminderStopBy(def *Definition, i, ask int) Time {
 	s, q, d := &t.Steps[i], &def.Steps[i], &def.Steps[ask]
 	a, next, agent := s.Answers, q.ReminderDue(s, q.Intervals(s)+1), def.Agents[d.Agent]

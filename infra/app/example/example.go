@@ -102,8 +102,8 @@ func environment() *awscdk.Environment {
 	return &awscdk.Environment{Account: &account, Region: &region}
 }
 
-// replyTo sets the queues and event buses for statuses from the context. If the context names no queue,
-// replyTo adds the queue "shop" to the stack.
+// replyTo sets the queues and event buses that receive statuses. The context names them. If it names no
+// queue, replyTo adds the queue "shop" to the stack.
 func replyTo(stack awscdk.Stack, c *settings, props *infra.Props) {
 	props.ReplyTo = map[string]awssqs.IQueue{}
 	props.ReplyToBuses = map[string]awsevents.IEventBus{}

@@ -182,8 +182,8 @@ func routed(w *world.Simulation, t *core.Task, r *message.Request) {
 }
 
 // sentControl checks a control message. The Supervisor may send a control message only after a commit (P16,
-// the Supervisor hands back and gives up). By the sender's clock, a Wake must not arrive before the wait ends
-// (P9a, a waiting step has two times).
+// the Supervisor hands back and gives up). By the sender's clock, a Wake must not arrive earlier
+// than 1 s after the end of the wait (P9a, a waiting step has two times).
 func sentControl(w *world.Simulation, p *world.Process, c *message.Control, delay time.Duration) {
 	iv := w.Cur
 	if iv == nil || iv.P != p || p.Role == world.AClient {

@@ -1,6 +1,7 @@
-// Restate runs the workflow of the measurements on Restate. The program starts a server with one node. The
-// service with the four steps runs in the program itself. One HTTP request submits an order and returns the
-// result. The program reads the requests for measurements from standard input (package demo/load).
+// Command restate runs the workflow of the measurements on a Restate server. The program starts a server with
+// one node. The service with the four steps runs in the program itself. One HTTP request submits an order and
+// returns the result. The program reads the requests for measurements from standard input (package
+// demo/load).
 package main
 
 import (

@@ -29,7 +29,7 @@ type Header struct {
 type Pace struct {
 	Canary int     `json:"canary"` // number of orders to fix before the other commands are sent; 0 means none
 	Rate   float64 `json:"rate"`   // commands per second
-	// StopAt is a share of failed orders, from 0 to 1. If a larger share fails again, the list stops.
+	// StopAt is the largest share of orders that may fail again, from 0 to 1. Above it, the list stops.
 	StopAt float64 `json:"stopAt"`
 	// Patience is the number of seconds after which an accepted command without a result counts as unknown.
 	Patience seconds `json:"patience"`
