@@ -10,7 +10,7 @@
 // States: A [Job] holds one task, and those messages of a batch that are about the task. All messages of a
 // job make one commit (P13, delete after sending). A message is done after all effects of the commit were
 // sent. If Deliver makes another commit because of an effect, the effects of that commit must be sent too.
-// Between Decide and Deliver, the caller adds the messages that tell the senders the outcomes.
+// Between Decide and Deliver, the caller adds the messages that report the outcomes.
 //
 // Failures: Before the commit, nothing has changed. After the commit, a redelivery of the message sends the
 // same effects again (P12, effects are emitted again). If no redelivery comes, a sweep finds the task at its
