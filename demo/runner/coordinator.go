@@ -36,9 +36,9 @@ type coordinator struct {
 	began    time.Time
 
 	lines    int
-	outageAt int // number of lines with a final outcome at which the outage starts
+	outageAt int // the outage starts when this number of lines have a final outcome
 	outage   bool
-	killsAt  []int         // numbers of lines with a final outcome at which the kills happen
+	killsAt  []int         // a kill happens when one of these numbers of lines have a final outcome
 	firstUp  time.Duration // time that the first start took
 }
 
@@ -177,8 +177,8 @@ func (d *coordinator) powerCut(ctx context.Context) error {
 	return nil
 }
 
-// handleStopped lets the operator handle the orders in Error. It prints the operator's errors and continues,
-// because the next call handles the remaining orders.
+// handleStopped lets the operator handle the orders in Error. It prints the operator's errors and continues.
+// The next call handles the orders that stay in Error.
 func (d *coordinator) handleStopped(ctx context.Context) error {
 	for _, id := range d.book.Stopped() {
 		before := d.operator.Resubmits[id]

@@ -33,7 +33,7 @@ type server struct {
 	down       atomic.Bool
 	upSince    atomic.Int64 // Unix nanoseconds of the end of the last outage; 0 means no outage yet
 	firstAfter atomic.Int64 // Unix nanoseconds of the first effect after an outage
-	arrival    func()       // function called at each POST request; the fleet keeps the time of the first one
+	arrival    func()       // called at each POST request; Fleet keeps the time of the first one
 }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -104,7 +104,7 @@ func (s *server) carryOut(w http.ResponseWriter, r *http.Request, operation, key
 		answer(w, http.StatusOK, "{}")
 		return
 	case f.kind == late:
-		// The caller disconnects during this wait. The wait therefore uses the context of the fleet.
+		// The caller disconnects during this wait. The wait therefore uses the context of the program.
 		s.pause(s.ctx, s.rates.HangFor)
 	}
 	output, err := s.effect(operation, key, input)

@@ -12,7 +12,7 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/view"
 )
 
-// Book records the lines that the application has sent, one order each. It also records the responses and the
+// Book records the lines that the application sends, one order each. It also records the responses and the
 // listings of orders. It contains only information that an application can get.
 type Book struct {
 	mu       sync.Mutex

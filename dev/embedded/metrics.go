@@ -16,9 +16,9 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/port"
 )
 
-// telemetry holds the metrics for GET /metrics. Names and units follow the conventions of Prometheus. The
-// labels are names of workflows, steps, agents and queues. Order IDs are not labels, because there is no
-// limit to their number.
+// telemetry holds the metrics for GET /metrics. Names and units follow the conventions of Prometheus. Labels
+// have few values, such as names of workflows, steps, agents, queues and states. Order IDs are not labels,
+// because there is no limit to their number.
 type telemetry struct {
 	registry  *prometheus.Registry
 	ended     *prometheus.CounterVec

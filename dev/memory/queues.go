@@ -18,8 +18,8 @@ type QueueConfig struct {
 	// the message.
 	DeadLetterTo port.Queue
 	Retention    time.Duration // age at which a message expires; 0 means never
-	// First numbers the messages: the first message gets the number First + 1. If First is higher than all
-	// numbers of a previous process, the receipts of the previous process are not valid.
+	// First is the number before that of the first message. Later messages get the next numbers. If First is
+	// higher than all numbers of a previous process, the receipts of the previous process are not valid.
 	First uint64
 }
 

@@ -6,7 +6,7 @@ import (
 )
 
 // receipt returns the text that names one delivery. The text contains the number of the message, its slot in
-// the slab, and how often it was received. The message ID is the first part of the text, so that the ID and
+// memory, and how often it was received. The message ID is the first part of the text, so that the ID and
 // the text need only one allocation.
 func receipt(seq uint64, slot uint32, received int) (id, text string) {
 	var space [48]byte

@@ -24,7 +24,7 @@ var builtFrom string
 // ErrNoModule means that no module of Stepkeeper was found for the generated Go code.
 var ErrNoModule = errors.New("the path of this program's module is not known")
 
-// Module is the module of Stepkeeper that generated Go code requires: a working copy or a release. The zero
+// Module is the module of Stepkeeper in the go.mod of generated code: a working copy or a release. The zero
 // value means no module.
 type Module struct {
 	Dir     string // folder of the working copy; "" for a release
@@ -56,7 +56,8 @@ func FindModule(dir string) (Module, error) {
 		return Module{Dir: abs}, nil
 	}
 	// Only a module that the go command has downloaded has a checksum (Main.Sum). For a build from a working
-	// copy, the go command derives the version from the commit. That version may not be published.
+	// copy, the go command derives the version from the commit. It is possible that this version is not
+	// published.
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Path == modulePath && info.Main.Sum != "" {
 		return Module{Version: info.Main.Version}, nil
 	}

@@ -49,8 +49,8 @@ func Records(r io.Reader, yield func(Record) bool) error {
 // isDocument reports whether the input is one document over several lines, instead of JSON Lines. The
 // argument first is the earliest line that is not blank. The input is a document in two cases:
 //
-//   - The line first begins an array.
-//   - The line first is an incomplete value, and the next line does not begin an object.
+//   - This line begins an array.
+//   - This line is an incomplete value, and the next line does not begin an object.
 func isDocument(first []byte, in *bufio.Reader) bool {
 	trimmed := bytes.TrimSpace(first)
 	if trimmed[0] == '[' {
@@ -91,7 +91,8 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// lines reads JSON Lines and skips blank lines. The caller has read the first line: b and err are its result.
+// lines reads JSON Lines and skips blank lines. The caller has read the first line, and passes the
+// results of this read as b and err.
 func lines(b []byte, err error, in *bufio.Reader, line int, yield func(Record) bool) error {
 	for ; ; line++ {
 		if trimmed := bytes.TrimSpace(b); len(trimmed) > 0 || errors.Is(err, errLongLine) {
@@ -169,7 +170,7 @@ type reading struct {
 	*jsontext.Decoder
 	text []byte
 	at   int64 // offset up to which lines are counted
-	line int   // number of the line that contains the offset at
+	line int   // number of the line at this offset
 }
 
 // lineAt returns the line at an offset. The offset must not be smaller than in the previous call.
