@@ -14,8 +14,9 @@ import (
 // returns one error for each message. The error is nil after the commit (P27, the embedded runtime survives
 // its queues).
 //
-// An SQS queue acknowledges unreadable and refused messages too. intake therefore passes these messages to
-// reject. For a message with a newer schema it returns an error, because no newer program reads the queue.
+// The sender of an unreadable or refused message gets no error, as from a queue on AWS. intake therefore
+// passes these messages to reject. For a message with a newer schema it returns an error, because no newer
+// program reads the queue.
 func (e *edge) intake(ctx context.Context, bodies [][]byte) []error {
 	errs := make([]error, len(bodies))
 	var orders []message.SubmitOrder

@@ -131,8 +131,8 @@ const (
 // RoleNames lists the names of the roles.
 var RoleNames = [RoleCount]string{"scheduler", "supervisor", "agent", "client"}
 
-// Act is a fault at a call. The fault happens before the call takes effect. If After is true, it happens
-// after the effect.
+// Act is a fault at a call. If After is false, the fault happens before the call takes effect. Otherwise it
+// happens after the effect.
 type Act struct {
 	Fault Fault
 	After bool

@@ -50,7 +50,7 @@ type submission struct {
 	number int
 	err    error
 	// unattended returns the queues that a workflow needs and that have no consumer. The function is nil for
-	// a server, whose receipts contain these queues.
+	// a server, because client.Receipt contains these queues.
 	unattended func(workflow string) []view.Unattended
 	queues     map[string][]view.Unattended // results of unattended, by workflow
 	// schemaOf returns the schema for a workflow's orders, or nil if the schema is unknown. The function is
@@ -228,7 +228,8 @@ func (s *submission) open(name string) (io.ReadCloser, string, error) {
 	return io.NopCloser(s.app.Streams.In), "standard input", nil
 }
 
-// record parses one record and applies the server's checks. It reports an invalid record and returns false.
+// record parses one record. For a stack, it also checks the order against the workflow's schema, as a server
+// does itself. It reports an invalid record and returns false.
 func (s *submission) record(file string, r source.Record) (client.Order, bool) {
 	s.number++
 	at := place{file: file, line: r.Line}
