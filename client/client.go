@@ -66,7 +66,8 @@ type Order struct {
 	// and must not be "." or "..".
 	ID       string
 	Workflow string
-	// Content is the order itself. The client encodes it as JSON, but sends a json.RawMessage unchanged.
+	// Content is the order itself. The client encodes it as JSON. A json.RawMessage keeps its value, but not
+	// its white space.
 	Content  any
 	Priority string    // "normal" (default) or "high"
 	ReplyTo  string    // logical name of the queue or bus for statuses; "" means none

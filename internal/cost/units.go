@@ -13,8 +13,8 @@ type Units struct {
 	Shapes   map[string]Shape `json:"shapes"`
 }
 
-// Names of shapes. The totals come from Load, Three and Trickle. Sweep gives the cost of an idle deployment.
-// Each other shape measures the cost of one option.
+// Names of shapes. The command cost prints the whole cost of an order for Load, Three and Trickle. Sweep
+// gives the cost of an idle deployment. Each other shape measures the cost of one option.
 const (
 	Load      = "load"             // full batches: 10 messages for the Scheduler, 5 for an agent
 	Three     = "batches-of-three" // three messages in each batch

@@ -120,8 +120,8 @@ func (t *transport) checkDefinitions(ctx context.Context) client.Check {
 		case errors.Is(err, client.ErrForbidden), ctx.Err() != nil:
 			return client.NotChecked("definitions", err)
 		case !errors.Is(err, port.ErrNotFound):
-			// A missing definition is not a failure, because the Scheduler stores each definition with the
-			// first order.
+			// The condition lets ErrNotFound pass, because the Scheduler stores a definition with the
+			// workflow's first order.
 			return client.Check{Name: "definitions", Result: client.CheckFailed,
 				Text: fmt.Sprintf("the definition of workflow %s cannot be read: %v", name, err),
 				Fix:  "use the stepkeeper that the stack was deployed with"}
