@@ -6,7 +6,7 @@
 // credentials.
 //
 // A queue with a Sink stores no messages: the Sink handles each message before the sender gets the response.
-// Nobody can receive messages from such a queue.
+// A receive from such a queue returns no messages.
 //
 // A queue in memory also keeps the attributes, the trace header and the ID of a message. A queue in SQLite
 // keeps only the body.

@@ -81,8 +81,8 @@ func ShortNote(note string) string {
 	return strings.ToValidUTF8(note[:min(len(note), MaxNote)], "")
 }
 
-// MaxOutput is the largest output of a step, in bytes. A reply must fit into one message. If an operation
-// returns a larger output, the agent reports a permanent failure.
+// MaxOutput is the largest output of a step, in bytes, because a reply must fit into one message. If an
+// operation returns a larger output, the agent reports a permanent failure.
 const MaxOutput = 48 << 10
 
 // KnownUntil returns the time until which the service certainly remembers the key of step i. 0 means for

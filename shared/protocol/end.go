@@ -8,8 +8,8 @@ import (
 	"github.com/stepkeeper/stepkeeper/shared/core"
 )
 
-// maxOutput is the largest output of a workflow in bytes. An output of this size fits into the document and
-// into a message. The order drops a larger output, and its status reports this.
+// maxOutput is the largest output of a workflow in bytes, so that the output fits into the document and a
+// message. The order drops a larger output, and its status reports this.
 const maxOutput = 32 << 10
 
 const defaultResendAfter = 30 * core.Second
